@@ -23,6 +23,7 @@ WIDTH = 120
 FUNCTIONS = '''\
 """The free functions, written by `python tasks.py index` from what names.py gathers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 '''

@@ -77,7 +77,7 @@ _LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "s
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
-_ROOMS |= {"optim", "profiler", "special", "utils"}
+_ROOMS |= {"masked", "optim", "profiler", "signal", "special", "utils"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}

@@ -1,5 +1,5 @@
-"""The one list of names: what ``functions`` and ``linalg`` define becomes ``minigrad.exp``, ``Tensor.exp`` and
-``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
+"""The one list of names: what ``functions``, ``linalg`` and ``spectrum`` define becomes ``minigrad.exp``,
+``Tensor.exp`` and ``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """
@@ -10,11 +10,12 @@ from types import ModuleType
 from typing import Any
 
 from . import linalg as decompositions  # noqa: F401 (all these are gathered below)
-from . import printing  # noqa: F401
+from . import printing, spectrum  # noqa: F401
 from .functions import (  # noqa: F401
     comparison,
     complex,
     conversion,
+    copies,
     creation,
     dtypes,
     indexing,

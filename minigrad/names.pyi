@@ -1,5 +1,6 @@
 """The free functions, written by `python tasks.py index` from what names.py gathers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .backend.random import Generator
@@ -33,6 +34,7 @@ from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
 from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
+from .functions.creation import empty_permuted as empty_permuted
 from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
 from .functions.creation import scalar_tensor as scalar_tensor
@@ -61,6 +63,7 @@ from .functions.indexing import take_along_dim as take_along_dim
 from .functions.indexing import topk as topk
 from .functions.indexing import unique as unique
 from .functions.indexing import unravel_index as unravel_index
+from .functions.inplace import fill as fill
 from .functions.linalg import addbmm as addbmm
 from .functions.linalg import addmm as addmm
 from .functions.linalg import addmv as addmv
@@ -126,7 +129,6 @@ from .functions.pointwise import softmax as softmax
 from .functions.pointwise import sub as sub
 from .functions.pointwise import subtract as subtract
 from .functions.pointwise import where as where
-from .functions.pointwise import xlogy as xlogy
 from .functions.random import bernoulli as bernoulli
 from .functions.random import get_rng_state as get_rng_state
 from .functions.random import initial_seed as initial_seed
@@ -149,6 +151,7 @@ from .functions.reduction import renorm as renorm
 from .functions.reduction import sum as sum
 from .functions.reduction import trapezoid as trapezoid
 from .functions.shaping import as_strided as as_strided
+from .functions.shaping import as_strided_scatter as as_strided_scatter
 from .functions.shaping import atleast_1d as atleast_1d
 from .functions.shaping import atleast_2d as atleast_2d
 from .functions.shaping import atleast_3d as atleast_3d
@@ -175,6 +178,7 @@ from .functions.shaping import flatten as flatten
 from .functions.shaping import flip as flip
 from .functions.shaping import fliplr as fliplr
 from .functions.shaping import flipud as flipud
+from .functions.shaping import gradient as gradient
 from .functions.shaping import hsplit as hsplit
 from .functions.shaping import hstack as hstack
 from .functions.shaping import meshgrid as meshgrid
@@ -207,6 +211,9 @@ from .functions.shaping import tril as tril
 from .functions.shaping import triu as triu
 from .functions.shaping import unbind as unbind
 from .functions.shaping import unflatten as unflatten
+from .functions.shaping import unsafe_chunk as unsafe_chunk
+from .functions.shaping import unsafe_split as unsafe_split
+from .functions.shaping import unsafe_split_with_sizes as unsafe_split_with_sizes
 from .functions.shaping import unsqueeze as unsqueeze
 from .functions.shaping import vsplit as vsplit
 from .functions.shaping import vstack as vstack
@@ -222,6 +229,7 @@ from .functions.statistics import cummin as cummin
 from .functions.statistics import dist as dist
 from .functions.statistics import histc as histc
 from .functions.statistics import histogram as histogram
+from .functions.statistics import histogramdd as histogramdd
 from .functions.statistics import isin as isin
 from .functions.statistics import kthvalue as kthvalue
 from .functions.statistics import logcumsumexp as logcumsumexp
@@ -247,6 +255,8 @@ from .linalg import pinverse as pinverse
 from .linalg import qr as qr
 from .linalg import slogdet as slogdet
 from .linalg import svd as svd
+from .spectrum import istft as istft
+from .spectrum import stft as stft
 from .tensor import Tensor
 
 __all__ = [
@@ -271,6 +281,7 @@ __all__ = [
     "addmm",
     "addmv",
     "addr",
+    "alias_copy",
     "all",
     "allclose",
     "amax",
@@ -291,6 +302,8 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
+    "as_strided_copy",
+    "as_strided_scatter",
     "as_tensor",
     "asarray",
     "asin",
@@ -352,10 +365,12 @@ __all__ = [
     "deg2rad",
     "det",
     "detach",
+    "detach_copy",
     "diag",
     "diag_embed",
     "diagflat",
     "diagonal",
+    "diagonal_copy",
     "diagonal_scatter",
     "diff",
     "digamma",
@@ -368,6 +383,7 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eq",
     "equal",
@@ -376,8 +392,10 @@ __all__ = [
     "erfinv",
     "exp",
     "exp2",
+    "expand_copy",
     "expm1",
     "eye",
+    "fill",
     "fix",
     "flatten",
     "flip",
@@ -401,6 +419,7 @@ __all__ = [
     "ger",
     "get_device",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
     "gt",
@@ -409,10 +428,13 @@ __all__ = [
     "heaviside",
     "histc",
     "histogram",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
     "i0",
+    "igamma",
+    "igammac",
     "imag",
     "index_add",
     "index_copy",
@@ -439,6 +461,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "istft",
     "kaiser_window",
     "kron",
     "kthvalue",
@@ -511,6 +534,7 @@ __all__ = [
     "outer",
     "pdist",
     "permute",
+    "permute_copy",
     "pinverse",
     "poisson",
     "polar",
@@ -554,6 +578,7 @@ __all__ = [
     "searchsorted",
     "seed",
     "select",
+    "select_copy",
     "select_scatter",
     "set_default_tensor_type",
     "set_rng_state",
@@ -569,13 +594,17 @@ __all__ = [
     "softmax",
     "sort",
     "split",
+    "split_copy",
     "split_with_sizes",
+    "split_with_sizes_copy",
     "sqrt",
     "square",
     "squeeze",
+    "squeeze_copy",
     "stack",
     "std",
     "std_mean",
+    "stft",
     "sub",
     "subtract",
     "sum",
@@ -583,6 +612,7 @@ __all__ = [
     "swapaxes",
     "swapdims",
     "t",
+    "t_copy",
     "take",
     "take_along_dim",
     "tan",
@@ -594,6 +624,7 @@ __all__ = [
     "topk",
     "trace",
     "transpose",
+    "transpose_copy",
     "trapezoid",
     "tril",
     "tril_indices",
@@ -603,17 +634,26 @@ __all__ = [
     "trunc",
     "typename",
     "unbind",
+    "unbind_copy",
     "unflatten",
+    "unfold_copy",
     "unique",
     "unique_consecutive",
     "unravel_index",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
     "unsqueeze",
+    "unsqueeze_copy",
     "vander",
     "var",
     "var_mean",
     "vdot",
     "view_as_complex",
+    "view_as_complex_copy",
     "view_as_real",
+    "view_as_real_copy",
+    "view_copy",
     "vsplit",
     "vstack",
     "where",
@@ -663,6 +703,9 @@ def acos(input: Tensor) -> Tensor:
 
 def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
+
+def alias_copy(input: Tensor) -> Tensor:
+    """A copy of ``alias``."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0, bool."""
@@ -715,6 +758,11 @@ def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
+
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``as_strided``."""
 
 def asin(input: Tensor) -> Tensor:
     """arcsin x, elementwise."""
@@ -785,6 +833,12 @@ def cos(input: Tensor) -> Tensor:
 def cosh(input: Tensor) -> Tensor:
     """cosh x, elementwise."""
 
+def detach_copy(input: Tensor) -> Tensor:
+    """A copy of ``detach``."""
+
+def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of ``diagonal``."""
+
 def digamma(input: Tensor) -> Tensor:
     """The slope of ln Γ(x), elementwise."""
 
@@ -832,6 +886,9 @@ def exp(input: Tensor) -> Tensor:
 
 def exp2(input: Tensor) -> Tensor:
     """2ˣ, elementwise."""
+
+def expand_copy(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """A copy of ``expand``."""
 
 def expm1(input: Tensor) -> Tensor:
     """eˣ - 1, exact near 0, elementwise."""
@@ -928,6 +985,12 @@ def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0, elementwise."""
+
+def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
 
 def isfinite(input: Tensor) -> Tensor:
     """x is neither NaN nor infinite, elementwise."""
@@ -1053,6 +1116,9 @@ def ones_like(
 ) -> Tensor:
     """Ones with the shape, and by default the dtype and device, of a tensor."""
 
+def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """A copy of ``permute``."""
+
 def pow(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """aᵇ, elementwise; the operands broadcast."""
 
@@ -1173,6 +1239,9 @@ def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
 
+def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``select``."""
+
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
 
@@ -1182,22 +1251,39 @@ def sin(input: Tensor) -> Tensor:
 def sinh(input: Tensor) -> Tensor:
     """sinh x, elementwise."""
 
+def split_copy(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """A copy of ``split``."""
+
+def split_with_sizes_copy(
+    input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """A copy of ``split_with_sizes``."""
+
 def sqrt(input: Tensor) -> Tensor:
     """√x, elementwise."""
 
 def square(input: Tensor) -> Tensor:
-    """x², elementwise."""
+    """x²; of bools int64, elementwise."""
+
+def squeeze_copy(input: Tensor, dim: Any = None) -> Tensor:
+    """A copy of ``squeeze``."""
 
 def std(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     """The standard deviation over ``dim``: the root of ``var``."""
 
+def t_copy(input: Tensor) -> Tensor:
+    """A copy of ``t``."""
+
 def tan(input: Tensor) -> Tensor:
     """tan x, elementwise."""
 
 def tanh(input: Tensor) -> Tensor:
     """tanh x, elementwise."""
+
+def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A copy of ``transpose``."""
 
 def tril_indices(
     row: int,
@@ -1231,10 +1317,31 @@ def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
+def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """A copy of ``unbind``."""
+
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A copy of ``unfold``."""
+
+def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
+    """A copy of ``unsqueeze``."""
+
 def var(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
+def view_as_complex_copy(input: Tensor) -> Tensor:
+    """A copy of ``view_as_complex``."""
+
+def view_as_real_copy(input: Tensor) -> Tensor:
+    """A copy of ``view_as_real``."""
+
+def view_copy(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """A copy of ``view``."""
+
+def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 from .functions import pointwise, reduction
 from .functions import special as functions
 from .functions.special import entr as entr
+from .functions.special import erfcx as erfcx
 from .functions.special import i0e as i0e
 from .functions.special import i1 as i1
 from .functions.special import i1e as i1e
+from .functions.special import log_ndtr as log_ndtr
 from .functions.special import ndtr as ndtr
 from .functions.special import ndtri as ndtri
 from .functions.special import polygamma as polygamma
+from .functions.special import xlog1py as xlog1py
 
 erf, erfc, erfinv, exp2, expm1 = pointwise.erf, pointwise.erfc, pointwise.erfinv, pointwise.exp2, pointwise.expm1
 expit, log1p, logit, round = pointwise.sigmoid, pointwise.log1p, pointwise.logit, pointwise.round
 sinc, xlogy, softmax, log_softmax = pointwise.sinc, pointwise.xlogy, pointwise.softmax, pointwise.log_softmax
 digamma, i0, psi, gammaln = functions.digamma, functions.i0, functions.digamma, functions.lgamma
+gammainc, gammaincc = functions.igamma, functions.igammac
 multigammaln, logsumexp = functions.mvlgamma, reduction.logsumexp
 
 if not TYPE_CHECKING:  # checkers see the names above

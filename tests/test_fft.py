@@ -32,6 +32,18 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "irfft_odd": lambda t, z: t.fft.irfft(z, n=7, dim=1),
     "irfft_cut": lambda t, z: t.fft.irfft(z, 5, norm="forward"),
     "convolution": lambda t, z: t.fft.irfft(t.fft.rfft(z.real, n=9) * t.fft.rfft(z.imag, n=9), n=9)[..., :5],
+    "rfftn": lambda t, z: t.fft.rfftn(z.real, s=(3, -1), dim=(0, 1), norm="ortho"),
+    "rfft2": lambda t, z: t.fft.rfft2(z.imag, s=(5, 4)),
+    "irfftn": lambda t, z: t.fft.irfftn(z, norm="forward"),
+    "irfftn_odd": lambda t, z: t.fft.irfftn(z, s=(2, 7)),
+    "irfft2": lambda t, z: t.fft.irfft2(z),
+    "hfft": lambda t, z: t.fft.hfft(z, 7),
+    "hfft_norm": lambda t, z: t.fft.hfft(z, dim=1, norm="forward"),
+    "ihfft": lambda t, z: t.fft.ihfft(z.real, dim=1, norm="ortho"),
+    "hfftn": lambda t, z: t.fft.hfftn(z, dim=(2, 1)),
+    "ihfftn": lambda t, z: t.fft.ihfftn(z.real, s=(4, 4)),
+    "hfft2": lambda t, z: t.fft.hfft2(z, s=(3, 5), norm="forward"),
+    "ihfft2": lambda t, z: t.fft.ihfft2(z.imag),
     "fftshift": lambda t, z: t.fft.fftshift(z),
     "ifftshift": lambda t, z: t.fft.ifftshift(z, dim=(0, 2)),
 }
@@ -62,6 +74,15 @@ def test_dtypes_and_frequencies() -> None:
     assert minigrad.fft.fftfreq(4, dtype=minigrad.float64).dtype is minigrad.float64
 
 
+def test_numpys_spelling_and_out() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    found = minigrad.fft.rfft(ours(x), axis=0)  # type: ignore[call-arg]
+    np.testing.assert_allclose(host(found), np.fft.rfft(x, axis=0), atol=1e-14)
+    out = minigrad.zeros(1, dtype=minigrad.complex128)
+    assert minigrad.fft.ifft(ours(x), out=out) is out  # type: ignore[call-arg]
+    np.testing.assert_allclose(host(out), np.fft.ifft(x), atol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
@@ -70,6 +91,12 @@ def test_dtypes_and_frequencies() -> None:
         (lambda x: minigrad.fft.irfft(x[:1]), "Invalid number of data points"),
         (lambda x: minigrad.fft.rfft(minigrad.fft.fft(x)), "rfft expects a real input"),
         (lambda x: minigrad.fft.fftn(x, s=(2,), dim=(0, 0)), "must have the same length"),
+        (lambda x: minigrad.fft.fftn(x, s=(2, 2)), "Got shape with 2 values but input tensor only has 1"),
+        (lambda x: minigrad.fft.fft2(x[None], dim=(0, -2)), "FFT dims must be unique"),
+        (lambda x: minigrad.fft.rfftn(x, dim=()), "rfftn must transform at least one axis"),
+        (lambda x: minigrad.fft.irfftn(x, dim=()), "irfftn must transform at least one axis"),
+        (lambda x: minigrad.fft.ihfftn(minigrad.fft.fft(x)), "ihfftn expects a real input"),
+        (lambda x: minigrad.fft.hfft(x, norm="other"), "Invalid normalization mode: 'other'"),
     ],
 )
 def test_bad_arguments_are_told(call: Callable[[Any], Any], text: str) -> None:

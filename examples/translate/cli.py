@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +24,7 @@ examples:
 
 The same command again resumes a training that was stopped in any way.
 """
+CLOSED: set[str] = set()  # the streams that were closed before the start
 DEFAULT_RUN = Path("runs") / "toy"
 
 
@@ -54,7 +56,7 @@ def _train(p: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of the run (default: runs/, and the preset's or the data's name)",
     )
-    p.add_argument("--fresh", action="store_true", help="delete an earlier training in the folder")
+    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
     _settings(p)
 
 
@@ -208,11 +210,13 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    options = parser().parse_args(argv)
+    _open_streams()
     try:
-        return COMMANDS[options.command](options)
-    except BrokenPipeError:  # the reader has closed the pipe: flush nothing into it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        options = parser().parse_args(argv)
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()  # here, where errors are told
+        return status
+    except BrokenPipeError:  # the reader has closed the pipe
         return 1
     except MemoryError as error:
         print(f"error: not enough memory ({error}); a smaller --batch-tokens or --batch needs less", file=sys.stderr)
@@ -222,6 +226,28 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    finally:
+        _give_up_streams()
+
+
+def _open_streams() -> None:
+    """Stand-ins for streams that were closed before the start (``2>&-``), which are None: ``print`` would write notes
+    for stderr to stdout, among the translations."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
+            setattr(sys, name, stream)
+            CLOSED.add(name)
+
+
+def _give_up_streams() -> None:
+    """Let Python flush nothing at its exit into a pipe that is closed, or onto a full disk: it would say so."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -232,6 +258,10 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_translate(options: argparse.Namespace) -> int:
+    if "stdout" in CLOSED and options.output is None:
+        raise OSError("standard output is closed: give --output FILE")
+    if "stdin" in CLOSED and options.input is None and not options.sentences:
+        raise OSError("standard input is closed: give sentences, or --input FILE")
     from .inference import translate
 
     return translate(options)

@@ -7,7 +7,7 @@ import io
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -78,9 +78,9 @@ def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[
         before += len(lines)
         out.flush()
     for note in notes[:NOTES]:
-        print(f"note: {note}", file=sys.stderr)
+        _tell(f"note: {note}")
     if len(notes) > NOTES:
-        print(f"note: and {len(notes) - NOTES:,} notes like these", file=sys.stderr)
+        _tell(f"note: and {len(notes) - NOTES:,} notes like these")
 
 
 def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
@@ -88,19 +88,19 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
     status = 0
     for sentence in options.sentences:
         if not sentence.strip():
-            print("error: the sentence is empty", file=sys.stderr)
+            _tell("error: the sentence is empty")
             status = 1
             continue
         (translation,) = _translated(translator, options, [sentence])
         for note in translation.notes:
-            print(f"note: {note}", file=sys.stderr)
+            _tell(f"note: {note}")
         out.write(_formatted(translation, options.n_best))
         if options.attention is not None:
             _draw(translator.look(translation), options.attention)
-            print(f"wrote {options.attention}", file=sys.stderr)
+            _tell(f"wrote {options.attention}")
         if options.graph is not None:
             translator.linked(translation).save(options.graph)
-            print(f"wrote {options.graph}", file=sys.stderr)
+            _tell(f"wrote {options.graph}")
     return status
 
 
@@ -149,7 +149,7 @@ def _stdin() -> Iterator[list[str]]:
         ValueError: a line is not UTF-8.
     """
     if sys.stdin.isatty():
-        print("one sentence per line; end with Ctrl-D", file=sys.stderr)
+        _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
     raw = cast(io.BufferedIOBase, sys.stdin.buffer)
     while data := raw.read1(AT_ONCE):
@@ -168,6 +168,12 @@ def _decoded(line: bytes, number: int) -> str:
         raise ValueError(
             f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
         ) from None
+
+
+def _tell(text: str) -> None:
+    """A line on stderr, if that takes it: a translation must not end because nobody reads the notes on it."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -201,10 +207,10 @@ def evaluate(options: argparse.Namespace) -> int:
     source, start = list(pairs.source), time.perf_counter()
     with tqdm(total=len(source), desc="translating", leave=False, delay=2, mininterval=1) as bar:
         translations = _translated(translator, options, source, bar.update)
-    print(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
     results = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
     print(results.text())
     if options.json is not None:
         write(options.json, results, translations)
-        print(f"wrote {options.json}", file=sys.stderr)
+        _tell(f"wrote {options.json}")
     return 0

@@ -8,12 +8,17 @@ last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad.traini
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
 from minigrad import Tensor
+from minigrad.serialization.schema import check, short
 from minigrad.serialization.source import replaced
 from minigrad.text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from minigrad.text.lines import Texts
@@ -23,12 +28,23 @@ from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
-from .settings import Settings, as_toml
+from .settings import Settings, check_positions
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 REPORTS = ("validation.json", "test.json")
-FILES = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
+FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str | list[str]]
+    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
+    model: dict[str, Any]
+    tokenizers: dict[str, Any]
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -61,9 +77,8 @@ def write_model(folder: Path, weights: dict[str, Tensor], step: int, description
     return path
 
 
-def write_settings(folder: Path, settings: Settings) -> None:
+def write_settings(folder: Path, text: str) -> None:
     """Write settings.toml, for people alone: if it cannot be written, print a note."""
-    text = as_toml(settings, f"Settings of the run {folder.name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replaced(folder / "settings.toml") as temporary:
@@ -78,12 +93,43 @@ def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]
     Raises:
         FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
     """
-    checkpoint = read_checkpoint(find(path))
-    description = checked(path, checkpoint["extra"])
-    model = Transformer(Config(**description["model"])).to(device)
+    file = find(path)
+    checkpoint = read_checkpoint(file)
+    description = checked(file, checkpoint.get("extra"))
+    try:
+        sizes = sizes_of(description["model"], checkpoint["model"])
+        tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+        lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
+        if any(getattr(sizes, name) not in (None, length) for name, length in lengths.items()):
+            raise ValueError("its tokenizers have other vocabularies than its model")
+        settings = Settings.from_dict(description["settings"], str(file))
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be used: {error}") from None
+    model = Transformer(sizes)
     model.load_state_dict(checkpoint["model"])
-    tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
-    return model.eval(), tokenizers, Settings.from_dict(description["settings"], str(path))
+    return model.to(device).eval(), tokenizers, settings
+
+
+def sizes_of(model: dict[str, Any], weights: dict[str, Any]) -> Config:
+    """The model's configuration. Raises ValueError: wrong types, or sizes that are not those of the weights: nothing
+    is made in sizes that a file merely claims."""
+    hints = get_type_hints(Config.__init__)
+    for name, value in model.items():
+        if name not in hints:
+            raise ValueError(f"its model has an entry {short(name)}, which there is not")
+        check(value, hints[name], f"its model's {name}")
+    check(weights, dict[str, Tensor], "its weights")
+    if "vocabulary" not in model or any(type(value) is int and value < 1 for value in model.values()):
+        raise ValueError("its model has no sizes")
+    config = Config(**model)
+    inner = weights.get("encoder.0.feed_forward.inner.weight")
+    layers = {name.split(".")[1] for name in weights if name.startswith("encoder.")}
+    embedding = weights.get("embedding.weight")
+    shapes = [None if weight is None else tuple(weight.shape) for weight in (embedding, inner)]
+    if shapes != [(config.vocabulary, config.d_model), (config.d_ff, config.d_model)] or len(layers) != config.layers:
+        raise ValueError("its weights are not of the sizes that its model has")
+    check_positions(config.positions, config.d_model)
+    return config
 
 
 def find(path: Path) -> Path:
@@ -104,12 +150,16 @@ def checked(path: Path, description: Any) -> dict[str, Any]:
     """The result of ``extra`` in a checkpoint.
 
     Raises:
-        ValueError: the file is of another program, or of another version of this one.
+        ValueError: the file is of another program, of another version of this one, or damaged.
     """
     if not isinstance(description, dict) or description.get("program") != PROGRAM:
         raise ValueError(f"{path} is a training's checkpoint, but not of {PROGRAM}")
-    if description["version"] != VERSION:
-        raise ValueError(f"{path} is of version {description['version']}, this program reads version {VERSION}")
+    if (version := description.get("version", "unknown")) != VERSION:
+        raise ValueError(f"{path} is of version {short(version)}, this program reads version {VERSION}")
+    try:
+        check(description, Description, "its description")
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
     return description
 
 
@@ -124,26 +174,56 @@ def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPa
     path = folder / LAST
     if not path.exists():
         return None
-    description = checked(path, read_checkpoint(path, mmap=True)["extra"])
+    description = checked(path, read_checkpoint(path, mmap=True).get("extra"))
     then = Settings.from_dict(description["settings"], str(path)).fixed()
     try:
         check_same(path, {**description["config"], **then}, configuration(settings, train))
     except ValueError as error:
-        raise ValueError(f"{error}. Or delete it: --fresh") from None
-    return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+        raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
+    try:
+        return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
 
 
-def remove(folder: Path) -> None:
-    """Delete the files of a run, and nothing else.
+@contextmanager
+def prepared(folder: Path, fresh: bool) -> Iterator[Path]:
+    """The folder for what is written before a training begins: its own, or, for a ``fresh`` one in the place of a run,
+    a temporary one inside it, which ``set_aside`` empties."""
+    if not (fresh and _files(folder)):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
+        yield Path(place)
+
+
+def set_aside(folder: Path, place: Path) -> None:
+    """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
+    ``place`` into theirs. Nothing is deleted.
 
     Raises:
-        BlockingIOError: a process is training there.
+        BlockingIOError: a process is training there. OSError: they cannot be renamed; they are where they were.
     """
-    if not folder.is_dir():
+    if not _files(folder):
         return
     with locked(folder):
-        for path in (folder / name for name in FILES):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        whole = folder.resolve()
+        old = next(path for n in count(1) if not (path := whole.with_name(f"{whole.name}.old-{n}")).exists())
+        old.mkdir()
+        moved: list[tuple[Path, Path]] = []
+        try:
+            for source, target in ((folder, old), (place, folder)):
+                for path in _files(source):
+                    path.rename(target / path.name)
+                    moved.append((target / path.name, path))
+        except OSError:
+            for path, origin in reversed(moved):
+                path.rename(origin)
+            old.rmdir()
+            raise
+    print(f"note: the earlier run is now in {old}", file=sys.stderr)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a run. ``last`` is the first to be renamed: without it, no training goes on with a part of them."""
+    return [path for name in FILES if os.path.lexists(path := folder / name)]

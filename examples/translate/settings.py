@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from minigrad.serialization.schema import short
+
 PRESETS = Path(__file__).parent / "presets"
 # Settings that do not affect the result of a training: they may change when it resumes.
 FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
@@ -130,16 +132,17 @@ class Settings:
         for name, least, most in LIMITS:
             value = getattr(getattr(self, SECTION[name]), name)
             if not least <= value <= most:
-                raise ValueError(f"{name} is {value}, and should be from {least:g} to {most:g}")
+                raise ValueError(f"{name} is {short(value)}, and should be from {least:g} to {most:g}")
         for name, (_, kind, definition) in FIELDS.items():
             value = getattr(getattr(self, SECTION[name]), name)
             choices = definition.metadata["choices"]
             if kind is str and choices and value not in choices:
-                raise ValueError(f"{name} is {value!r}, and should be one of: {', '.join(choices)}")
+                raise ValueError(f"{name} is {short(value)}, and should be one of: {', '.join(choices)}")
         if self.model.d_model % self.model.heads or self.model.d_model % 2:
             raise ValueError(
                 f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
             )
+        check_positions(self.model.positions, self.model.d_model)
         subwords = self.data.tokenizer == "subwords"
         if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
             raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")
@@ -191,6 +194,7 @@ FIELDS: dict[str, tuple[str, Any, Any]] = {
 }
 SECTION = {name: section for name, (section, _, _) in FIELDS.items()}
 _MANY = 1e9
+MOST_NUMBERS = 1 << 26  # of the table of positions: 256 MiB
 LIMITS = [
     *(
         (name, 1, _MANY)
@@ -210,7 +214,6 @@ LIMITS = [
             "evaluate_every",
             "snapshot_every",
             "log_every",
-            "beam",
         )
     ),
     *(
@@ -245,10 +248,17 @@ LIMITS = [
         )
     ),
     ("embedding_dropout", -1, 0.999999),
+    ("beam", 1, 1000),
     ("decay_fraction", 0, 1),
     ("length_penalty", -10, 10),
     ("seed", 0, 2**63 - 1),
 ]
+
+
+def check_positions(positions: int, d_model: int) -> None:
+    """Raise ValueError for so many positions that the table of their encodings would fill the memory."""
+    if positions * d_model > MOST_NUMBERS:
+        raise ValueError(f"positions ({positions:,}) times d_model ({d_model:,}) is more than {MOST_NUMBERS:,}")
 
 
 # Files ------------------------------------------------------------------------------------------------------
@@ -274,7 +284,7 @@ def read(path: Path) -> Settings:
     """
     try:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     try:
         return Settings.from_dict(parts, str(path))
@@ -287,12 +297,12 @@ def _checked(parts: dict[str, Any], where: str) -> dict[str, Any]:
     settings = {}
     for section, values in parts.items():
         if section not in _sections() or not isinstance(values, dict):
-            raise ValueError(f"{where}: there is no section [{section}]; there are {', '.join(_sections())}")
+            raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {', '.join(_sections())}")
         for name, value in values.items():
             if SECTION.get(name) != section:
-                near = difflib.get_close_matches(name, FIELDS, 1)
+                near = difflib.get_close_matches(name[:60], FIELDS, 1)
                 hint = f"; do you mean {near[0]!r} in [{SECTION[near[0]]}]?" if near else ""
-                raise ValueError(f"{where}: [{section}] has no setting {name!r}{hint}")
+                raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
             settings[name] = _typed(name, value, where)
     return settings
 
@@ -307,7 +317,7 @@ def _typed(name: str, value: Any, where: str) -> Any:
     elif type(value) is kind:
         return value
     wanted = "list of strings" if get_args(kind) else kind.__name__
-    raise ValueError(f"{where}: {name} is {value!r}, and should be of type {wanted}")
+    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {wanted}")
 
 
 def meaning(name: str) -> str:

@@ -19,7 +19,7 @@ from . import data, run
 from .data import PairBatches
 from .evaluation import report, samples, write
 from .loss import loss_of
-from .settings import ModelSettings, Settings, TrainingSettings
+from .settings import ModelSettings, Settings, TrainingSettings, as_toml
 from .translator import Translator
 from .validation import Evaluation
 
@@ -29,17 +29,22 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     pairs = data.read(settings.data)
-    schedule_of(settings.training)  # wrong settings raise before anything changes
+    schedule_of(settings.training)  # all that may be wrong raises before anything changes
     loop_settings(settings.training, "validation" in pairs)
-    if fresh:
-        run.remove(folder)
-    tokenizers, configuration = run.started(folder, settings, pairs["train"]) or (None, None)
-    run.write_settings(folder, settings)
+    text = as_toml(settings, f"Settings of the run {folder.name}")
+    tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
-    encoded = data.encode(pairs["train"], tokenizers, settings, folder)
     model = Transformer(config(settings.model, tokenizers)).to(settings.training.device)
+    configuration = configuration or run.configuration(settings, pairs["train"])
+    description = run.extra(model, tokenizers, settings, configuration)
+    with run.prepared(folder, fresh) as place:
+        encoded = data.encode(pairs["train"], tokenizers, settings, place)
+        trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
+        trainer.check()
+        if fresh:
+            run.set_aside(folder, place)
     count = sum(p.numel() for p in model.parameters())
     sizes = f"{len(tokenizers.target):,}"
     if not tokenizers.joint:
@@ -49,10 +54,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )
-    configuration = configuration or run.configuration(settings, pairs["train"])
-    description = run.extra(model, tokenizers, settings, configuration)
-    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
-    outcome = trainer.fit()
+    outcome = trainer.fit(lambda: run.write_settings(folder, text))
     if not outcome.finished:
         print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
         return 130

@@ -97,6 +97,8 @@ class Generator:
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
             raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
         seed, _, _, position = struct.unpack_from("<QiiQ", data)
+        if position > 624:  # NumPy would read beyond its words
+            raise RuntimeError(f"a generator's state has a position up to 624, not {position}")
         _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         self.manual_seed(seed)
         key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)

@@ -99,6 +99,25 @@ def complementary_error_function(x: Array) -> Array:
     return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
 
 
+def scaled_complementary_error_function(x: Array) -> Array:
+    """erfcx = e^(x²) erfc(x) on an array, to the last digits of its dtype also where erfc is 0; inf below -27."""
+    m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
+    y = m.absolute(x)
+    tail = _scaled_tail(m.maximum(y, 0.46875))
+    near = m.exp(m.minimum(y, 0.5) ** 2) * (1 - _cody_erf(m.clip(x, -0.5, 0.5)))
+    rounded = m.trunc(m.minimum(y, 30.0) * 16) / 16  # the square in two parts, so that its rounding does not grow
+    square = m.exp(rounded * rounded) * m.exp((m.minimum(y, 30.0) - rounded) * (m.minimum(y, 30.0) + rounded))
+    out = m.where(y < 0.46875, near, m.where(x < 0, 2 * square - tail, tail))
+    return m.where(m.isnan(x), x, out).astype(dtype)
+
+
+def log_normal_share(x: Array) -> Array:
+    """ln of the standard normal distribution's share below x, in the array's dtype."""
+    m, dtype, t = xp(x), x.dtype, x.astype(np.float64) * math.sqrt(0.5)
+    below = m.log(scaled_complementary_error_function(-m.minimum(t, 0.0)) / 2) - t * t
+    return m.where(t < -math.sqrt(0.5), below, m.log1p(-complementary_error_function(t) / 2)).astype(dtype)
+
+
 def inverse_error_function(y: Array) -> Array:
     """The inverse of erf: Winitzki's formula (2008), then Newton's method on the smaller of erf and erfc."""
     m, dtype = xp(y), y.dtype

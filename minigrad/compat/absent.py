@@ -48,8 +48,6 @@ ABSENT = _by_name(
         "from_file": "use from_numpy(numpy.memmap(...))",
         "futures": "use concurrent.futures",
         "gru* lstm* rnn_relu* rnn_tanh*": "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells",
-        "igamma*": "use scipy.special on x.numpy()",
-        "istft stft": "use numpy.fft on x.numpy()",
         "library": "write an autograd.Function",
         "lobpcg": "use linalg.eigh",
         "monitor": "use utils.tensorboard",
@@ -66,7 +64,6 @@ ABSENT = _by_name(
         "profiler.itt": "use profile and record_function",
         "quasirandom": "use scipy.stats.qmc",
         "segment_reduce": "use scatter_reduce",
-        "signal": "use the windows of torch itself, hann_window and its like, or scipy.signal",
         "sparse* Tensor.coalesce Tensor.sparse* Tensor.to_dense Tensor.to_sparse*": (
             "there are no sparse tensors; use dense ones"
         ),

@@ -27,6 +27,9 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda") if is_available() else None
 
 
+has_mps = False  # an attribute from before ``backends``
+
+
 class OutOfMemoryError(RuntimeError):
     """A GPU's memory does not suffice: CuPy's error of that name, where there is CuPy."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import backends
+from . import backends, foreach
 from .absent import instead, refusals
 from .no_ops import no_ops
 
@@ -115,21 +115,23 @@ NAMES: dict[str, dict[str, str]] = {
             atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp_ exp2_
             expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
             nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_
-            sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_ adjoint resolve_neg
+            sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_ adjoint
             """,
         ),
         **_of("compat.amp:", "autocast get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled"),
         **_of("compat.backends:", "set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms"),
+        **_of("compat.native:", "constant_pad_nd native_batch_norm native_group_norm native_layer_norm"),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
+        **{f"_foreach_{name}": f"compat.foreach:_foreach_{name}" for name in foreach.NAMES},
+        "_chunk_cat": "compat.native:chunk_cat",
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
         "compile": "compiler:compile",
         "is_autocast_cache_enabled": "compat.amp:is_autocast_enabled",
         "is_autocast_cpu_enabled": "compat.amp:is_autocast_enabled",
+        "has_mps": "compat.core:has_mps",
         "matrix_rank": "linalg:matrix_rank",
         "trapz": "functions.reduction:trapezoid",
-        "unsafe_chunk": "functions.shaping:chunk",
-        "unsafe_split": "functions.shaping:split",
         "vmap": "func:vmap",
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
         "_softmax_backward_data": "compat.core:softmax_backward_data",

@@ -13,7 +13,7 @@ from ..ops.device import moved
 from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import typed
-from .creation import alike, empty, full, ones, tensor, zeros
+from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import method, named
 
 
@@ -118,6 +118,13 @@ def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tens
 
 new_zeros, new_ones = _new(zeros, "new_zeros", "Zeros"), _new(ones, "new_ones", "Ones")
 new_empty = _new(empty, "new_empty", "Unset elements")
+
+
+@method(free=False)
+@alike
+def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any, device: Any) -> Tensor:
+    """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype, device=device)
 
 
 @method(free=False)

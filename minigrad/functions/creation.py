@@ -221,6 +221,22 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
     return np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
 
 
+@function
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
+    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely.
+
+    Raises:
+        RuntimeError: the layout does not name each axis once.
+    """
+    shape, order = shape_of(size), sizes((tuple(physical_layout),))
+    if sorted(order) != [axis for axis, _ in enumerate(shape)]:
+        raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
+    steps, step = [0] * len(shape), 1
+    for place in reversed(order):
+        steps[place], step = step, step * max(shape[place], 1)
+    return empty_strided(shape, steps, dtype=dtype, **options)
+
+
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
     def like(input: Tensor, *, dtype: Maybe, device: Maybe) -> Tensor:
         result = make(input.array.shape, dtype=dtype, device=device)

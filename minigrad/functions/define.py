@@ -133,7 +133,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
     return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
 
 
-def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
+def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in_place: bool | Change = True) -> Binary:
     """Define the function of two tensors, or of a tensor and a number, that an op is."""
 
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
@@ -142,7 +142,7 @@ def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
     def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return mutate(input, op, pair(op, input, other))
 
-    places = Places(method=True, in_place=_change(in_place, lambda function: changes(spelled(change), function)))
+    places = Places(free, method, in_place=_change(in_place, lambda function: changes(spelled(change), function)))
     doc = f"{op.__doc__}, elementwise; the operands broadcast."
     return _placed(named(function, name or op.name, doc), places)
 

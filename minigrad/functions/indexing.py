@@ -13,6 +13,7 @@ from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
+from ..ops import scattering
 from ..tensor import Tensor
 from . import return_types
 from .arguments import (
@@ -456,9 +457,9 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
-    or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+    or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
-    neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
+    neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     part = src[tuple(slice(0, n) for n in index.array.shape)]
@@ -471,31 +472,17 @@ def scatter_reduce(
         before = before if include_self else scatter(before, place, index, 0)
         counts = scatter_add(before, place, index, part.detach() * 0 + 1).clamp(min=1)
         return total / counts if input.is_floating_point() else total // counts
-    return _reduced_in_turn(start, place, index.array, part, reduce)
+    if reduce == "prod":
+        return apply(scattering.scatter_prod, (start, place, index, part))
+    return apply(scattering.scatter_extreme, (start, place, index, part, reduce == "amax"))
 
 
-def _extreme(input: Tensor, which: str) -> Any:
+def extreme(input: Tensor, which: str) -> Any:
     """The least or greatest value of a dtype."""
     kind = input.array.dtype
     if kind.kind == "f":
         return float("-inf") if which == "min" else float("inf")
     return int(getattr(np.iinfo(kind), which)) if kind.kind != "c" else 0  # complex numbers have none
-
-
-def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: str) -> Tensor:
-    """Products and extremes, each slice of ``src`` along the axis in turn."""
-    if start.requires_grad or src.requires_grad:
-        raise RuntimeError(
-            f"scatter_reduce: {reduce!r} has no gradient here; use 'sum' or 'mean', or detach() its operands"
-        )
-    m = xp(start.array)
-    join = {"prod": m.multiply, "amax": m.maximum, "amin": m.minimum}[reduce]
-    out = start.array.copy()
-    for n in range(index.shape[dim]):
-        lead = (slice(None),) * dim
-        at = i._along(out.ndim, dim, index[(*lead, slice(n, n + 1))])
-        out[at] = join(out[at], src.array[(*lead, slice(n, n + 1))])
-    return wrap(out)
 
 
 @method
@@ -527,6 +514,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The place along each axis of elements numbered in the order of memory, for a tensor of a shape."""
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     places: list[Tensor] = []
+    indices = indices.long()
     for length in reversed(lengths):
         places.append(indices % length)
         indices = indices // length

@@ -12,7 +12,7 @@ from ..ops import elementwise as e
 from ..tensor import Tensor
 from .arguments import operand, sizes
 from .creation import tensor
-from .define import method
+from .define import function, method
 from .spelling import factors_first
 
 
@@ -35,9 +35,23 @@ subtract_ = sub_
 
 @method(free=False)
 def fill_(input: Tensor, value: Any) -> Tensor:
-    """In place: every element ``value``."""
+    """In place: every element ``value``, a number or a tensor without axes."""
+    if isinstance(value, Tensor) and value.array.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
+        )
     input[...] = value
     return input
+
+
+@function
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all.
+
+    Raises:
+        RuntimeError: a tensor with axes.
+    """
+    return fill_(input.clone(), value)
 
 
 @method(free=False)

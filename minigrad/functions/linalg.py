@@ -86,9 +86,7 @@ ger = outer
 @factors_first
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
-    product = mm(mat1, mat2)
-    product = product if alpha == 1 else product * alpha
-    return _scaled(input, beta) + product
+    return _scaled(input, beta) + _scaled(mm(mat1, mat2), alpha)
 
 
 @method(in_place=True)
@@ -225,6 +223,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 
 def _scaled(x: Tensor, factor: float) -> Tensor:
+    """factor · x; integers stay integers, the factor losing its fraction, as in PyTorch."""
+    if x.array.dtype.kind in "iu":
+        factor = int(factor)
     return x if factor == 1 else x * factor
 
 

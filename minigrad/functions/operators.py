@@ -85,6 +85,7 @@ __sub__, __rsub__ = _without_bools(_operator(e.sub)), _without_bools(_swapped(e.
 __isub__ = _in_place(e.sub)
 __mul__, __rmul__, __imul__ = _operator(e.mul), _swapped(e.mul), _in_place(e.mul)
 __truediv__, __rtruediv__, __itruediv__ = _operator(e.div), _swapped(e.div), _in_place(e.div)
+__div__, __rdiv__, __idiv__ = __truediv__, __rtruediv__, __itruediv__  # Python 2's names, which PyTorch has still
 __floordiv__, __rfloordiv__ = _operator(e.floor_divide), _swapped(e.floor_divide)
 __ifloordiv__ = _in_place(e.floor_divide)
 __mod__, __rmod__, __imod__ = _operator(e.remainder), _swapped(e.remainder), _in_place(e.remainder)
@@ -159,7 +160,7 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return pointwise.where(condition, self, other)
 
 
-@method(free=False)
-def polygamma(self: Tensor, n: int) -> Tensor:
+@method(free=False, in_place=True)
+def polygamma(input: Tensor, n: int) -> Tensor:
     """The n-th derivative of ``digamma``."""
-    return special.polygamma(n, self)
+    return special.polygamma(n, input)

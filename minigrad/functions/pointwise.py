@@ -14,6 +14,7 @@ from ..backend.dtype import complex128, float64, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
+from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw
@@ -39,6 +40,7 @@ mul, pow, true_divide = binary(e.mul), binary(e.pow), binary(e.div, name="true_d
 remainder, fmod, floor_divide = binary(e.remainder), binary(e.fmod), binary(e.floor_divide)
 maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place=False)
 logaddexp = binary(e.logaddexp, in_place=False)
+xlogy = binary(_xlogy)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
 lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
@@ -96,7 +98,23 @@ negative = neg
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha · other, elementwise; the operands broadcast."""
     left, right = pair(e.add, input, other)
-    return apply(e.add, (left, right if alpha == 1 else right * alpha))
+    return apply(e.add, (left, _times(alpha, right, left)))
+
+
+def _times(alpha: Scalar, right: Any, left: Any) -> Any:
+    """The second operand of a sum times ``alpha``.
+
+    Raises:
+        RuntimeError: a factor with a point, of two integers.
+    """
+    if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return right if alpha == 1 else right * alpha
+
+
+def _is_inexact(operand: Any) -> bool:
+    """Whether an operand is of floating-point or complex numbers."""
+    return operand.array.dtype.kind in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
@@ -123,7 +141,7 @@ def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
             "a mask, use the `~` or `logical_not()` operator instead."
         )
-    return apply(e.sub, (left, right if alpha == 1 else right * alpha))
+    return apply(e.sub, (left, _times(alpha, right, left)))
 
 
 subtract = sub
@@ -299,15 +317,6 @@ def sinc(input: Tensor) -> Tensor:
     zero = input == 0
     angle = masked(input, zero, 1.0) * math.pi
     return masked(sin(angle) / angle, zero, 1.0)
-
-
-@method(in_place=True)
-def xlogy(input: Any, other: Any) -> Tensor:
-    """input · ln(other), 0 where the input is 0 and the other not NaN."""
-    like = input if hasattr(input, "array") else other
-    input, other = as_tensor_like(input, like), as_tensor_like(other, like)
-    nothing = logical_and(input == 0, logical_not(isnan(other)))
-    return masked(input * log(where(nothing, 1.0, other)), nothing, 0.0)
 
 
 def masked(input: Tensor, mask: Tensor, value: float) -> Tensor:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..autograd.calls import apply
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
@@ -170,8 +172,10 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. float16 is summed up in float32."""
     input = input if dtype is None else input.to(dtype)
+    if input.array.dtype == np.float16:
+        return norm(input.float(), p, dim, keepdim).half()
     p = 2.0 if p == "fro" else float(p)
     input = input.abs() if input.is_complex() else input
     if p == math.inf:
@@ -183,18 +187,18 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     if p == 2:
-        return _at_zero_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
+        return _flat_at_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
     size = input.abs()
-    powers = _at_zero_zero(lambda x: x**p, size) if 0 < p < 1 else size**p
-    return _at_zero_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
+    powers = _flat_at_zero(lambda x: x**p, size, 0.0 if p > 0 else math.inf) if p < 1 else size**p
+    return _flat_at_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
 
 
-def _at_zero_zero(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """A root, whose gradient at 0 is 0 and not 0/0."""
+def _flat_at_zero(function: Callable[[Tensor], Tensor], x: Tensor, value: float = 0.0) -> Tensor:
+    """A power with its value at 0, whose gradient there is 0 and not 0/0 or infinite."""
     if not x.requires_grad:
         return function(x)
     zero = x == 0
-    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
+    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, value)
 
 
 # Areas and lengths ------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import DType, result_type
+from ..backend.dtype import DType, get_default_dtype, result_type
+from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
@@ -444,7 +445,8 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 # Made of others -------------------------------------------------------------------------------------------
 
 moveaxis = movedim
-split_with_sizes = split
+split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
+unsafe_chunk = chunk
 
 
 @method
@@ -469,6 +471,55 @@ def diff(
         earlier, later = (narrow(out, place, start if length else 0, length) for start in (0, 1))
         out = later ^ earlier if input.array.dtype.kind == "b" else later - earlier
     return out
+
+
+@function
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """Slopes along each axis by central differences, at the ends by one-sided ones of order ``edge_order``.
+
+    Args:
+        spacing: the distance of neighbours, 1 if None; one for each axis; or for each axis their places.
+        dim: an axis, or several; all by default.
+
+    Raises:
+        RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
+    """
+    n = input.array.ndim
+    places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * len(places)
+    if len(steps) != len(places):
+        raise RuntimeError(f"torch.gradient expected spacing for {len(places)} dimensions, got {len(steps)}")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    if short := [d for d in places if input.array.shape[d] <= edge_order]:
+        raise RuntimeError(
+            f"torch.gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of "
+            f"{list(input.shape)}"
+        )
+    return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
+
+
+def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
+    """The slopes along an axis, for neighbours at one distance, or at given places."""
+    count, column = x.array.shape[place], [1] * x.array.ndim
+    column[place] = -1
+    x = x if x.array.dtype.kind in "fc" else x.to(get_default_dtype())
+    if isinstance(step, Tensor) and step.array.ndim:
+        if step.array.shape != (count,):
+            raise RuntimeError(f"torch.gradient expected {count} places along axis {place}, got {list(step.shape)}")
+        widths = reshape(diff(step), column)
+    else:
+        widths = x.detach().new_ones(count - 1).reshape(column) * step
+    slopes = diff(x, dim=place) / widths
+    if count == 2:
+        return cat([slopes, slopes], place)
+    near, far = (narrow(widths, place, start, count - 2) for start in (0, 1))
+    before, after = (narrow(slopes, place, start, count - 2) for start in (0, 1))
+    inner = (before * far + after * near) / (near + far)
+    first, last = (narrow(slopes, place, start, 1) for start in (0, count - 2))
+    if edge_order == 2:  # the parabola through three points is as much steeper at its end as it is flatter inside
+        first, last = 2 * first - narrow(inner, place, 0, 1), 2 * last - narrow(inner, place, count - 3, 1)
+    return cat([first, inner, last], place)
 
 
 @method
@@ -660,26 +711,65 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return windows[0] if scalar else windows
 
 
-@method
+@method(in_place=reshaping)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
+    """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements (a copy, not
+    a view). The gradient is that of the elements that are the tensor's.
+
+    Args:
+        storage_offset: where to begin in that memory; by default where the tensor does.
 
     Raises:
-        RuntimeError: the tensor has gaps in memory, or the elements would lie outside of it.
+        RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
     """
-    shape, steps, start = sizes((tuple(size),)), sizes((tuple(stride),)), storage_offset or 0
-    if not input.array.flags.c_contiguous:  # the same memory with its axes in order, if that is all
-        order = sorted(range(input.array.ndim), key=lambda dim: -input.array.strides[dim])
-        input = permute(input, order)
-    if not input.array.flags.c_contiguous:
-        raise RuntimeError("as_strided needs a tensor without gaps in memory: call .contiguous() first")
+    place = _in_memory(input, size, stride, storage_offset)
+    return apply(joining_ops.as_strided, (input, *place))
+
+
+def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tuple[Any, ...]:
+    """Sizes, steps and the start of elements in a tensor's memory, checked."""
+    shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
+    start, length = joining_ops.place_in_memory(input.array)
+    start = start if offset is None else int(offset)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"as_strided: mismatch in length of strides {list(steps)} and shape {list(shape)}")
+    if any(n < 0 for n in (*shape, *steps, start)):
+        raise RuntimeError(
+            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} must not be negative"
+        )
+    if any(step == 0 and n > 1 for step, n in zip(input.array.strides, input.array.shape, strict=True)):
+        raise RuntimeError("as_strided: elements of the tensor share memory (expand() makes such): clone() it first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    if 0 not in shape and not 0 <= last < input.array.size:
+    if 0 not in shape and last >= length:
         raise RuntimeError(
             f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} reach beyond the "
-            f"{input.array.size} elements of the tensor"
+            f"{length} elements of the tensor's memory"
         )
-    return apply(joining_ops.as_strided, (input, shape, steps, start))
+    return shape, steps, start
+
+
+@method
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy in which what ``as_strided`` would take is ``src``.
+
+    Raises:
+        RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
+            two elements would share a place.
+    """
+    shape, steps, start = _in_memory(input, size, stride, storage_offset)
+    if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
+        raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
+    if src.array.shape != shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(shape)}"
+        )
+    places = joining_ops.strided_places(xp(input.array), shape, steps, start)
+    if np.unique(places).size < places.size:
+        raise RuntimeError("as_strided_scatter: two elements of src would go to one place in memory")
+    return apply(indexing_ops.put, (reshape(input, -1), src, (places,))).reshape(input.array.shape)
 
 
 @function

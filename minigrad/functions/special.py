@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from ..autograd.calls import apply
 from ..ops import special as s
 from ..tensor import Tensor
-from .define import function, method, unary
-from .pointwise import erfc, erfinv, isnan, log, where
+from .define import binary, function, method, unary
+from .pointwise import erfinv, isnan, log, where
 from .spelling import spelled
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
+igamma, igammac = binary(s.igamma), binary(s.igammac)
 
 
 @function
@@ -26,9 +28,15 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
 
 
-@method
+@method(in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``."""
+    """The logarithm of the multivariate gamma function of dimension ``p``.
+
+    Raises:
+        RuntimeError: p is below 1.
+    """
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma(input)
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)
@@ -37,7 +45,10 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 # Of ``torch.special`` alone --------------------------------------------------------------------------------
 
-i0e, i1, i1e = (unary(op, free=False, method=False, in_place=False) for op in (s.i0e, s.i1, s.i1e))
+_alone = partial(unary, free=False, method=False, in_place=False)
+i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
+ndtr, log_ndtr, erfcx = _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
+xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
 @spelled
@@ -46,12 +57,6 @@ def entr(input: Tensor) -> Tensor:
     inside = where(input > 0, input, 1.0)
     outside = where(input == 0, 0.0, where(isnan(input), input, -math.inf))
     return where(input > 0, -inside * log(inside), outside)
-
-
-@spelled
-def ndtr(input: Tensor) -> Tensor:
-    """The standard normal distribution's share below x."""
-    return 0.5 * erfc(-input * math.sqrt(0.5))
 
 
 @spelled

@@ -295,6 +295,40 @@ def histogram(
     return return_types.histogram(*(tensor_on(part.astype(host.dtype), input.device) for part in results))
 
 
+@function
+def histogramdd(
+    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """How many of the points (..., D) lie in each cell of a grid, and the grid's edges along each axis.
+
+    Args:
+        bins: the number of cells along every axis, or along each, or their edges.
+        range: the least and the greatest edge along each axis, one after the other; by default the points'.
+        weight: (...) what each point counts.
+        density: divide by the total and by the cells' volumes.
+
+    Raises:
+        RuntimeError: no axes, bins or ranges for another number of them, or edges that are not in order.
+    """
+    host = _host(input)
+    if host.ndim < 2:
+        raise RuntimeError("histogramdd: input tensor should have at least 2 dimensions")
+    points = host.reshape(-1, host.shape[-1]).astype(np.float64)
+    axes = points.shape[1]
+    each: Any = bins if isinstance(bins, int) else [_host(b) for b in bins]
+    if not isinstance(each, int) and len(each) != axes:
+        raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
+    if range is not None and len(range) != 2 * axes:
+        raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
+    limits = None if range is None else list(zip(range[::2], range[1::2], strict=True))
+    if not isinstance(each, int) and any(np.ndim(edge) and (np.diff(edge) < 0).any() for edge in each):
+        raise RuntimeError("histogramdd: the edges of bins must not decrease")
+    weights = None if weight is None else _host(weight).reshape(-1)
+    counts, edges = np.histogramdd(points, each, limits, density=density, weights=weights)
+    results = [tensor_on(part.astype(host.dtype), input.device) for part in (counts, *edges)]
+    return results[0], tuple(results[1:])
+
+
 def _host(value: Any) -> Any:
     """The NumPy array of a tensor; any other value as it is."""
     return of(value.array).to_numpy(value.array) if isinstance(value, Variable) else value

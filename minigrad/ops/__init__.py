@@ -19,6 +19,7 @@ from . import (
     recurrent,
     reduction,
     rotary,
+    scattering,
     shape,
     softmax,
     special,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, log_of_sum
+from .elementwise import exp, log_of_sum, where
 from .indexing import getitem
 from .joining import concatenate
 from .op import op
-from .reduction import amax, spread
+from .reduction import spread
 from .shape import flip, reshape
 
 
@@ -103,7 +104,14 @@ def _running(x: Array, dim: int) -> Array:
 
 
 def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
-    """Σₖ≥ᵢ gₖ exp(xᵢ - outₖ): differences from the row's largest x, which no exponent of is beyond 1."""
-    top = amax(x.real, (dim,), True)
-    weighted = g * exp(top - out)
-    return exp(x - top) * flip(cumsum(flip(weighted, (dim,)), dim), (dim,))
+    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; no exponent is positive, as out rises."""
+    axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
+    lead = (slice(None),) * axis
+    level = where(out == -math.inf, -np.finfo(out.dtype.name).max, out)
+    total, reach = g, 1
+    while reach < n:
+        early, late = (*lead, slice(None, -reach)), (*lead, slice(reach, None))
+        added = getitem(total, early) + exp(getitem(level, early) - getitem(level, late)) * getitem(total, late)
+        total = concatenate(axis, added, getitem(total, (*lead, slice(-reach, None))))
+        reach *= 2
+    return exp(x - level) * total

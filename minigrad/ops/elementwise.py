@@ -141,8 +141,8 @@ def sign(x: Array) -> Array:
 
 @op("dx = 2 g x", x=lambda g, x: g * (2 * x), holomorphic=True)
 def square(x: Array) -> Array:
-    """x²"""
-    return x * x
+    """x²; of bools int64"""
+    return x * x if x.dtype.kind != "b" else x.astype(np.int64)
 
 
 @op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float", holomorphic=True)

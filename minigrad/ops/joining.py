@@ -9,6 +9,7 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
+from ..backend.storage import address, owner
 from .indexing import getitem, index_add, put_back
 from .op import bare, op
 from .reduction import sum as sum_over
@@ -133,14 +134,29 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
 
 @op(
     "dx = Σ g over the elements that show a place in memory",
-    x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset),
+    x=lambda g, x, size, stride, offset: _strided_back(g, bare(x), size, stride, offset),
 )
 def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of x's memory by sizes, steps and a start, in elements (a copy; x is contiguous)"""
-    return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
+    """Elements of the memory that x lies in by sizes, steps and a start, in elements (a copy)"""
+    memory = owner(x).ravel(order="K").view(x.dtype)
+    return memory[strided_places(xp(x), size, stride, offset)]
 
 
-def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
+def place_in_memory(x: Array) -> tuple[int, int]:
+    """The place of x's first element in the memory it lies in, and how many elements that has.
+
+    Raises:
+        RuntimeError: the memory has gaps; it is another library's then.
+    """
+    memory = owner(x)
+    reach = sum((n - 1) * step for n, step in zip(memory.shape, memory.strides, strict=True))
+    if memory.size and (reach + memory.itemsize != memory.nbytes or min(memory.strides, default=0) < 0):
+        raise RuntimeError("the memory that the tensor lies in has gaps: clone() it first")
+    start = address(x) - address(memory) if x.size else 0
+    return start // x.itemsize, memory.size * memory.itemsize // x.itemsize
+
+
+def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
     """The places in memory of each element, of a shape."""
     places = m.zeros(size, np.int64) + offset
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
@@ -148,10 +164,11 @@ def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
     return places
 
 
-def _strided_back(g: Array, shape: Shape, size: Shape, stride: Shape, offset: int) -> Array:
-    """Each element's gradient to the place in memory that it shows."""
-    places = _strided_places(xp(bare(g)), size, stride, offset)
-    return reshape(put_back(g, (int(np.prod(shape, dtype=np.int64)),), (places,)), shape)
+def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -> Array:
+    """To each element of x the gradients of those that show its place in memory."""
+    m, (start, length) = xp(x), place_in_memory(x)
+    memory = put_back(g, (length,), (strided_places(m, size, stride, offset),))
+    return getitem(memory, (strided_places(m, x.shape, tuple(n // x.itemsize for n in x.strides), start),))
 
 
 @op(

@@ -95,12 +95,13 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
-    """n - correction, and NaN (not a division by zero) where too few elements are there."""
-    left = _count(shape, dim) - correction
-    return left if left > 0 else float("nan")
+    """n - correction, and 0 where too few elements are there: a variance over 0 is inf, or NaN of equal ones."""
+    return max(_count(shape, dim) - correction, 0)
 
 
 def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
+    """In float32 of float16: a square of 256 is beyond its largest number."""
+    x = x.astype(np.float32) if x.dtype == np.float16 else x
     centred = x - x.mean(axis=dim, keepdims=True)
     squares = centred.real * centred.real + centred.imag * centred.imag if x.dtype.kind == "c" else centred * centred
     return in_order(squares.sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)

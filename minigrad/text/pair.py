@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..serialization.schema import check, short
 from .subwords import SubwordTokenizer
 from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
 
@@ -51,20 +52,24 @@ class TokenizerPair:
 
 
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that its ``as_dict`` described. Raises ValueError: an unknown kind of tokenizer, or a scheme that
-    ``SCHEMES`` lacks."""
+    """The tokenizer that its ``as_dict`` described. Raises ValueError: a description that makes no sense, an unknown
+    kind of tokenizer, or a scheme that ``SCHEMES`` lacks."""
+    check(state, dict[str, Any], "a tokenizer")
     if state.get("kind") == "subwords":
         return SubwordTokenizer.from_dict(state)
     if state.get("kind") == "words":
-        scheme = SCHEMES.get(state.get("scheme", "spaces"))
-        if scheme is None:
-            raise ValueError(f"unknown way to split into words: {state['scheme']!r}")
-        return WordTokenizer(state["words"], *scheme)
-    raise ValueError(f"unknown kind of tokenizer: {state.get('kind')!r}")
+        name = state.get("scheme", "spaces")
+        if not isinstance(name, str) or name not in SCHEMES:
+            raise ValueError(f"unknown way to split into words: {short(name)}")
+        check(state.get("words"), list[str], "the words of a tokenizer")
+        return WordTokenizer(state["words"], *SCHEMES[name])
+    raise ValueError(f"unknown kind of tokenizer: {short(state.get('kind'))}")
 
 
 def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
-    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides."""
+    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides. Raises
+    ValueError as ``tokenizer_from_dict``."""
+    check(state, dict[str, Any], "a pair of tokenizers")
     sides = state if state.get("kind") == "pair" else {"source": state}
-    source = tokenizer_from_dict(sides["source"])
+    source = tokenizer_from_dict(sides.get("source", {}))
     return TokenizerPair(source, tokenizer_from_dict(sides["target"]) if "target" in sides else source)

@@ -6,9 +6,10 @@ import itertools
 import json
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..serialization.schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
 SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
@@ -24,6 +25,8 @@ _PIECE = (
     rf"|([^{SPACE}{_IN_WORD}])\1*\p{{M}}*)"
     rf"|{SPACE}"
 )
+_SPACES = r"[\s\x{1C}-\x{1F}]+"
+_STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace", "Split"}  # of descriptions
 
 
 class SubwordTokenizer:
@@ -98,10 +101,10 @@ class SubwordTokenizer:
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
     def encode(self, text: str) -> list[int]:
-        return list(self.model.encode(text).ids)
+        return list(_calmly(self.model.encode, text).ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [list(encoding.ids) for encoding in self.model.encode_batch(list(texts))]
+        return [list(encoding.ids) for encoding in _calmly(self.model.encode_batch, list(texts))]
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")
@@ -111,7 +114,7 @@ class SubwordTokenizer:
 
     def unknown(self, text: str) -> list[str]:
         text = self.prepare(text)
-        encoding = self.model.encode(text)
+        encoding = _calmly(self.model.encode, text)
         return [text[a:b] for i, (a, b) in zip(encoding.ids, encoding.offsets, strict=True) if i == UNKNOWN]
 
     def words(self, text: str) -> list[str]:
@@ -125,8 +128,9 @@ class SubwordTokenizer:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
-        """The tokenizer that its ``as_dict`` described."""
-        return cls(_without_marks(json.loads(state["json"])))
+        """The tokenizer that its ``as_dict`` described. Raises ValueError: the description makes no sense, or asks for
+        steps or regular expressions that ``train`` does not use: some take for ever, or stop the program."""
+        return cls(_read(state.get("json")))
 
 
 def load_library() -> Any:
@@ -175,10 +179,61 @@ def _normalizer(normalization: str, lowercase: bool) -> Any:
         [
             *([*form, normalizers.Lowercase(), *form] if lowercase else form),
             normalizers.Replace(SPACE, "_"),  # the mark itself in a text
-            normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # the spaces of str.split
+            normalizers.Replace(library.Regex(_SPACES), " "),  # the spaces of str.split
             normalizers.Strip(),
         ]
     )
+
+
+def _read(text: Any) -> Any:
+    """The library's tokenizer of a description. Raises as ``SubwordTokenizer.from_dict``."""
+    load_library()  # its ImportError is not about the text
+    check(text, str, "the JSON of a tokenizer")
+    try:
+        state = json.loads(text)
+        check(state, dict[str, Any], "a tokenizer")
+        check_size(state)
+        for name in ("normalizer", "pre_tokenizer", "decoder"):
+            _check_steps(state.get(name))
+        check(state.get("model"), dict[str, Any], "its model")
+        if state["model"].get("type") not in ("BPE", "Unigram"):
+            raise ValueError(f"its model is {short(state['model'].get('type'))}, neither BPE nor Unigram")
+        state = {**state, "truncation": None, "padding": None, "post_processor": None}
+        model = _calmly(_without_marks, state)
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
+    tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
+    if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+        raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
+    return model
+
+
+def _check_steps(step: Any) -> None:
+    """Raise ValueError for a step, or one within it, that ``train`` does not use."""
+    if step is None:
+        return
+    check(step, dict[str, Any], "its step")
+    if (kind := step.get("type")) not in _STEPS:
+        raise ValueError(f"it has a step {short(kind)}")
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        for inner in step.get(name) or ():
+            _check_steps(inner)
+    pattern = step.get("pattern") or {}
+    check(pattern, dict[str, str], "its pattern")
+    if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _SPACES):
+        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may take for ever")
+    if len(str(step.get("content", ""))) > len(SPACE):
+        raise ValueError("it puts a long text in the place of another")
+
+
+def _calmly(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The library's answer. Raises ValueError where its own code gives up (a panic, which is no Exception)."""
+    try:
+        return call(*arguments)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"the tokenizers library cannot go on: {str(error)[:200]}") from None
 
 
 def _without_marks(state: dict[str, Any]) -> Any:

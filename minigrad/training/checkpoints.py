@@ -39,16 +39,45 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict
 
+from ..optim.optimizer import ZEROS, Optimizer
 from ..serialization import load, save
+from ..serialization.schema import check, check_like, check_size, short
 from .lock import locked
+from .settings import Settings, State
 
 PROGRAM, VERSION = "minigrad.training", 1
+MOST = 2**53  # of every count: a step, a line, an epoch
 _TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
-_DAMAGE = (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
+DAMAGE: tuple[type[Exception], ...] = (
+    RuntimeError,
+    EOFError,
+    pickle.UnpicklingError,
+    ValueError,
+    TypeError,
+    LookupError,
+)
+DAMAGE += (AttributeError, OverflowError, RecursionError, MemoryError)
+
+
+class Content(TypedDict, total=False):
+    """The schema of a checkpoint; weights alone lack what a training needs to go on."""
+
+    program: Required[str]
+    version: Required[int]
+    model: Required[dict[str, Any]]
+    step: int
+    extra: dict[str, Any]
+    metrics: dict[str, Any]
+    optimizer: dict[str, Any]
+    schedule: dict[str, Any] | None
+    averaged: dict[str, Any] | None
+    random: dict[str, Any]
+    training: State
+    settings: Settings
 
 
 class RunFolder:
@@ -91,6 +120,8 @@ class RunFolder:
 
     def _read_last(self, mmap: bool = False) -> dict[str, Any]:
         checkpoint = read_checkpoint(self.last, mmap)
+        if any(type(count) is int and not 0 <= count < MOST for count in checkpoint.get("training", {}).values()):
+            raise RuntimeError(f"{self.last} is damaged: a count of its training is out of range")
         if missing := [name for name in _TRAINING if name not in checkpoint]:
             fault = "holds weights alone" if "training" in missing else f"lacks {', '.join(missing)}"
             raise RuntimeError(f"{self.last} {fault}: a training cannot go on from it")
@@ -171,26 +202,59 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)
-    except _DAMAGE as error:
+        check_size(checkpoint)
+    except DAMAGE as error:
         reason = str(error).removeprefix(f"cannot load {file}: ").partition(" What to do:")[0].rstrip(".")
         raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
     if (version := checkpoint.get("version", "unknown")) != VERSION:
-        raise RuntimeError(f"{file} is of version {version}, this program reads version {VERSION}")
+        raise RuntimeError(f"{file} is of version {short(version)}, this program reads version {VERSION}")
+    try:
+        check(checkpoint, Content, "the checkpoint")
+    except ValueError as error:
+        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {advice}") from None
     return checkpoint
+
+
+def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
+    """Raise ValueError for a state that an optimiser could not go on from: options or states of other types or
+    shapes."""
+    check(saved, dict[str, Any], "optimizer")
+    check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
+    check_like(saved.get("param_groups"), optimizer.state_dict()["param_groups"], "optimizer.param_groups", False)
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    starts = optimizer._state
+    for number, values in saved["state"].items():
+        where = f"optimizer.state[{number}]"
+        if not 0 <= number < len(parameters):
+            raise ValueError(f"{where} is of none of the {len(parameters)} parameters")
+        if missing := [
+            name for name, start in starts.items() if (start == ZEROS or start in (0, 1)) and name not in values
+        ]:
+            raise ValueError(f"{where} lacks {', '.join(missing)}")
+        for name in starts.keys() & values.keys():
+            check_like(
+                values[name], parameters[number].detach() if isinstance(starts[name], str) else 0, f"{where}.{name}"
+            )
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
     """Raise ValueError for another configuration, with the keys that differ and both their values."""
     old, new = _flat(saved), _flat(present)
     if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
-        there, now = ({name: repr(value) for name, value in flat.items()} for flat in (old, new))
+        there, now = ({name: _shown(value) for name, value in flat.items()} for flat in (old, new))
         values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
         raise ValueError(
             f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "
             "configuration of this one; nothing has been changed"
         )
+
+
+def _shown(value: Any) -> str:
+    """A value for a message: lists of text as they are, and what is long in short."""
+    is_plain = isinstance(value, list) and len(value) <= 10 and all(isinstance(part, str) for part in value)
+    return f"[{', '.join(map(short, value))}]" if is_plain else short(value)
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

@@ -76,8 +76,8 @@ def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         if line.endswith(b"\n"):
             try:
                 entries.append(json.loads(line))
-            except ValueError as error:
-                raise ValueError(f"{file}, line {number}, is not JSON: {error}") from error
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{file}, line {number}, is not JSON: {error}") from None
     return entries
 
 

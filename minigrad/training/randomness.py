@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd import no_grad
 from ..backend.random import default_generator, manual_seed
 from ..nn.module import Module
+from ..serialization.schema import check_like
 
 
 def seed(number: int) -> None:
@@ -31,7 +32,10 @@ def positions() -> dict[str, Any]:
 
 
 def go_to(state: dict[str, Any]) -> None:
-    """Restore the states from ``positions``."""
+    """Restore the states from ``positions``. Raises ValueError: they are none."""
+    check_like(state, positions(), "random")
+    if not 0 <= state["numpy"]["state"]["pos"] <= 624:  # NumPy would read beyond its words
+        raise ValueError("random['numpy'] has a position beyond its words")
     default_generator.set_state(state["minigrad"])
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])

@@ -7,18 +7,19 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..nn.module import Module
 from ..optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from ..optim.optimizer import Optimizer
+from ..serialization.schema import check_like
 from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream
-from .checkpoints import RunFolder, check_same, read_checkpoint
+from .checkpoints import DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
 from .interrupt import Interrupt
 from .log import Board, Log
 from .progress import LOST, Progress
@@ -106,19 +107,32 @@ class Trainer:
         self._saved_step = -1
         self._clock = self._saved_at = time.monotonic()
 
-    def fit(self) -> Outcome:
+    def check(self) -> None:
+        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: processes cannot share the model;
+        ImportError: TensorBoard is asked for, and not installed."""
+        check(self.model, self.settings.processes)
+        if self.settings.tensorboard:
+            from ..utils.tensorboard import SummaryWriter as SummaryWriter
+
+    def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights.
 
         Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
 
+        Args:
+            begun: called when the folder is held and its checkpoint has been accepted, before the first step.
+
         Raises:
+            ValueError, ImportError: as ``check``.
             OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            ValueError: the run in the folder has another configuration; or processes cannot share the model.
+            ValueError: the run in the folder has another configuration.
             RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
-        check(self.model, self.settings.processes)
+        self.check()
         with self.folder.held():
             self._restore()
+            if begun is not None:
+                begun()
             if not self.model.training:  # else its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
@@ -281,23 +295,40 @@ class Trainer:
             self._begin()
             return
         settings = self.settings.as_dict()
-        saved = {"processes": 1, **checkpoint["settings"]}  # older checkpoints lack it
+        with self._blaming_checkpoint():
+            saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"])
         check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule))
+        with self._blaming_checkpoint():
+            self._take_over(checkpoint)
+        if any(saved[name] != settings[name] for name in METRIC):
+            self.state.best, self.state.best_step, self.state.bad = None, 0, 0
+        self.folder.clean(self.state.snapshots)
+        self._saved_step = self.state.step
+        self._clock = self._saved_at = time.monotonic()
+
+    def _take_over(self, checkpoint: dict[str, Any]) -> None:
+        """The weights, the optimiser's state, the schedule, the random numbers and the position of a checkpoint."""
         self.model.load_state_dict(checkpoint["model"])
+        check_optimizer(self.optimizer, checkpoint["optimizer"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         if self.schedule is not None:
+            check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
             resume(self.schedule, checkpoint["schedule"])
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
         position = checkpoint["training"]
-        self.state = State(**{**position, "window": Window(**position["window"])})
-        if any(saved[name] != settings[name] for name in METRIC):
-            self.state.best, self.state.best_step, self.state.bad = None, 0, 0
-        self.folder.clean(self.state.snapshots)
+        self.state = State(**{**position, "window": Window(**position.get("window", {}))})
         randomness.go_to(checkpoint["random"])
-        self._saved_step = self.state.step
-        self._clock = self._saved_at = time.monotonic()
+
+    @contextmanager
+    def _blaming_checkpoint(self) -> Iterator[None]:
+        """Whatever goes wrong, the checkpoint is to blame: RuntimeError."""
+        try:
+            yield
+        except DAMAGE as error:
+            advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
+            raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {advice}") from error
 
     def _begin(self) -> None:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""

@@ -11,7 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ import pytest
 
 from examples.translate.serve import Server, serve
 from examples.translate.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from examples.translate.serve.handler import LONGEST_BODY
+from examples.translate.serve.handler import LONGEST_BODY, Handler
 from examples.translate.serve.sentences import sentences
+from examples.translate.serve.server import MOST_CLIENTS
 from examples.translate.serve.words import units
 from examples.translate.settings import preset
 from examples.translate.translator import Translator
@@ -364,6 +367,65 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
             connection.sendall(sent)
     assert post(server, "/translate", text="one").status == 200
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
+def test_a_client_that_has_sent_all_it_will_gets_its_answer(server: Server, version: str) -> None:
+    body = b'{"text": "one two"}'
+    head = (
+        f"POST /translate {version}\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(head.encode() + b"\r\n\r\n" + body)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    assert b"two one" in answer and b" 200 OK" in answer
+
+
+def threads_of_requests() -> int:
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
+def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is for the whole: each byte comes long before it is over."""
+    monkeypatch.setattr(Handler, "timeout", 0.5)
+    start = time.monotonic()
+    address = ("127.0.0.1", server.server_port)
+    with socket.create_connection(address, timeout=10) as connection, pytest.raises(OSError):
+        while time.monotonic() < start + 8:
+            connection.sendall(b"G")
+            time.sleep(0.05)
+    assert time.monotonic() - start < 5
+
+
+def test_slow_clients_hold_neither_threads_nor_others_up(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = [
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=10) for _ in range(MOST_CLIENTS + 20)
+    ]
+    for connection in waiting:
+        with suppress(OSError):  # given up for a later one
+            connection.sendall(b"G")
+    start = time.monotonic()
+    assert post(server, "/translate", text="one").status == 200 and time.monotonic() - start < 5
+    assert threads_of_requests() <= MOST_CLIENTS
+    for connection in waiting:
+        connection.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_whose_request_has_come_is_not_given_up(server: Server) -> None:
+    """All threads wait for the model: there is no slow client to give up, and the next one is told to come again."""
+    with server.lock:
+        waiting = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30) for _ in range(MOST_CLIENTS)]
+        for connection in waiting:
+            connection.request("POST", "/translate", '{"text": "one"}', {"Content-Type": "application/json"})
+        deadline = time.monotonic() + 10
+        while server._asking and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert ask(server, "GET", "/about").status == 503
+    assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * MOST_CLIENTS
+    for connection in waiting:
+        connection.close()
 
 
 def test_a_port_that_is_taken(server: Server) -> None:

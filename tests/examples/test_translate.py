@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from examples.translate import cli, run
+from examples.translate import cli, data
 from examples.translate.translator import Translator
 from minigrad.text.generate import beam_search, power
 from minigrad.text.risk import minimum_bayes_risk
 from minigrad.text.tokenizer import EOS
-from minigrad.training import read_checkpoint
+from minigrad.training import lock, read_checkpoint
 from models.transformer import Transformer, pad
 
 ROOT = Path(__file__).parents[2]
@@ -218,7 +218,7 @@ def test_five_kills_change_nothing(table: Path) -> None:
         before, reached = reached, saved_step(table)
         print("killed at step", reached)
         if process.returncode == 0:  # it was over sooner: begin anew
-            run.remove(table / "run")
+            shutil.rmtree(table / "run")
             kills = reached = 0
         else:
             assert process.returncode == -signal.SIGKILL and reached >= before
@@ -339,6 +339,29 @@ def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> No
             assert process.stdout.readline().strip()
         process.stdin.close()
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+@pytest.mark.parametrize(
+    ("sentences", "streams", "status", "out", "err"),
+    [
+        ("", "<&-", 1, 0, "standard input is closed"),
+        ("one", ">&-", 1, 0, "standard output is closed"),
+        ("'one 猫'", "2>&-", 0, 1, ""),  # the note on the character is lost, and not a translation
+        ("one", "<&- >&- 2>&-", 1, 0, ""),
+        ("one", "2>/dev/full >/dev/full", 1, 0, ""),
+        ("one", ">/dev/full", 1, 0, "error: "),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    trained: list[str], sentences: str, streams: str, status: int, out: int, err: str
+) -> None:
+    command = (
+        f"exec {sys.executable} -m examples.translate translate {sentences} {' '.join(trained)} --beam 1 {streams}"
+    )
+    ran = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
+    assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
 
 
 def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
@@ -545,13 +568,74 @@ def test_a_folder_that_cannot_be_written(table: Path, capsys: pytest.CaptureFixt
     assert str(blocked) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [("--data", "none.tsv"), ("--schedule", "cosine", "--warm-up", "50")])
-def test_fresh_deletes_nothing_before_a_training_can_begin(
-    table: Path, trained: list[str], wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+IMPOSSIBLE = [
+    ("--data", "none.tsv"),
+    ("--schedule", "cosine", "--warm-up", "50"),
+    ("--device", "gpu"),
+    ("--device", "cuda:99"),
+    ("--vocabulary", "5"),
+    ("--longest", "1"),
+    ("--positions", "2"),
+    ("--processes", "2", "--accumulate", "1"),
+    ("--tokenizer", "words", "--subword-dropout", "0.1"),
+    ("--position-encoding", "rotary", "--d-model", "6"),
+]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("fresh", [("--fresh",), ()])
+def test_a_start_that_is_refused_touches_nothing(
+    table: Path, trained: list[str], fresh: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = sorted(path.name for path in (table / "run").iterdir())
-    assert cli.main(arguments(table, "--steps", "10", "--fresh", *wrong)) == 1
-    assert sorted(path.name for path in (table / "run").iterdir()) == before
+    before = contents(table)
+    for wrong in IMPOSSIBLE:
+        assert cli.main(arguments(table, "--steps", "10", *fresh, *wrong)) == 1, wrong
+        assert contents(table) == before, wrong
+    capsys.readouterr()
+
+
+def test_a_start_in_a_folder_that_another_process_holds(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.0)
+    before = contents(table)
+    with lock.locked(table / "run"):
+        for more in ((), ("--fresh",)):
+            assert cli.main(arguments(table, "--steps", "10", *more)) == 1
+            assert "another process is training" in capsys.readouterr().err
+            assert contents(table) == before
+
+
+def test_fresh_keeps_the_old_run_under_another_name(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(data, "ON_DISK", 100)  # token ids in files, too
+    (table / "run" / "notes.txt").write_text("mine")
+    before = contents(table / "run")
+    for count in (1, 2):
+        assert cli.main(arguments(table, "--steps", "2", "--fresh")) == 0
+        assert f"the earlier run is now in {table / 'run'}.old-{count}" in capsys.readouterr().err
+        assert (table / "run" / "corpus" / "encoded.bin").exists()
+    del before["notes.txt"]
+    assert contents(table / "run.old-1") == before
+    assert (table / "run" / "notes.txt").exists() and not list((table / "run").glob(".fresh*"))
+    assert cli.main(["translate", "one", "--run", str(table / "run.old-1")]) == 0
+
+
+def test_a_run_that_cannot_be_renamed_stays(table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before, rename = contents(table), Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path.name == "log.jsonl" and path.parent.name == "run":
+            raise PermissionError(13, "denied")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert cli.main(arguments(table, "--steps", "2", "--fresh")) == 1
+    assert contents(table) == before and not (table / "run.old-1").exists()
 
 
 def test_other_text_is_another_training(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -583,12 +667,6 @@ def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFix
     assert "10 sentences" in capsys.readouterr().out
     assert cli.main([*command, "--held-out", "0", "--fresh"]) == 0
     assert "200 sentence pairs" in capsys.readouterr().out
-
-
-def test_fresh_deletes_what_a_run_wrote_and_nothing_else(table: Path, trained: list[str]) -> None:
-    (table / "run" / "notes.txt").write_text("mine")
-    run.remove(table / "run")
-    assert [path.name for path in (table / "run").iterdir()] == ["notes.txt"]
 
 
 @pytest.mark.slow

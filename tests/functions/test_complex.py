@@ -178,3 +178,10 @@ def test_a_complex_number_has_no_gradient_by_itself() -> None:
         (z * z).backward()
     (z * z).backward(minigrad.tensor(1 + 0j))
     assert z.grad is not None and z.grad.item() == -2j
+
+
+@pytest.mark.parity
+def test_a_conjugate_that_is_resolved_stays_one() -> None:
+    torch = pytest.importorskip("torch")
+    found, expected = (t.tensor([1 + 2j, 3 - 1j]).conj().resolve_conj() for t in (minigrad, torch))
+    assert found.tolist() == expected.tolist() == [1 - 2j, 3 + 1j]

@@ -267,3 +267,21 @@ def test_default_dtype() -> None:
         minigrad.set_default_dtype(minigrad.float32)
     with pytest.raises(TypeError, match="floating-point"):
         minigrad.set_default_dtype(minigrad.int64)
+
+
+@pytest.mark.parametrize("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]], ids=str)
+def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
+    """They count as numbers: of ``[t, t, t]`` comes a vector."""
+    found, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
+    assert found.shape == tuple(expected.shape) == (3 * len(shapes),)
+    assert found.tolist() == expected.tolist()
+
+
+def test_unset_elements_with_steps() -> None:
+    for t in (minigrad, torch):
+        x = t.empty_permuted((2, 3, 4), (1, 2, 0), dtype=t.float64)
+        assert (tuple(x.shape), x.stride(), x.dtype) == ((2, 3, 4), (1, 8, 2), t.float64)
+        y = x.new_empty_strided((2, 3), (1, 2))
+        assert (tuple(y.shape), y.stride(), y.dtype) == ((2, 3), (1, 2), t.float64)
+    with pytest.raises(RuntimeError, match="must name each of 2 axes once"):
+        minigrad.empty_permuted((2, 3), (0, 0))

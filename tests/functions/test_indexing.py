@@ -308,3 +308,37 @@ def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
     found = minigrad.unravel_index(ours(indices, device=device), shape)
     for f, e in zip(found, torch.unravel_index(theirs(indices), shape), strict=True):
         assert_close(f, e)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod"])
+def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: str) -> None:
+    """Equal extremes share the gradient; a product's is right with one zero, and with several."""
+    x = np.array([[4.0, 2, -1], [3, 3, 4]]) + (0 if include_self else 0.25)  # left out, PyTorch still gives it a share
+    src = np.array([[2.0, 5, 1], [6, 2, 2], [2, -1, 3], [0, 3, 0.5]])
+    index, weights = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [0, 1, 0]]), np.arange(1.0, 7).reshape(2, 3)
+
+    def gradients(make: Any) -> list[Any]:
+        t, s = make(x), make(src)
+        t.requires_grad_(), s.requires_grad_()
+        (t.scatter_reduce(0, make(index), s, reduce, include_self=include_self) * make(weights)).sum().backward()
+        return [t.grad, s.grad]
+
+    for ours_, theirs_ in zip(gradients(lambda v: ours(v, device=device)), gradients(theirs), strict=True):
+        assert_close(ours_, theirs_)
+
+
+def test_second_gradients_of_products_with_zeros(device: str) -> None:
+    """PyTorch refuses where two factors of a product are 0."""
+    values = np.array([[0.0, 5, 1], [6, 0, 2], [2, 0, 3], [0, 0, 0.5]])
+    x, src = (ours(v, device=device).requires_grad_() for v in (values[:2, ::-1].copy(), values))
+    index = ours(np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1], [0, 1, 0]]), device=device)
+    product = lambda x, src: x.scatter_reduce(0, index, src, "prod")
+    assert minigrad.autograd.gradcheck(product, [x, src])
+    assert minigrad.autograd.gradgradcheck(product, [x, src])
+
+
+def test_unravel_index_gives_int64() -> None:
+    assert [p.dtype for p in minigrad.unravel_index(minigrad.tensor([3], dtype=minigrad.int32), (2, 2))] == [
+        minigrad.int64
+    ] * 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad
-from tests.support.parity import assert_close, ours, theirs, torch
+from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
 pytestmark = pytest.mark.parity
 
@@ -121,3 +122,15 @@ def test_errors() -> None:
         x @ 2
     with pytest.raises(TypeError):
         x @ [[1.0]]
+
+
+@pytest.mark.parametrize("name", ["addmm", "addmv", "addbmm", "baddbmm"])
+def test_factors_of_integers_lose_their_fraction(name: str) -> None:
+    shapes = {"addmm": [(2, 2), (2, 3), (3, 2)], "addmv": [(2,), (2, 3), (3,)]}
+    shapes |= {"addbmm": [(2, 2), (4, 2, 3), (4, 3, 2)], "baddbmm": [(4, 2, 2), (4, 2, 3), (4, 3, 2)]}
+    results = []
+    for t in (minigrad, torch):
+        operands = [t.arange(math.prod(shape)).reshape(shape) for shape in shapes[name]]
+        results.append(getattr(t, name)(*operands, alpha=2.6, beta=0.6))
+    assert_same_dtype(*results)
+    assert_close(*results)

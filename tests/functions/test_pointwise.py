@@ -401,3 +401,44 @@ def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
         found.append(t.autograd.grad(getattr(t, name)(a, b).sum(), (a, b)))
     for ours_, theirs_ in zip(*found, strict=True):
         assert_close(ours_, theirs_)
+
+
+# Corners ----------------------------------------------------------------------------------------------------
+
+
+def _powers_of_numbers(t: Any, base: float) -> tuple[Any, ...]:
+    x = t.tensor([1.0, 2.0, -1.0, 0.5, 0.0], dtype=t.float64, requires_grad=True)
+    y = base**x
+    return y, *t.autograd.grad(y.sum(), x)
+
+
+@pytest.mark.parametrize("base", [-5.5, 0.0, 2.0])
+def test_gradient_of_powers_of_a_number(base: float) -> None:
+    for found, expected in zip(_powers_of_numbers(minigrad, base), _powers_of_numbers(torch, base), strict=True):
+        assert_close(found, expected)
+
+
+def _powers_of_zero(t: Any) -> tuple[Any, ...]:
+    x = t.zeros(6, dtype=t.float64, requires_grad=True)
+    y = t.tensor([1.0, 2.0, -1.0, 0.5, 0.0, -0.5], dtype=t.float64, requires_grad=True)
+    return t.autograd.grad((x**y).sum(), (x, y))
+
+
+def test_gradient_of_powers_of_zero() -> None:
+    for found, expected in zip(_powers_of_zero(minigrad), _powers_of_zero(torch), strict=True):
+        assert_close(found, expected)
+
+
+def test_squares_of_bools() -> None:
+    x = ours(np.array([True, False]))
+    assert_same_dtype(x.square(), theirs(np.array([True, False])).square())
+    assert x.square().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_factor_with_a_point_of_integers(name: str) -> None:
+    x = ours(np.array([1, 2]))
+    for call in (lambda: getattr(x, name)(x, alpha=1.5), lambda: getattr(minigrad, name)(x, 2, alpha=1.0)):
+        with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
+            call()
+    assert getattr(x, name)(1.5, alpha=2.0).dtype == minigrad.float32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ NAMES = [
     "max",
     "min",
 ]
+PAIRS: Any = [(minigrad, ours), (torch, theirs)]
 ONE_AXIS = {"prod", "argmax", "argmin", "cumsum", "cumprod", "max", "min"}
 
 
@@ -158,6 +160,24 @@ def test_float16_adds_up_in_float32() -> None:
     assert x.mean().item() == 1
 
 
+@pytest.mark.parametrize("name", ["std", "var", "norm", "norm of order 3"])
+def test_float16_whose_squares_overflow(name: str, device: str) -> None:
+    functions: dict[str, Callable[[Any], Any]] = {
+        "std": lambda x: x.std(1),
+        "var": lambda x: (x / 16).var(1),
+        "norm": lambda x: x.norm(dim=1),
+        "norm of order 3": lambda x: x.norm(3, dim=1),
+    }
+    values = (np.random.default_rng(0).standard_normal((4, 20)) * 2000).astype(np.float16)
+    x, tx = ours(values, True, device), theirs(values, True)
+    out, expected = functions[name](x), functions[name](tx.double())
+    out.sum().backward()
+    expected.sum().backward()
+    assert out.dtype is minigrad.float16
+    assert_close(out, expected, 1e-3)
+    assert_close(x.grad, tx.grad, 3e-3)
+
+
 def test_float32_sums_over_many_rows_are_close() -> None:
     values = np.random.default_rng(0).random((20_000, 8)).astype(np.float32)
     assert_close(ours(values).sum(0), values.astype(np.float64).sum(0), 1e-5)
@@ -191,3 +211,38 @@ def test_the_gradient_of_a_norm_where_there_are_zeros(p: float) -> None:
         x = t.tensor(values, requires_grad=True)
         found.append(t.autograd.grad(t.norm(x, p, dim=1).sum(), x)[0])
     assert_close(*found)
+
+
+# Corners ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, 1.0], [1.0]], ids=str)
+def test_correction_beyond_the_number_of_values(name: str, values: list[float]) -> None:
+    x, y = (t.tensor(values, dtype=t.float64, requires_grad=True) for t in (minigrad, torch))
+    assert_close(getattr(x, name)(0, correction=5), getattr(y, name)(0, correction=5))
+    found, expected = (getattr(t, name)(0, correction=2) for t in (x, y))
+    assert_close(found, expected)
+    if len(values) == 2:  # with fewer PyTorch's divisor is negative in the gradient alone
+        found.backward(), expected.backward()
+        assert_close(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("p", [-1, -0.5, -2, 0.5, 3])
+@pytest.mark.parametrize("values", [[0.0, 1.0, 2.0], [0.0, 0.0]], ids=str)
+def test_norms_at_zero(p: float, values: list[float]) -> None:
+    x, y = (t.tensor(values, dtype=t.float64, requires_grad=True) for t in (minigrad, torch))
+    found, expected = x.norm(p), y.norm(p)
+    found.backward(), expected.backward()
+    assert_close(found, expected)
+    assert_close(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "float16", "float64"])
+def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
+    x = np.array([[3, 100], [2, 100]])
+    found, expected = (getattr(t, name)(make(x), 0, dtype=getattr(t, dtype)) for t, make in PAIRS)
+    assert_same_dtype(found, expected)
+    assert_close(found, expected)

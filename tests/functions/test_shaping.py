@@ -226,5 +226,89 @@ def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
         found.append((out, x.grad))
     for mine, other in zip(*found, strict=True):
         assert_close(mine, other)
-    with pytest.raises(RuntimeError, match="without gaps"):
-        minigrad.ones(4, 4)[:, :2].as_strided((2,), (1,))
+    part = ours(np.arange(16.0).reshape(4, 4))[:, :2]
+    assert part.as_strided((3,), (1,)).tolist() == [0, 1, 2]
+
+
+# Memory and slopes --------------------------------------------------------------------------------------------
+
+
+def test_as_strided_of_a_part_of_memory(device: str) -> None:
+    """It reads all of the memory that the tensor shows a part of; gradients reach the part alone."""
+    for offset in (None, 0, 4, 10):
+        results = []
+        for t, make in ((minigrad, lambda v: ours(v, device=device)), (torch, theirs)):
+            part = make(np.arange(20.0))[5:15].requires_grad_()
+            taken = t.as_strided(part, (3, 2), (1, 2), offset)
+            (gradient,) = t.autograd.grad((taken * taken).sum(), part)
+            results.append((taken, gradient))
+        for found, expected in zip(*results, strict=True):
+            assert_close(found, expected)
+    x = ours(np.arange(12.0), device=device).reshape(3, 4)[1:, ::2]
+    assert x.as_strided(x.shape, x.stride(), x.storage_offset()).tolist() == x.tolist()
+
+
+def test_as_strided_in_place() -> None:
+    x, y = ours(np.arange(6.0)), theirs(np.arange(6.0))
+    assert x.as_strided_((2, 2), (1, 2)) is x
+    assert_close(x, y.as_strided_((2, 2), (1, 2)))
+
+
+def test_as_strided_scatter(device: str) -> None:
+    x, src = ours(np.arange(9.0).reshape(3, 3), device=device), ours(-np.ones((2, 2)), device=device)
+    place = (2, 2), (1, 3), 1
+    expected = theirs(np.arange(9.0).reshape(3, 3)).as_strided_scatter(theirs(-np.ones((2, 2))), *place)
+    assert_close(minigrad.as_strided_scatter(x, src, *place), expected)
+    leaves = [x.requires_grad_(), src.requires_grad_()]
+    assert minigrad.autograd.gradcheck(lambda x, src: x.as_strided_scatter(src, *place), leaves)
+
+
+def test_as_strided_errors() -> None:
+    x = ours(np.arange(6.0))
+    for call, message in (
+        (lambda: x.as_strided((2,), (1, 1)), "mismatch in length of strides"),
+        (lambda: x.as_strided((2,), (-1,)), "must not be negative"),
+        (lambda: x[2:].as_strided((5,), (1,)), "reach beyond"),
+        (lambda: x[:1].expand(3).as_strided((2,), (1,)), "share memory"),
+        (lambda: x.as_strided_scatter(x[:2], (2,), (0,)), "would go to one place"),
+        (lambda: x.as_strided_scatter(x[:3], (2,), (1,)), "expected src to have a size equal"),
+        (lambda: x[1:].as_strided_scatter(x[:2], (2,), (1,)), "must fill its memory"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("spacing", [1, 0.5, "numbers", "places"], ids=str)
+@pytest.mark.parametrize("dim", [None, 1, (0, -1)], ids=str)
+def test_gradient(spacing: Any, dim: Any, edge_order: int) -> None:
+    values = np.random.default_rng(0).standard_normal((4, 3, 5))
+    axes = [0, 1, 2] if dim is None else [dim] if isinstance(dim, int) else dim
+    results = []
+    for t, make in ((minigrad, ours), (torch, theirs)):
+        x = make(values).requires_grad_()
+        steps = spacing
+        if spacing == "numbers":
+            steps = [0.5 + d for d in range(len(axes))]
+        if spacing == "places":
+            steps = [make(np.arange(values.shape[d]) ** 1.5) for d in axes]
+        if isinstance(steps, list) and len(steps) == 1:
+            steps = tuple(steps)
+        slopes = t.gradient(x, spacing=steps, dim=dim, edge_order=edge_order)
+        (gradient,) = t.autograd.grad(sum((s * s).sum() for s in slopes), x)
+        results.append((*slopes, gradient))
+    for found, expected in zip(*results, strict=True):
+        assert_close(found, expected)
+
+
+def test_gradient_of_integers_and_errors() -> None:
+    assert_close(*(t.gradient(t.tensor([1, 4, 9, 16]))[0] for t in (minigrad, torch)))
+    x = ours(np.ones((2, 3)))
+    for options, message in (
+        ({"edge_order": 3}, "only supports edge_order"),
+        ({"edge_order": 2}, "at least edge_order"),
+        ({"spacing": [1.0]}, "spacing for 2 dimensions, got 1"),
+        ({"spacing": [ours(np.ones(2)), ours(np.ones(2))]}, "expected 3 places along axis 1"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            minigrad.gradient(x, **options)

@@ -123,3 +123,39 @@ def test_refusals() -> None:
         minigrad.quantile(x, x)
     with pytest.raises(RuntimeError, match="expected fweights to be 3 numbers"):
         minigrad.cov(x, fweights=x)
+
+
+@pytest.mark.parametrize("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
+def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
+    g = np.linspace(-1, 2, len(x))
+    found = ours(np.array(x), True)
+    expected = theirs(np.array(x), True)
+    found.logcumsumexp(0).backward(ours(g))
+    expected.logcumsumexp(0).backward(theirs(g))
+    numbers = np.nan_to_num(expected.grad.numpy())  # PyTorch has NaN where the output is -inf
+    np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)
+
+
+@pytest.mark.parametrize("density", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_histogramdd(density: bool, weighted: bool) -> None:
+    points = np.random.default_rng(0).standard_normal((5, 4, 2)).astype(np.float32)
+    edges = [np.array([-2.0, 0, 0.5, 3], np.float32), np.array([-1.0, 1, 2], np.float32)]
+    for bins, limits in ((3, None), ([2, 3], [-1.0, 1, -2, 2]), (edges, None)):
+        results = []
+        for t, make in ((minigrad, ours), (torch, theirs)):
+            each = [make(e) for e in bins] if bins is edges else bins
+            weight = make(np.arange(20, dtype=np.float32).reshape(5, 4)) if weighted else None
+            counts, at = t.histogramdd(make(points), each, range=limits, weight=weight, density=density)
+            results.append((counts, *at))
+        for found, expected in zip(*results, strict=True):
+            assert_close(found, expected, 1e-6)
+    x = ours(points)
+    for call, message in (
+        (lambda: minigrad.histogramdd(x[0, 0], 3), "at least 2 dimensions"),
+        (lambda: minigrad.histogramdd(x, [3]), "expected bins for each of 2"),
+        (lambda: minigrad.histogramdd(x, 3, range=[0.0, 1]), "should have 4 elements"),
+        (lambda: minigrad.histogramdd(x, [x[0, :2, 0].sort(descending=True)[0]] * 2), "must not decrease"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()

@@ -423,6 +423,16 @@ case(
     (3, 4),
     theirs=lambda t, x, i, v: x.scatter_add(1, i, v[:2, :3]),
 )
+for _reduce in ("amax", "amin", "prod"):
+    _op = "scatter_prod" if _reduce == "prod" else "scatter_extreme"
+    case(_op, lambda t, x, i, v, how=_reduce: t.scatter_reduce(x, 0, i, v, how), (3, 3), _AT, (2, 3))
+    case(
+        _op,
+        lambda t, x, i, v, how=_reduce: x.scatter_reduce(1, i, v, how, include_self=False),
+        (2, 3),
+        np.array([[0, 0, 2, 0, 2], [1, 1, 1, 1, 1]]),
+        (2, 5),
+    )
 case("index_select", lambda t, x, i: t.index_select(x, 1, i), (2, 3), np.array([0, 2, 2]))
 case("index_add", lambda t, x, i, v: t.index_add(x, 0, i, v), (3, 2), np.array([0, 2, 2]), (3, 2))
 case("index_add", lambda t, x, i, v: x.index_add(1, i, v, alpha=2), (2, 3), np.array([1, 1]), (2, 2))
@@ -920,8 +930,10 @@ _complex("matmul", lambda t, y, z: y @ z, (4, 2), (3, 4, 2, 2))
 _complex("linear", lambda t, x, y, z: t.nn.functional.linear(x, y, z), (3, 4, 2), (2, 4, 2), (2, 2))
 _complex("einsum_pair", lambda t, y, z: t.einsum("ijk,kl->jil", y, z), (2, 3, 4, 2), (4, 3, 2))
 _complex("outer", lambda t, y, z: t.outer(y, z), (3, 2), (4, 2))
-_complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]])) * z[:2, :2], (3, 3, 2))
-_complex("scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]]), z) * y, (3, 3, 2), (1, 2, 2))
+_complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]], device=z.device)) * z[:2, :2], (3, 3, 2))
+_complex(
+    "scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]], device=y.device), z) * y, (3, 3, 2), (1, 2, 2)
+)
 _complex("phase", lambda t, z: t.sgn(z) * z[0], (3, 2))
 _complex("conj", lambda t, z: z.conj() * z[0], (3, 2))
 _complex("fft", lambda t, z: t.fft.fft(z, dim=0, norm="ortho"), (3, 4, 2))
@@ -942,3 +954,11 @@ case("polygamma", lambda t, x: x.polygamma(3), between(1.3, 20, 2, 3))
 for _name in ("i0", "i0e", "i1", "i1e"):
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), between(8, 20, 2, 2))
+for _name in ("erfcx", "log_ndtr", "ndtr"):
+    case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
+for _name in ("xlogy", "xlog1py"):
+    case(_name, lambda t, a, b, f=_name: getattr(t.special, f)(a, b), (3, 4), between(0.2, 3, 4))
+    case(_name, lambda t, b, f=_name: getattr(t.special, f)(1.5, b) + getattr(t.special, f)(b, 3), between(0.2, 3, 4))
+for _name in ("igamma", "igammac"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(t.ones_like(x) * 2.5, x), between(0.5, 6, 3, 4))
+    case(_name, lambda t, x, f=_name: getattr(t, f)(t.ones_like(x) * 40, x), between(30, 50, 2, 3))

@@ -179,6 +179,10 @@ class StrictArray:
         return self._base
 
     @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self._array.ctypes.data)
+
+    @property
     def device(self) -> Device:
         return DEVICE
 

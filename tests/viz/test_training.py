@@ -161,6 +161,33 @@ def test_files_that_are_no_log(tmp_path: Path) -> None:
         training([], names="own")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ['{"step": 1, "x": ' + '{"a":' * depth + "1" + "}" * depth + "}" for depth in (200, 900, 100_000)]
+    + ["[" * depth + "]" * depth for depth in (200, 900, 100_000)],
+    ids=len,
+)
+def test_a_line_of_a_log_that_is_nested_deeply(tmp_path: Path, line: str) -> None:
+    """It is drawn without that, or refused with its line, and never ends in Python's own limit."""
+    (tmp_path / "log.jsonl").write_text(f'{{"step": 0, "loss": 1}}\n{line}\n')
+    try:
+        assert training(tmp_path).charts == ("loss",)
+    except ValueError as error:
+        assert "line 2" in str(error)
+
+
+@pytest.mark.parametrize(
+    "losses", [[1e308, -1e308, 1.7e308], [1.7e308, 1e-320], [5e-324, 1e-323], [10**400, 2.0], [1e308]], ids=len
+)
+def test_losses_that_are_huge_or_tiny(losses: list[float]) -> None:
+    view = training([{"step": i, "loss": loss} for i, loss in enumerate(losses)])
+    for smoothing in (0.0, 5.0):
+        for log in (False, True):
+            ET.fromstring(view.svg(log=log, smoothing=smoothing))
+    assert str(view.page())
+    ET.fromstring(training([{"step": loss, "loss": 1} for loss in (1e149, -1e149, 1e-149)]).svg())
+
+
 def test_names(tmp_path: Path) -> None:
     one, two = write(tmp_path / "a" / "run", LOG), write(tmp_path / "b" / "run", LOG)
     three = write(tmp_path / "run (2)", LOG)

@@ -7,11 +7,13 @@ POST must be the page itself, and its body must be declared as JSON, which no fo
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import re
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST_BODY = 64 * 1024  # bytes
 PATIENCE = 120.0  # seconds that a request waits for those before it
+MOMENT = 0.1  # seconds in which the system of a client that has gone refuses what is sent to it
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -76,12 +79,36 @@ CALLS: dict[str, Callable[[api.Translator, dict[str, Any]], dict[str, Any]]] = {
 ABOUT = "/about"
 
 
+class Incoming(io.RawIOBase):
+    """The bytes of a connection until some seconds have passed: a client that sends one now and then is too slow."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection, self._deadline = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As many bytes as have come. Raises TimeoutError: the seconds are over."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request takes too long")
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request. Every answer but the page's files is JSON; an error is ``{"error": message}``."""
 
     server: Server
     server_version, sys_version = "minigrad", ""
-    timeout = 30  # seconds that a slow or silent client may take
+    timeout = 20.0  # seconds for a request as a whole, and again for its answer
+
+    def setup(self) -> None:
+        """Read from the connection until the deadline, however many bytes come by then."""
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(Incoming(self.connection, self.timeout))
 
     def do_GET(self) -> None:
         """The files of the page, and the description of the model."""
@@ -111,6 +138,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> Content:
         body = self._body()  # first: a connection that is closed with unread bytes may lose the answer
+        self.server.has_asked(self.connection)
         self._check_host()
         if self._path() not in CALLS:
             return self._no_such_method()
@@ -157,11 +185,21 @@ class Handler(BaseHTTPRequestHandler):
     # Clients ----------------------------------------------------------------------------------------------
 
     def _check_client(self) -> None:
-        """Raise ConnectionError if the page has closed the connection while it waited for the model."""
+        """Raise ConnectionError if the page has closed the connection while it waited for the model.
+
+        A client that sends nothing more may still read (``nc -N``). It takes an interim answer (RFC 9110, 15.2),
+        which a closed connection refuses within a moment.
+        """
         self.connection.setblocking(False)  # with a time-out, Python would wait even with MSG_DONTWAIT
         try:
-            if not self.connection.recv(1, socket.MSG_PEEK):
-                raise ConnectionAbortedError("the client has gone")
+            if self.connection.recv(1, socket.MSG_PEEK) or self.request_version < "HTTP/1.1":
+                return
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            deadline = time.monotonic() + MOMENT
+            while time.monotonic() < deadline:
+                if self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    raise ConnectionAbortedError("the client has gone")
+                time.sleep(MOMENT / 20)
         except BlockingIOError:
             pass  # it waits
         finally:
@@ -198,6 +236,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content: Content) -> None:
         with suppress(ConnectionError, TimeoutError):
+            self.connection.settimeout(self.timeout)
             self.send_response(status)
             for name, value in HEADERS.items():
                 self.send_header(name, value)

@@ -1,4 +1,8 @@
-"""The server of the page: Python's own, one thread per request, one translation at a time."""
+"""The server of the page: Python's own, one thread per request, one translation at a time.
+
+The number of threads is bounded. If all are taken, the client that has been sending its request for longest is given
+up for the next one: whoever holds connections open with a byte now and then holds nobody up.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,17 @@ import socketserver
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from http.server import ThreadingHTTPServer
+from typing import Any
 
 from .api import Translator
 from .handler import Handler
+
+MOST_CLIENTS = 32  # at the same time; a browser opens six connections
+_BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Type: application/json\r\n\r\n" + (
+    b'{"error": "Too many clients at once. Try again in a while."}'
+)
 
 
 class Server(ThreadingHTTPServer):
@@ -37,6 +48,8 @@ class Server(ThreadingHTTPServer):
             raise ValueError(f"there is no port {port}: choose one from 0 (any free one) to 65535")
         self.translator, self.host = translator, host
         self.lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(MOST_CLIENTS)
+        self._asking: dict[socket.socket, None] = {}  # whose requests have not come yet, the oldest first
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             super().__init__((host, port), Handler)
@@ -47,6 +60,34 @@ class Server(ThreadingHTTPServer):
         """Bind without HTTPServer's search for the machine's full name, which may wait for the network."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.host, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread, if there is room for one."""
+        if not self._room.acquire(blocking=False):
+            for slowest in list(self._asking)[:1]:
+                self._asking.pop(slowest, None)
+                with suppress(OSError):
+                    slowest.shutdown(socket.SHUT_RDWR)  # its thread ends
+            if not self._room.acquire(timeout=1.0):
+                with suppress(OSError):
+                    request.setblocking(False)
+                    request.sendall(_BUSY)
+                self.shutdown_request(request)
+                return
+        self._asking[request] = None
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one request, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.has_asked(request)
+            self._room.release()
+
+    def has_asked(self, request: socket.socket) -> None:
+        """The request has come as a whole: it is answered, however long that takes."""
+        self._asking.pop(request, None)
 
     @property
     def url(self) -> str:

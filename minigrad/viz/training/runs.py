@@ -21,6 +21,8 @@ from ..numbers import Floats
 from ..vector import cut
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
+_LARGEST = 1e150  # whose products are numbers, too
+_DEEPEST = 20  # of mappings in mappings
 _PLACES = (*AXES, "epoch")
 FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
 _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
@@ -137,10 +139,10 @@ def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator
             yield "tokens_per_second", False, tokens / seconds
 
 
-def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+def _flat(values: Mapping[Any, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, float]]:
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{key}.", depth + 1) if depth < _DEEPEST else ()
         elif value is None or (isinstance(value, Real) and not isinstance(value, bool)):
             yield f"{prefix}{key}", number(value)
 
@@ -155,14 +157,19 @@ def _rank(series: Series) -> tuple[int, bool, str]:
 
 
 def number(value: Any) -> float:
-    """A number, also one in a tensor, as a float; what is none as NaN, and one that is too large as infinity."""
+    """A number, also one in a tensor, as a float; what is none as NaN, and one that is too large to calculate with as
+    infinity."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]
-    try:
-        return float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:
+    if not isinstance(value, Real):
+        return math.nan
+    if abs(value) > _LARGEST:
         return math.inf if value > 0 else -math.inf
+    return 0.0 if abs(value) < 1 / _LARGEST else float(value)
 
 
 def _short(value: Any) -> str:
-    return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)
+    try:
+        return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)
+    except (RecursionError, ValueError):  # too deep, a circle, or too many digits
+        return f"a {type(value).__name__}"

@@ -1,0 +1,72 @@
+"""Functions of PyTorch's core, by the names that its own code calls them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..functions.shaping import cat
+from ..nn import functional as F
+from ..tensor import Tensor
+
+Maybe = Tensor | None
+
+
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
+    """``F.pad`` with a constant."""
+    return F.pad(input, pad, "constant", value)
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``F.layer_norm``, and the mean and 1 / √(variance + eps) that it is computed with."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    return F.layer_norm(input, normalized_shape, weight, bias, eps), *_statistics(input, axes, eps, True)
+
+
+def native_group_norm(
+    input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``F.group_norm`` of (N, C, ...) with ``HxW`` elements a channel, and the (N, group) statistics."""
+    statistics = _statistics(input.reshape(N, group, C // group * HxW), (2,), eps, False)
+    return F.group_norm(input, group, weight, bias, eps), *statistics
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``F.batch_norm``, and in training the (C,) statistics (else two empty tensors)."""
+    axes = (0, *range(2, input.ndim))
+    statistics = _statistics(input, axes, eps, False) if training else (input.new_empty(0), input.new_empty(0))
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
+
+
+def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The mean, and 1 / √(variance + eps)."""
+    return input.mean(dim, keepdim), (input.var(dim, correction=0, keepdim=keepdim) + eps).rsqrt()
+
+
+def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones filled up with zeros; then all n-th pieces,
+    flattened from ``dim`` on, in row n: ``torch._chunk_cat``.
+
+    Raises:
+        RuntimeError: no tensors, or fewer than one chunk.
+    """
+    if not tensors or num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects tensors and at least one chunk, got {len(tensors)} and {num_chunks}")
+    rows = []
+    for tensor in tensors:
+        place = dim % tensor.ndim
+        length = -(-tensor.shape[place] // num_chunks)
+        margin = num_chunks * length - tensor.shape[place]
+        filled = F.pad(tensor, (0, 0) * (tensor.ndim - place - 1) + (0, margin)) if margin else tensor
+        rows.append(filled.reshape(*tensor.shape[:place], num_chunks, -1))
+    return cat(rows, -1)

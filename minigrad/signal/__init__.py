@@ -1,0 +1,5 @@
+"""``torch.signal``: windows for pieces of a signal."""
+
+from . import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,88 @@
+"""torch.masked: functions of the elements under a mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+RNG = np.random.default_rng(0)
+VALUES = RNG.permutation(np.arange(24.0)).reshape(2, 3, 4) / 4 - 2
+MASK = np.array([[[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], [[1, 1, 0, 0], [0, 0, 0, 1], [0, 1, 0, 1]]], bool)
+OVER_AXES = ["sum", "prod", "amax", "amin", "mean", "logsumexp", "norm", "var"]
+ALONG = ["cumsum", "cumprod", "median", "argmax", "argmin", "log_softmax"]
+
+
+def compare(name: str, *args: Any, mask: Any, gradients: bool = True, values: Any = VALUES, **options: Any) -> None:
+    """A function on both libraries, and its gradient."""
+    x, y = (make(values) for make in (ours, theirs))
+    if gradients:
+        x.requires_grad_(), y.requires_grad_()
+    found = getattr(minigrad.masked, name)(x, *args, mask=None if mask is None else ours(mask), **options)
+    expected = getattr(torch.masked, name)(y, *args, mask=None if mask is None else theirs(mask), **options)
+    assert_same_dtype(found, expected)
+    assert_close(found, expected)
+    if gradients:
+        found.nan_to_num(0, 0, 0).sum().backward(), expected.nan_to_num(0, 0, 0).sum().backward()
+        assert_close(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("name", OVER_AXES)
+@pytest.mark.parametrize("dim", [None, 1, (0, 2), -1], ids=str)
+@pytest.mark.parametrize("mask", [None, MASK, MASK[0, :, :1]], ids=["none", "full", "broadcast"])
+def test_over_axes(name: str, dim: Any, mask: Any) -> None:
+    kwargs: dict[str, Any] = {"dim": dim, "mask": mask}
+    compare(name, **kwargs, gradients=name not in ("var", "logsumexp"))  # NaN in PyTorch where nothing is left
+    compare(name, **kwargs, keepdim=True, gradients=False)
+
+
+@pytest.mark.parametrize("name", ALONG)
+@pytest.mark.parametrize("mask", [None, MASK], ids=["none", "full"])
+def test_along_an_axis(name: str, mask: Any) -> None:
+    compare(name, 1, mask=mask, gradients=name in ("cumsum", "cumprod"))
+
+
+def test_of_integers() -> None:
+    for name in ("sum", "prod", "amax", "argmin", "cumsum"):
+        compare(name, 0, mask=MASK, gradients=False, values=np.arange(24, dtype=np.int32).reshape(2, 3, 4))
+    x, mask = ours(np.arange(6).reshape(2, 3)), ours(np.array([[True, True, True], [False] * 3]))
+    assert minigrad.masked.median(x[:1], 1).tolist() == [1]
+    with pytest.raises(ValueError, match="no fully masked out rows"):
+        minigrad.masked.median(x, 1, mask=mask)
+    with pytest.raises(ValueError, match="could not infer output dtype"):
+        minigrad.masked.mean(x)
+    assert minigrad.masked.mean(x, 1, dtype=minigrad.float32, mask=mask)[0].item() == 1
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmin"])
+def test_softmax(name: str) -> None:
+    """Rows without an element are zeros, as softmax gives here, where PyTorch's is NaN."""
+    found = getattr(minigrad.masked, name)(ours(VALUES), 2, mask=ours(MASK))
+    expected = getattr(torch.masked, name)(theirs(VALUES), 2, mask=theirs(MASK))
+    assert_close(found, expected.nan_to_num(0.0))
+
+
+def test_norms_and_pairs() -> None:
+    for order in (1.0, 3.0, float("inf"), float("-inf")):
+        compare("norm", order, 1, mask=MASK)
+        compare("normalize", order, 1, mask=MASK[:, :, :1], gradients=False)
+    compare("std", 2, mask=MASK[:, :1], correction=0, gradients=False)
+    pair = [
+        t.masked.logaddexp(make(VALUES[0]), make(VALUES[1]), input_mask=make(MASK[0]), other_mask=make(MASK[1]))
+        for t, make in ((minigrad, ours), (torch, theirs))
+    ]
+    assert_close(*pair)
+
+
+def test_errors() -> None:
+    x = ours(VALUES)
+    for mask in (np.ones((1, 2, 3, 4), bool), np.ones(3, bool)):
+        with pytest.raises((ValueError, RuntimeError), match=r"mask of shape|cannot be broadcast"):
+            minigrad.masked.sum(x, mask=ours(mask))
+    with pytest.raises(ValueError, match="only one of unbiased and correction"):
+        minigrad.masked.var(x, 0, True, correction=1)
