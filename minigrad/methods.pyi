@@ -340,8 +340,18 @@ class Methods(Viewing, Generic[Tensor]):
     def char(self, memory_format: Any = None) -> Tensor:
         """As int8."""
 
-    def cholesky(self, *, upper: builtins.bool = False) -> Tensor:
-        """L of L Lᵀ = A for positive definite A, or its transpose if ``upper``."""
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
+
+        Raises:
+            LinAlgError: a matrix is not positive definite.
+        """
+
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+
+    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+        """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """About ``chunks`` pieces of equal length."""
@@ -658,6 +668,10 @@ class Methods(Viewing, Generic[Tensor]):
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
         """In place: how many trials of probability p the first success takes."""
 
+    def geqrf(self) -> return_types.geqrf:
+        """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
+        ``linalg.householder_product`` takes them; without gradient."""
+
     def ger(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
 
@@ -964,7 +978,7 @@ class Methods(Viewing, Generic[Tensor]):
         """ln of the running sums of eˣ along ``dim``."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant, NaN where that is negative."""
+        """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
         """Both are not 0, elementwise; the operands broadcast."""
@@ -1009,6 +1023,12 @@ class Methods(Viewing, Generic[Tensor]):
     def lt_(self, other: Tensor | Scalar) -> Tensor:
         """In place: a < b, elementwise; the operands broadcast."""
 
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+        """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """``linalg.lu_solve`` with the right side first."""
+
     @property
     def mH(self) -> Tensor:
         """The last two axes exchanged, and conjugated."""
@@ -1037,6 +1057,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def matmul(self, other: Tensor) -> Tensor:
         """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+
+    def matrix_exp(self) -> Tensor:
+        """eˣ of square matrices: Σ xⁿ / n!"""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
         """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
@@ -1291,8 +1314,8 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. float16 is summed up in
-        float32."""
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
+        singular values of matrices. float16 is summed up in float32."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1308,6 +1331,15 @@ class Methods(Viewing, Generic[Tensor]):
     def numel(self) -> builtins.int:
         """The number of elements."""
 
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """``linalg.householder_product`` by its name in torch."""
+
+    def ormqr(
+        self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
+    ) -> Tensor:
+        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
+        (input2)."""
+
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
 
@@ -1317,7 +1349,7 @@ class Methods(Viewing, Generic[Tensor]):
     def pin_memory(self) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
-    def pinverse(self, *, rcond: builtins.float = 1e-15, hermitian: builtins.bool = False) -> Tensor:
+    def pinverse(self, rcond: Any = 1e-15) -> Tensor:
         """``linalg.pinv`` by its name in torch."""
 
     def polygamma(self, n: builtins.int) -> Tensor:
@@ -1344,8 +1376,8 @@ class Methods(Viewing, Generic[Tensor]):
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """In place: A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
 
-    def qr(self, mode: str = "reduced") -> return_types.linalg_qr:
-        """(Q, R) of A = Q R, Q with orthonormal columns; without gradient."""
+    def qr(self, some: builtins.bool = True) -> return_types.qr:
+        """(Q, R) of input = Q R; Q is square if not ``some``."""
 
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
@@ -1687,8 +1719,13 @@ class Methods(Viewing, Generic[Tensor]):
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
-    def svd(self, full_matrices: builtins.bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
-        """(U, S, Vᵀ) of A = U diag(S) Vᵀ; without gradient."""
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd:
+        """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+
+        Args:
+            some: U and V with min(M, N) columns; if not, they are square.
+            compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+        """
 
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two axes exchanged."""
@@ -1762,6 +1799,15 @@ class Methods(Viewing, Generic[Tensor]):
 
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """In place: Two axes exchanged."""
+
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: builtins.bool = True,
+        transpose: builtins.bool = False,
+        unitriangular: builtins.bool = False,
+    ) -> return_types.triangular_solve:
+        """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of the last two axes."""

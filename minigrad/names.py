@@ -9,15 +9,17 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from . import linalg as decompositions  # noqa: F401 (all these are gathered below)
-from . import printing, spectrum  # noqa: F401
+from . import printing, spectrum  # noqa: F401 (all these are gathered below)
 from .functions import (  # noqa: F401
     comparison,
     complex,
     conversion,
     copies,
     creation,
+    decompositions,
     dtypes,
+    equations,
+    factors,
     indexing,
     inplace,
     linalg,

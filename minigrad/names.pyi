@@ -39,6 +39,25 @@ from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
+from .functions.decompositions import cholesky as cholesky
+from .functions.decompositions import lu_unpack as lu_unpack
+from .functions.equations import cholesky_inverse as cholesky_inverse
+from .functions.equations import cholesky_solve as cholesky_solve
+from .functions.equations import det as det
+from .functions.equations import inverse as inverse
+from .functions.equations import logdet as logdet
+from .functions.equations import pinverse as pinverse
+from .functions.equations import slogdet as slogdet
+from .functions.equations import triangular_solve as triangular_solve
+from .functions.factors import geqrf as geqrf
+from .functions.factors import lu as lu
+from .functions.factors import lu_solve as lu_solve
+from .functions.factors import orgqr as orgqr
+from .functions.factors import ormqr as ormqr
+from .functions.factors import pca_lowrank as pca_lowrank
+from .functions.factors import qr as qr
+from .functions.factors import svd as svd
+from .functions.factors import svd_lowrank as svd_lowrank
 from .functions.indexing import argsort as argsort
 from .functions.indexing import argwhere as argwhere
 from .functions.indexing import gather as gather
@@ -79,6 +98,7 @@ from .functions.linalg import ger as ger
 from .functions.linalg import inner as inner
 from .functions.linalg import kron as kron
 from .functions.linalg import matmul as matmul
+from .functions.linalg import matrix_exp as matrix_exp
 from .functions.linalg import matrix_power as matrix_power
 from .functions.linalg import mm as mm
 from .functions.linalg import mv as mv
@@ -247,14 +267,6 @@ from .functions.statistics import unique_consecutive as unique_consecutive
 from .functions.statistics import var_mean as var_mean
 from .functions.typed import set_default_tensor_type as set_default_tensor_type
 from .functions.typed import typename as typename
-from .linalg import cholesky as cholesky
-from .linalg import det as det
-from .linalg import inverse as inverse
-from .linalg import logdet as logdet
-from .linalg import pinverse as pinverse
-from .linalg import qr as qr
-from .linalg import slogdet as slogdet
-from .linalg import svd as svd
 from .spectrum import istft as istft
 from .spectrum import stft as stft
 from .tensor import Tensor
@@ -337,6 +349,8 @@ __all__ = [
     "ceil",
     "chain_matmul",
     "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_max",
@@ -416,6 +430,7 @@ __all__ = [
     "gather",
     "gcd",
     "ge",
+    "geqrf",
     "ger",
     "get_device",
     "get_rng_state",
@@ -490,10 +505,14 @@ __all__ = [
     "logspace",
     "logsumexp",
     "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_exp",
     "matrix_power",
     "max",
     "maximum",
@@ -531,7 +550,10 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "orgqr",
+    "ormqr",
     "outer",
+    "pca_lowrank",
     "pdist",
     "permute",
     "permute_copy",
@@ -609,6 +631,7 @@ __all__ = [
     "subtract",
     "sum",
     "svd",
+    "svd_lowrank",
     "swapaxes",
     "swapdims",
     "t",
@@ -626,6 +649,7 @@ __all__ = [
     "transpose",
     "transpose_copy",
     "trapezoid",
+    "triangular_solve",
     "tril",
     "tril_indices",
     "triu",

@@ -37,7 +37,38 @@ SMOOTH: dict[str, Call] = {
     "vecdot": lambda t, a: t.linalg.vecdot(a, a + 1),
     "cross": lambda t, a: t.linalg.cross(a, a + 1),
     "diagonal": lambda t, a: t.linalg.diagonal(a, offset=1),
+    "norm nuc": lambda t, a: t.norm(a, "nuc", dim=(2, 0), keepdim=True),
+    "matrix_norm nuc": lambda t, a: t.linalg.matrix_norm(a, "nuc"),
+    "matrix_norm 2": lambda t, a: t.linalg.matrix_norm(a, 2, dim=(0, 2), keepdim=True),
+    "matrix_norm -2": lambda t, a: t.linalg.matrix_norm(a, -2),
+    "cond": lambda t, a: t.linalg.cond(a),
+    "cond -2": lambda t, a: t.linalg.cond(a[:, :2], -2),
+    "inv_ex": lambda t, a: t.linalg.inv_ex(a).inverse,
+    "solve_ex": lambda t, a: t.linalg.solve_ex(a, a[..., :2] + 1).result,
+    "solve_ex vector": lambda t, a: t.linalg.solve_ex(a, a[:, 0]).result,
+    "cholesky_ex": lambda t, a: t.linalg.cholesky_ex(a @ a.mT).L,
+    "cholesky_solve": lambda t, a: t.cholesky_solve(a + 1, a.tril()),
+    "cholesky_inverse": lambda t, a: t.cholesky_inverse(a.triu(), upper=True),
+    "triangular_solve": lambda t, a: t.triangular_solve(a + 1, a, transpose=True)[0],
+    "lu": lambda t, a: sum(t.linalg.lu(a)),
+    "lu_solve": lambda t, a: t.lu_solve(a + 1, *t.linalg.lu_factor(a)),
+    "lu_solve adjoint": lambda t, a: t.linalg.lu_solve(*t.lu(a), a + 1, left=False, adjoint=True),
+    "tensorinv": lambda t, a: t.linalg.tensorinv(a[0].reshape(3, 1, 3), ind=1),
+    "tensorsolve": lambda t, a: t.linalg.tensorsolve(a[0].reshape(1, 3, 3), a[1, :1], dims=None),
+    "tensorsolve dims": lambda t, a: t.linalg.tensorsolve(a[0].reshape(3, 1, 3), a[1, :1], dims=(0,)),
+    "vander": lambda t, a: t.linalg.vander(a, N=4),
+    "householder_product": lambda t, a: t.linalg.householder_product(a, a[:, 0, :2]),
+    "ormqr": lambda t, a: t.ormqr(a, a[:, 0], a + 1, left=False, transpose=True),
+    "matrix_exp": lambda t, a: a.matrix_exp(),
+    "svd_lowrank": lambda t, a: rebuilt(t.svd_lowrank(a, q=3)),
+    "pca_lowrank": lambda t, a: rebuilt(t.pca_lowrank(a, q=2)),
+    "lstsq residuals": lambda t, a: t.linalg.lstsq(a[..., :2], a[..., 2:], driver="gelsd").residuals,
 }
+
+
+def rebuilt(parts: Any) -> Any:
+    """U diag(S) Vᴴ, which does not depend on signs."""
+    return (parts[0] * parts[1].unsqueeze(-2)) @ parts[2].mT
 
 
 def matrices() -> Any:
@@ -89,14 +120,130 @@ def test_decompositions(device: str) -> None:
     assert_close(minigrad.linalg.svdvals(x), torch.linalg.svdvals(y))
 
 
-def test_what_has_no_gradient_says_so() -> None:
-    x = minigrad.eye(3).requires_grad_()
-    for name in ("eigh", "svd", "qr", "pinv", "svdvals"):
-        with pytest.raises(NotImplementedError, match=rf"linalg\.{name} has no gradient|no gradient"):
-            getattr(minigrad.linalg, name)(x)
+def test_torch_has_v_and_linalg_has_it_transposed(device: str) -> None:
+    a = matrices()[:, :2]
+    for some in (True, False):
+        u, s, v = minigrad.svd(ours(a, device=device), some)
+        expected = torch.svd(theirs(a), some)
+        assert [tuple(f.shape) for f in (u, s, v)] == [tuple(e.shape) for e in expected]
+        assert_close(u @ minigrad.diag_embed(s) @ v[..., :2].mT, a)
+    u, s, v = minigrad.svd(ours(a, device=device), compute_uv=False)
+    assert float(u.abs().sum() + v.abs().sum()) == 0 and tuple(v.shape) == (2, 3, 3)
+    tall = np.swapaxes(a, 1, 2).copy()
+    for some in (True, False):
+        q, r = minigrad.qr(ours(tall, device=device), some=some)
+        assert [tuple(q.shape), tuple(r.shape)] == [tuple(e.shape) for e in torch.qr(theirs(tall), some=some)]
+        assert_close(q @ r, tall)
+
+
+def test_where_values_coincide_what_needs_no_vectors_has_a_gradient(device: str) -> None:
+    x = minigrad.eye(3, dtype=minigrad.float64, device=device).requires_grad_()
+    for f in (lambda t: t.linalg.svd(x).S, lambda t: t.linalg.eigh(x).eigenvalues, lambda t: t.linalg.svdvals(x)):
+        (g,) = minigrad.autograd.grad(f(minigrad).sum(), x)
+        assert_close(g, np.eye(3))
+
+
+def test_singular_matrices_have_an_info(device: str) -> None:
+    a = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0]), np.ones((3, 3))])
+    x, y = ours(a, True, device), theirs(a)
+    result, info = minigrad.linalg.inv_ex(x)
+    assert info.tolist() == torch.linalg.inv_ex(y).info.tolist() == [0, 2, 2] and info.dtype is minigrad.int32
+    assert_close(result[0], a[0])
+    assert bool(result[1:].isnan().all())
+    (g,) = minigrad.autograd.grad(result[0].sum(), x)
+    assert_close(g, np.stack([-np.ones((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))]))
+    result, info = minigrad.linalg.solve_ex(x, x[..., 0])
+    assert info.tolist() == [0, 2, 2] and result.isnan().tolist() == [[False] * 3, [True] * 3, [True] * 3]
+    assert minigrad.linalg.lu_factor_ex(x).info.tolist() == torch.linalg.lu_factor_ex(y).info.tolist()
+    assert minigrad.linalg.cond(x, 1).tolist()[1:] == [math.inf, math.inf]
+    factor, info = minigrad.linalg.cholesky_ex(x)
+    assert info.tolist() == torch.linalg.cholesky_ex(y).info.tolist() == [0, 2, 2]
+    assert factor.isnan().any(-1).any(-1).tolist() == [False, True, True]
+    for refuse in (minigrad.linalg.inv_ex, minigrad.linalg.cholesky_ex, minigrad.linalg.lu_factor_ex):
+        with pytest.raises(minigrad.linalg.LinAlgError):
+            refuse(x, check_errors=True)
+    found = minigrad.linalg.solve_triangular(x[1], x[0], upper=True)
+    assert_close(found.nan_to_num(7, 8, 9), torch.linalg.solve_triangular(y[1], y[0], upper=True).nan_to_num(7, 8, 9))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 3, 3)])
+def test_empty_matrices(shape: tuple[int, ...], device: str) -> None:
+    x, y = ours(np.zeros(shape), True, device), theirs(np.zeros(shape))
+    for name in (
+        "svd",
+        "qr",
+        "svdvals",
+        "pinv",
+        "matrix_rank",
+        "lu_factor",
+        *(("eigh", "eig", "inv", "matrix_exp") * (shape[-1] == shape[-2])),
+    ):
+        found, expected = getattr(minigrad.linalg, name)(x), getattr(torch.linalg, name)(y)
+        assert [tuple(f.shape) for f in listed(found)] == [tuple(e.shape) for e in listed(expected)], name
+        assert [str(f.dtype) for f in listed(found)] == [str(e.dtype) for e in listed(expected)], name
+
+
+def test_ranks_and_pseudo_inverses_by_tolerance(device: str) -> None:
+    a = np.stack([np.diag([4.0, 1.0, 0.1]), np.diag([2.0, 1e-20, 0.0])])
+    x, y = ours(a, device=device), theirs(a)
+    limits = (
+        {},
+        {"atol": 0.5},
+        {"rtol": 0.3},
+        {"atol": 0.5, "rtol": 0.3},
+        {"hermitian": True},
+        {"atol": [0.0, 3.0]},
+        {"atol": [0.0, 3.0], "rtol": [0.3, 0.0]},
+    )
+    for options in limits:
+        mine, others = (
+            {k: t(np.array(v)) if isinstance(v, list) else v for k, v in options.items()} for t in (ours, theirs)
+        )
+        assert_close(minigrad.linalg.matrix_rank(x, **mine), torch.linalg.matrix_rank(y, **others))
+        assert_close(minigrad.linalg.pinv(x, **mine), torch.linalg.pinv(y, **others))
+    assert (
+        minigrad.linalg.matrix_rank(x, 0.5, True).tolist() == [2, 1] == torch.linalg.matrix_rank(y, 0.5, True).tolist()
+    )
+    assert_close(minigrad.pinverse(x, 0.3), torch.pinverse(y, 0.3))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1000.0])
+def test_matrix_exp_of_small_and_large(size: float, device: str) -> None:
+    a = np.random.default_rng(0).standard_normal((3, 4, 4))
+    a = np.concatenate([(a - np.swapaxes(a, 1, 2)) * size, a[:1] * 1e-5, np.triu(a[:1], 1) * size])
+    assert_close(
+        minigrad.linalg.matrix_exp(ours(a, device=device)), torch.linalg.matrix_exp(theirs(a)), rtol=1e-9 * size
+    )
+
+
+@pytest.mark.parametrize("p", [1, -math.inf, "fro", "nuc"])
+def test_cond_by_the_inverse(p: Any, device: str) -> None:
+    x = ours(matrices(), True, device)
+    assert_close(minigrad.linalg.cond(x, p), torch.linalg.cond(theirs(matrices()), p))
+    assert minigrad.autograd.gradcheck(lambda x: minigrad.linalg.cond(x, p), [x])  # PyTorch's fails
+
+
+def test_a_result_that_the_rule_needs_may_not_be_changed() -> None:
+    x = ours(matrices(), True)
+    u, s, _ = minigrad.linalg.svd(x)
+    with minigrad.no_grad():
+        s.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        u.sum().backward()
 
 
 def test_refusals() -> None:
+    tall = ours(matrices()[:, :, :2], True)
+    with pytest.raises(RuntimeError, match="not differentiable when mode='complete'"):
+        minigrad.linalg.qr(tall, "complete").R.sum().backward()
+    with pytest.raises(RuntimeError, match="Incompatible shapes"):
+        minigrad.linalg.solve(minigrad.eye(3), minigrad.ones(2, 2))
+    with pytest.raises(RuntimeError, match="same dtype"):
+        minigrad.linalg.solve_triangular(minigrad.eye(3), minigrad.ones(3, 2).double(), upper=True)
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        minigrad.linalg.svd(minigrad.ones(3))
+    with pytest.raises(RuntimeError, match="without pivoting"):
+        minigrad.linalg.lu(minigrad.eye(3), pivot=False)
     with pytest.raises(RuntimeError, match="square matrices"):
         minigrad.linalg.inv(minigrad.ones(2, 3))
     with pytest.raises(RuntimeError, match="floating point"):

@@ -66,7 +66,7 @@ class Node:
         edges: for each of them (its node, or itself where it is a leaf; slot; shape; dtype).
         saved: the kept arguments; None once the walk has freed them, Lost until they are computed again.
         versions: for each kept tensor its version counter, and the count when it was kept.
-        out: the result, where a rule wants it; its version is then the last of those.
+        out: the result, where a rule wants it, of several all of them; their versions are then the last of those.
         kernel: what has computed the result and will compute the gradients, None where the rules do.
         residual: what the kernel keeps for that.
         shapes: of the variadic inputs.
@@ -81,7 +81,7 @@ class Node:
     edges: list[tuple[Any, int, tuple[int, ...], Any]]
     saved: list[Any] | Lost | None
     versions: list[tuple[list[Any], int]]
-    out: Array | None
+    out: Array | tuple[Array, ...] | None
     kernel: Any
     residual: Any
     shapes: list[tuple[int, ...]] | None
@@ -210,6 +210,9 @@ def _tie(results: tuple[Any, ...], node: Node) -> None:
         if dtype.has_gradient(array.dtype):
             result._node, result._slot, result._needs = node, slot, True
         node.results.append((array.shape, array.dtype, module))
+    if node.plan.keeps_out:
+        node.out = tuple(r.array for r in results)
+        node.versions.extend((r._version, 0) for r in results)
 
 
 def node_of(result: Any) -> Node | None:

@@ -383,12 +383,20 @@ def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     )
 
 
-def _result(node: Node) -> Variable:
+def _result(node: Node) -> Any:
     """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
-    assert node.out is not None
-    result: Variable = wrap(node.out)
-    result._version = node.versions[-1][0]
-    result._node, result._needs = node, True
+    if node.out.__class__ is not tuple:
+        return _with_history(node, node.out, 0, -1)
+    count = len(node.out)
+    return tuple(_with_history(node, array, slot, slot - count) for slot, array in enumerate(node.out))
+
+
+def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
+    """A result of a node, whose version counter stands at ``place`` among those that the node notes."""
+    result: Variable = wrap(array)
+    result._version = node.versions[place][0]
+    if dt.has_gradient(array.dtype):
+        result._node, result._slot, result._needs = node, slot, True
     return result
 
 

@@ -59,7 +59,6 @@ ABSENT = _by_name(
         "nn.utils.prune": "multiply the weight with a mask",
         "overrides": "there is no __torch_function__; write a function of your own",
         "package": "use save and load",
-        "pca_lowrank": "use linalg.svd of the centred data",
         "profiler.ExecutionTraceObserver": "use profile().export_chrome_trace",
         "profiler.itt": "use profile and record_function",
         "quasirandom": "use scipy.stats.qmc",
@@ -67,7 +66,6 @@ ABSENT = _by_name(
         "sparse* Tensor.coalesce Tensor.sparse* Tensor.to_dense Tensor.to_sparse*": (
             "there are no sparse tensors; use dense ones"
         ),
-        "svd_lowrank": "use linalg.svd",
         "utils.bottleneck": "use profiler.profile",
         "utils.cpp_extension": "write an autograd.Function; a CUDA kernel by cupy.RawKernel",
         "utils.dlpack": "use numpy.from_dlpack",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable
+from ..ops import decompositions
 from ..ops import linear as ops
 from ..tensor import Tensor
 from .creation import arange, eye
@@ -313,13 +314,24 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
     if n < 0:
-        return matrix_power(apply(ops.inverse, (input,)), -n)
+        return matrix_power(apply(decompositions.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
     out = level(out, input) if n == 0 else out
     while n:
         out = matmul(out, input) if n & 1 else out
         input, n = (matmul(input, input) if n > 1 else input), n >> 1
     return out
+
+
+@method
+def matrix_exp(input: Tensor) -> Tensor:
+    """eˣ of square matrices: Σ xⁿ / n!"""
+    shape = input.array.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
+    if input.array.dtype.kind not in "fc":
+        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
+    return apply(decompositions.matrix_exp, (input,))
 
 
 @function

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..ops import cumulative as cumulative_ops
+from ..ops import decompositions
 from ..ops import indexing as i
 from ..ops import reduction as r
 from ..ops.op import Op
@@ -172,10 +173,13 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. float16 is summed up in float32."""
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
+    values of matrices. float16 is summed up in float32."""
     input = input if dtype is None else input.to(dtype)
     if input.array.dtype == np.float16:
         return norm(input.float(), p, dim, keepdim).half()
+    if p == "nuc":
+        return _nuclear(input, dim, keepdim)
     p = 2.0 if p == "fro" else float(p)
     input = input.abs() if input.is_complex() else input
     if p == math.inf:
@@ -191,6 +195,18 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     size = input.abs()
     powers = _flat_at_zero(lambda x: x**p, size, 0.0 if p > 0 else math.inf) if p < 1 else size**p
     return _flat_at_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
+
+
+def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The sum of the singular values of the matrices in two axes, of a matrix by default."""
+    places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
+    if len(places) != 2:
+        raise RuntimeError(f"norm: the nuclear norm is that of two axes, but got dim={dim} of {input.array.ndim} axes")
+    first, second = (axis(d, input.array.ndim) for d in places)
+    total = sum(apply(decompositions.svdvals, (input.movedim((first, second), (-2, -1)),)), -1)
+    for place in sorted((first, second)) if keepdim else ():
+        total = total.unsqueeze(place)
+    return total
 
 
 def _flat_at_zero(function: Callable[[Tensor], Tensor], x: Tensor, value: float = 0.0) -> Tensor:

@@ -78,6 +78,116 @@ class linalg_svd(NamedTuple):
 
 
 @_printed
+class linalg_cholesky_ex(NamedTuple):
+    """The result of ``linalg.cholesky_ex``."""
+
+    L: Any
+    info: Any
+
+
+@_printed
+class linalg_eig(NamedTuple):
+    """The result of ``linalg.eig``."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@_printed
+class linalg_inv_ex(NamedTuple):
+    """The result of ``linalg.inv_ex``."""
+
+    inverse: Any
+    info: Any
+
+
+@_printed
+class linalg_lstsq(NamedTuple):
+    """The result of ``linalg.lstsq``."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+@_printed
+class linalg_lu(NamedTuple):
+    """The result of ``linalg.lu``."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+@_printed
+class linalg_lu_factor(NamedTuple):
+    """The result of ``linalg.lu_factor``."""
+
+    LU: Any
+    pivots: Any
+
+
+@_printed
+class linalg_lu_factor_ex(NamedTuple):
+    """The result of ``linalg.lu_factor_ex``."""
+
+    LU: Any
+    pivots: Any
+    info: Any
+
+
+@_printed
+class linalg_solve_ex(NamedTuple):
+    """The result of ``linalg.solve_ex``."""
+
+    result: Any
+    info: Any
+
+
+@_printed
+class svd(NamedTuple):
+    """The result of ``svd``."""
+
+    U: Any
+    S: Any
+    V: Any
+
+
+@_printed
+class qr(NamedTuple):
+    """The result of ``qr``."""
+
+    Q: Any
+    R: Any
+
+
+@_printed
+class geqrf(NamedTuple):
+    """The result of ``geqrf``."""
+
+    a: Any
+    tau: Any
+
+
+@_printed
+class lu_unpack(NamedTuple):
+    """The result of ``lu_unpack``."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+@_printed
+class triangular_solve(NamedTuple):
+    """The result of ``triangular_solve``."""
+
+    solution: Any
+    cloned_coefficient: Any
+
+
+@_printed
 class histogram(NamedTuple):
     """The result of ``histogram``."""
 

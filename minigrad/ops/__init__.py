@@ -6,6 +6,7 @@ from . import (
     complex,
     convolution,
     cumulative,
+    decompositions,
     device,
     dropout,
     elementwise,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from ..backend import of, products, xp
+from ..backend import products, xp
 from ..backend.dtype import Array
 from .op import op
 from .reduction import sum_to
-from .shape import broadcast_to, reshape, transpose, tril, unsqueeze
+from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 
 @op(
@@ -133,81 +132,3 @@ def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, oth
 def outer(a: Array, b: Array) -> Array:
     """aᵢ bⱼ of two vectors"""
     return xp(a).multiply(a[:, None], b[None, :])
-
-
-# Equations and determinants, computed on the CPU by LAPACK --------------------------------------------------
-
-
-class LinAlgError(RuntimeError):
-    """LAPACK's: a matrix is singular, or not positive definite, or the algorithm did not converge."""
-
-
-def on_host(function: Any, *arrays: Array) -> Any:
-    """A function of NumPy's on arrays of any backend; float16 is computed in float32.
-
-    Raises:
-        LinAlgError: see there.
-    """
-    backend = of(arrays[0])
-    host = [backend.to_numpy(a) for a in arrays]
-    kind = np.result_type(*host)
-    try:
-        results = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"linalg: {error}") from error
-    parts = [np.asarray(p).astype(kind) for p in (results if isinstance(results, tuple) else (results,))]
-    device = backend.device_of(arrays[0])
-    moved = tuple(backend.asarray(p, device) for p in parts)
-    return moved if isinstance(results, tuple) else moved[0]
-
-
-@op("dx = −yᵀ g yᵀ", x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
-def inverse(x: Array) -> Array:
-    """x⁻¹ of square matrices"""
-    return on_host(np.linalg.inv, x)
-
-
-@op("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
-def det(x: Array) -> Array:
-    """|x| of square matrices"""
-    return on_host(np.linalg.det, x)
-
-
-@op("dx = g x⁻ᵀ", x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
-def slogdet(x: Array) -> tuple[Array, Array]:
-    """The sign of |x| and the logarithm of its size"""
-    return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
-
-
-def _one_matrix(x: Array) -> Array:
-    """A number for each matrix, with two axes for the matrix."""
-    return unsqueeze(unsqueeze(x, -1), -1)
-
-
-@op(
-    "da = −a⁻ᵀ g yᵀ; db = a⁻ᵀ g",
-    a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
-    b=lambda g, a: solve(transpose(a, -1, -2), g),
-    promote="same",
-)
-def solve(a: Array, b: Array) -> Array:
-    """x of a x = b, for square a (..., N, N) and b (..., N, K)"""
-    return on_host(np.linalg.solve, a, b)
-
-
-@op(
-    "dx = the symmetric part of y⁻ᵀ Φ(yᵀ g) y⁻¹, Φ the lower triangle with half the diagonal",
-    x=lambda g, out: _cholesky_slope(g, out),
-)
-def cholesky(x: Array) -> Array:
-    """L of L Lᵀ = x, for positive definite x"""
-    return on_host(np.linalg.cholesky, x)
-
-
-def _cholesky_slope(g: Array, out: Array) -> Array:
-    """L⁻ᵀ Φ(Lᵀ g) L⁻¹ made symmetric, Φ halving the diagonal of the lower triangle (Murray 2016)."""
-    lower = tril(matmul(transpose(out, -1, -2), g), 0)
-    halved = (lower + tril(lower, -1)) * 0.5
-    back = inverse(out)
-    slope = matmul(transpose(back, -1, -2), matmul(halved, back))
-    return (slope + transpose(slope, -1, -2)) * 0.5

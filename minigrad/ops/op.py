@@ -5,9 +5,10 @@
         return xp(x).tanh(x)
 
 The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
-result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its number, and
-``shapes`` are those of all), ``arguments`` all arguments of the forward in their order, and any other name one of
-them. Nothing else is held in memory, and the rule of an input that needs no gradient never runs.
+result (of several, both are tuples), ``shape`` the shape of the input that the rule is for (of a variadic input
+``which`` is its number, and ``shapes`` are those of all), ``arguments`` all arguments of the forward in their order,
+and any other name one of them. Nothing else is held in memory, and the rule of an input that needs no gradient never
+runs.
 
 Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a
 Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of its own in

@@ -479,6 +479,34 @@ case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
 case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
 case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
+for _upper in (False, True):
+    case(
+        "solve_triangular",
+        lambda t, a, b, u=_upper: t.linalg.solve_triangular(a + 3 * t.eye(3).to(a), b, upper=u),
+        (2, 3, 3),
+        (3, 2),
+    )
+    case(
+        "solve_triangular",
+        lambda t, a, b, u=_upper: t.linalg.solve_triangular(a, b, upper=u, left=False, unitriangular=True),
+        (5, 5),
+        (2, 2, 5),
+    )
+for _shape in ((3, 3), (2, 4, 3), (3, 5)):  # the signs of vectors are nobody's choice
+    case("svd", lambda t, x: [y.abs() for y in t.linalg.svd(x, full_matrices=False)], _shape, float32=1e-3)
+    case("svd", lambda t, x: [y.abs() for y in t.svd(x, some=True)][1:], _shape, float32=1e-3)
+    case("svdvals", lambda t, x: t.linalg.svdvals(x), _shape, float32=1e-4)
+    case("qr", lambda t, x: tuple(t.linalg.qr(x)), _shape, float32=1e-3)
+    case("pinv", lambda t, x: t.linalg.pinv(x), _shape, float32=1e-3)
+    case("lu_factor", lambda t, x: t.linalg.lu_factor(x + t.eye(*x.shape[-2:]).to(x))[0], _shape, float32=1e-3)
+case("pinv", lambda t, a, b: t.linalg.pinv(a @ b, rtol=1e-5), (4, 2), (2, 3), float32=1e-3)
+case("pinv", lambda t, x: t.linalg.pinv(x + x.mT, hermitian=True), (3, 3), float32=1e-3)
+case("eigh", lambda t, x: [y.abs() for y in t.linalg.eigh(x + x.mT)], (2, 3, 3), float32=1e-3)
+case("eigvalsh", lambda t, x: t.linalg.eigvalsh(x + x.mT, "U"), (3, 3), float32=1e-4)
+case("matrix_exp", lambda t, x: t.matrix_exp(x), (2, 3, 3))
+case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b).solution, (4, 3), (4, 2), float32=1e-3)
+case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd").solution, (2, 3, 4), (2, 3), float32=1e-3)
+case("eig", lambda t, x: t.linalg.eig(x)[1].abs(), (3, 3), second=False, float32=1e-3)
 
 # Fused ops -------------------------------------------------------------------------------------------------
 

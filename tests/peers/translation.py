@@ -134,7 +134,10 @@ def function_for(function: Any) -> Any:
 def translated_function(function: Any) -> Any:
     """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
     names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": seeded, "np": np}
-    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    code, name, defaults = function.__code__, function.__name__, function.__defaults__
+    translated = types.FunctionType(code, names, name, defaults, function.__closure__)
+    translated.__kwdefaults__ = function.__kwdefaults__
+    return translated
 
 
 def counterpart(name: str, function: Any) -> Any:

@@ -183,7 +183,8 @@ def _alive(root: Variable, tape: list[Node]) -> dict[Any, Any]:
         if any(version[0] != noted for version, noted in node.versions):
             continue
         if node.out is not None:
-            alive.setdefault((node, 0), node.out)
+            for slot, array in enumerate(node.out if isinstance(node.out, tuple) else (node.out,)):
+                alive.setdefault((node, slot), array)
         for _, value in _kept_arguments(node):
             if isinstance(value, Variable) and "array" in vars(value):
                 alive.setdefault((value._node, value._slot), value.array)

@@ -163,9 +163,10 @@ def number(value: Any) -> float:
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, Real):
         return math.nan
-    if abs(value) > _LARGEST:
-        return math.inf if value > 0 else -math.inf
-    return 0.0 if abs(value) < 1 / _LARGEST else float(value)
+    real: Any = value
+    if abs(real) > _LARGEST:
+        return math.inf if real > 0 else -math.inf
+    return 0.0 if abs(real) < 1 / _LARGEST else float(real)
 
 
 def _short(value: Any) -> str:
