@@ -387,10 +387,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, here the same: it happens at once."""
+        """``conj``, which is computed at once here in any case."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, here the same: it happens at once."""
+        """In place: ``conj``, which is computed at once here in any case."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -1537,10 +1537,10 @@ class Methods(Viewing, Generic[Tensor]):
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def share_memory_(self) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1555,10 +1555,18 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def sign_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def signbit(self) -> Tensor:
         """Whether the sign is minus, also of -0.0."""

@@ -141,6 +141,8 @@ from .functions.pointwise import positive as positive
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import round as round
 from .functions.pointwise import rsub as rsub
+from .functions.pointwise import sgn as sgn
+from .functions.pointwise import sign as sign
 from .functions.pointwise import signbit as signbit
 from .functions.pointwise import sinc as sinc
 from .functions.pointwise import softmax as softmax
@@ -1264,14 +1266,8 @@ def rsqrt(input: Tensor) -> Tensor:
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""
 
-def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise."""
-
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
-
-def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""

@@ -29,8 +29,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     """Run an op on Variables and attributes, recording it where an input wants a gradient.
 
     Raises:
-        RuntimeError: operands on different devices, or whose shapes do not go together; complex numbers for an op
-            that has no meaning or no rule for them.
+        RuntimeError: operands on different devices, or whose shapes do not go together.
+        NotImplementedError: complex numbers for an op that has no meaning for them.
         TypeError, IndexError, NotImplementedError: what the array library refuses; the op and its operands are named.
     """
     dtype: Any = None
@@ -76,7 +76,7 @@ def _converted(
         return None
     other = for_complex(op)
     if other is None:
-        raise RuntimeError(
+        raise NotImplementedError(
             f"{op.name} is not implemented for complex tensors: take view_as_real(x), or x.real and x.imag, and "
             f"compute with these"
         )

@@ -184,6 +184,22 @@ def _holds_numpy(data: Any) -> bool:
     return isinstance(data, (np.ndarray, np.generic))
 
 
+def ordered(function: Function) -> Function:
+    """Make a function of tensors that are compared refuse complex ones, which have no order."""
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if isinstance(a, Variable) and a.array.dtype.kind == "c":
+                raise NotImplementedError(
+                    f"{function.__name__} is not implemented for complex tensors, which have no order: take .abs(), "
+                    f".real or .imag"
+                )
+        return function(*args, **kwargs)
+
+    return checked  # type: ignore[return-value]
+
+
 def scalars_as_vectors(function: Function) -> Function:
     """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does.
 

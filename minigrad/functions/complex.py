@@ -81,7 +81,7 @@ def conj(input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def conj_physical(input: Tensor) -> Tensor:
-    """``conj``, here the same: it happens at once."""
+    """``conj``, which is computed at once here in any case."""
     return conj(input)
 
 

@@ -23,6 +23,7 @@ from .arguments import (
     common_shape,
     index_tensor,
     operand,
+    ordered,
     raw,
     same_device,
     scalars_as_vectors,
@@ -378,12 +379,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @method
+@ordered
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``dim``, int64."""
     return sort(input.detach(), dim, descending).indices
 
 
 @method
+@ordered
 def unique(
     input: Tensor,
     sorted: bool = True,

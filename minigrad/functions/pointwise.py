@@ -24,7 +24,7 @@ from .spelling import factors_first
 
 # One op each ------------------------------------------------------------------------------------------------
 
-abs, sign, square, sqrt, rsqrt = unary(e.abs), unary(e.sign), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
+abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
 reciprocal, exp, exp2, expm1 = unary(e.reciprocal), unary(e.exp), unary(e.exp2), unary(e.expm1)
 log, log2, log10, log1p = unary(e.log), unary(e.log2), unary(e.log10), unary(e.log1p)
 sin, cos, tan = unary(e.sin), unary(e.cos), unary(e.tan)
@@ -50,11 +50,29 @@ logical_xor, logical_not = binary(e.logical_xor, in_place=changing), unary(e.log
 bitwise_and, bitwise_or, bitwise_xor = binary(e.bitwise_and), binary(e.bitwise_or), binary(e.bitwise_xor)
 bitwise_left_shift, bitwise_right_shift = binary(e.bitwise_left_shift), binary(e.bitwise_right_shift)
 
-absolute, sgn, fix, multiply, arctan2 = abs, sign, trunc, mul, atan2
+absolute, fix, multiply, arctan2 = abs, trunc, mul, atan2
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
 # With checks or arguments --------------------------------------------------------------------------------------
+
+
+@method(in_place=True)
+def sgn(input: Tensor) -> Tensor:
+    """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+    return apply(e.sign, (input,))
+
+
+@method(in_place=True)
+def sign(input: Tensor) -> Tensor:
+    """-1, 0 or 1, elementwise.
+
+    Raises:
+        RuntimeError: a complex tensor.
+    """
+    if input.is_complex():
+        raise RuntimeError("sign is not intended to support complex numbers: use sgn")
+    return apply(e.sign, (input,))
 
 
 @method(in_place=True)

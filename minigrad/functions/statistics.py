@@ -15,7 +15,7 @@ from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, raw, scalars_as_vectors
+from .arguments import Dims, as_tensor_like, axis, ordered, raw, scalars_as_vectors
 from .complex import complex
 from .creation import tensor, tensor_on
 from .define import function, method
@@ -32,6 +32,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 
 
 @method
+@ordered
 @scalars_as_vectors
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The k-th smallest along ``dim``: (values, indices)."""
@@ -44,6 +45,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 
 
 @method
+@ordered
 @scalars_as_vectors
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
@@ -51,6 +53,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @method
+@ordered
 @scalars_as_vectors
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """``median`` of the elements other than NaN."""
@@ -71,6 +74,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 
 @method
+@ordered
 @scalars_as_vectors
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
@@ -132,6 +136,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 
 @method
+@ordered
 @scalars_as_vectors
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
@@ -139,6 +144,7 @@ def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
 
 
 @method
+@ordered
 @scalars_as_vectors
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
@@ -264,6 +270,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 @method
+@ordered
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
     tensor's own extremes), in the tensor's dtype."""
@@ -275,6 +282,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @method
+@ordered
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram:
@@ -327,6 +335,7 @@ def _host(value: Any) -> Any:
 
 
 @function
+@ordered
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,

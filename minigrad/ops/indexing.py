@@ -24,6 +24,16 @@ def _copy(x: Array) -> Array:
     return xp(x).array(x, order="C")
 
 
+def _add_at(out: Array, index: Any, values: Array) -> None:
+    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones alone."""
+    add = xp(out).add.at
+    if out.dtype.kind == "c":
+        add(out.real, index, values.real)
+        add(out.imag, index, values.imag)
+    else:
+        add(out, index, values)
+
+
 @op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
@@ -43,7 +53,7 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        m.add.at(out, index, x)
+        _add_at(out, index, x)
     return out
 
 
@@ -131,7 +141,7 @@ def _in_corner(x: Array, shape: Shape) -> Array:
 def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
     out = _copy(x)
-    xp(out).add.at(out, _along(x.ndim, dim, index), src[_corner(index.shape)])
+    _add_at(out, _along(x.ndim, dim, index), src[_corner(index.shape)])
     return out
 
 
@@ -146,7 +156,7 @@ def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
     """Zeros of a shape, to whose slices index[i] along ``dim`` the slices i of src are added"""
     m = xp(src)
     out = m.zeros(size, src.dtype)
-    m.add.at(m.moveaxis(out, dim, 0), index, m.moveaxis(src, dim, 0))
+    _add_at(m.moveaxis(out, dim, 0), index, m.moveaxis(src, dim, 0))
     return out
 
 

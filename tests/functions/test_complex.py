@@ -107,8 +107,13 @@ def test_they_are_saved(dtype: Any) -> None:
 def test_what_is_not_provided_is_refused() -> None:
     z = minigrad.tensor([1 + 1j, 2.0], requires_grad=True)
     for wrong_op in (minigrad.relu, minigrad.sort, minigrad.argmax, minigrad.floor, lambda z: z < z):
-        with pytest.raises(RuntimeError, match="is not implemented for complex tensors"):
+        with pytest.raises(NotImplementedError, match="is not implemented for complex tensors"):
             wrong_op(z)
+    for name in ("median", "mode", "histc", "unique", "argsort"):
+        with pytest.raises(NotImplementedError, match=f"{name} is not implemented for complex tensors"):
+            getattr(z.detach(), name)()
+    with pytest.raises(RuntimeError, match="use sgn"):
+        z.sign()
     for wrong, told in {(3,): "last dimension of size 2", (3, 4): "last dimension of size 2"}.items():
         with pytest.raises(RuntimeError, match=told):
             minigrad.view_as_complex(minigrad.ones(*wrong))
