@@ -7,6 +7,18 @@ from typing import TYPE_CHECKING
 
 from .functions import pointwise, reduction
 from .functions import special as functions
+from .functions.polynomials import chebyshev_polynomial_t as chebyshev_polynomial_t
+from .functions.polynomials import chebyshev_polynomial_u as chebyshev_polynomial_u
+from .functions.polynomials import chebyshev_polynomial_v as chebyshev_polynomial_v
+from .functions.polynomials import chebyshev_polynomial_w as chebyshev_polynomial_w
+from .functions.polynomials import hermite_polynomial_h as hermite_polynomial_h
+from .functions.polynomials import hermite_polynomial_he as hermite_polynomial_he
+from .functions.polynomials import laguerre_polynomial_l as laguerre_polynomial_l
+from .functions.polynomials import legendre_polynomial_p as legendre_polynomial_p
+from .functions.polynomials import shifted_chebyshev_polynomial_t as shifted_chebyshev_polynomial_t
+from .functions.polynomials import shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u
+from .functions.polynomials import shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v
+from .functions.polynomials import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
 from .functions.special import entr as entr
 from .functions.special import erfcx as erfcx
 from .functions.special import i0e as i0e
