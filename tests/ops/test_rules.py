@@ -27,8 +27,9 @@ def test_every_op_with_a_gradient_has_a_case() -> None:
     assert tested <= set(REGISTRY)
 
 
-# Their results are bools or integers, or change by steps alone.
+# Their results are bools or integers, or change by steps alone; of airy_ai the function refuses to be differentiated.
 WITHOUT_GRADIENT = {
+    "airy_ai",
     "floor_divide",
     "eq",
     "ne",
