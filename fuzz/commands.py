@@ -43,7 +43,21 @@ OPTIONS += [
     "-x",
 ]
 VALUES = ["", "0", "-1", "1", "2", "3.5", "1e308", "nan", "inf", "9" * 400, "x", "é", "\udcff", "\0", "words", "cosine"]
-VALUES += ["none/none", "/", ".", "/dev/null", "/dev/full", "toy", "a.html", "a.svg", "a.xyz", "--", "bleu", "x" * 5000]
+VALUES += [
+    "none/none",
+    "/",
+    ".",
+    "/dev/null",
+    "/dev/full",
+    "/dev/zero",
+    "toy",
+    "a.html",
+    "a.svg",
+    "a.xyz",
+    "--",
+    "bleu",
+    "x" * 5000,
+]
 COMMANDS = ("train", "translate", "translate", "evaluate", "config", "", "wrong")
 
 

@@ -47,8 +47,8 @@ def _hostile(name: str, data: bytes, rng: random.Random) -> bytes:
         if name.endswith(".json"):
             return text_of(changed(json.loads(data), rng))
         if name.endswith(".jsonl"):
-            lines = [json.loads(line) for line in data.splitlines()]
-            return b"".join(text_of(line) + b"\n" for line in changed(lines, rng) or [])
+            lines = changed([json.loads(line) for line in data.splitlines()], rng)
+            return b"".join(text_of(line) + b"\n" for line in (lines if isinstance(lines, list) else [lines]))
     return spoiled(data, rng)
 
 

@@ -28,7 +28,6 @@ class Finding(NamedTuple):
 def watched(case: Callable[[], object], allowed: tuple[type[BaseException], ...]) -> str:
     """Run a case in a forked process. Returns its fault; "" if it ended in time, normally or with an error of an
     allowed type. What it prints is held back, and a traceback among that is a fault."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -44,18 +43,21 @@ def watched(case: Callable[[], object], allowed: tuple[type[BaseException], ...]
         else:
             os.kill(child, signal.SIGKILL)
             said = b"it hangs: more than %d s" % LONGEST
-    _, status, usage = os.wait4(child, 0)
+    _, status = os.waitpid(child, 0)
     if not said and status:
         said = f"it died: {signal.Signals(status).name if os.WIFSIGNALED(status) else status}".encode()
-    if not said and (usage.ru_maxrss - before) * _KIB > MOST_MEMORY:
-        said = b"it takes %d MiB" % (usage.ru_maxrss * _KIB >> 20)
     return said.decode(errors="replace")
+
+
+def peak() -> int:
+    """The most memory that this process has had, in bytes. A forked one begins with what it shares with the other."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
 
 
 def _run(case: Callable[[], object], allowed: tuple[type[BaseException], ...], writing: int) -> None:
     """The child's part: the case, its fault into the pipe, and an end without what else the program does at its end."""
     sys.stdout = sys.stderr = shown = io.StringIO()
-    fault = ""
+    fault, before = "", peak()
     try:
         case()
     except allowed:
@@ -64,5 +66,7 @@ def _run(case: Callable[[], object], allowed: tuple[type[BaseException], ...], w
         fault = traceback.format_exc()
     if not fault and "Traceback (most recent call last)" in shown.getvalue():
         fault = shown.getvalue()
+    if not fault and peak() - before > MOST_MEMORY:
+        fault = f"it takes {peak() - before >> 20} MiB"
     os.write(writing, fault[-4000:].encode(errors="replace"))
     os._exit(0)
