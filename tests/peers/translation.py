@@ -68,13 +68,9 @@ class Translation:
 
     def tensor(self, value: torch.Tensor) -> Any:
         """A tensor with the same values and strides."""
-<<<<<<< HEAD
         if id(value) in self._tensors:
             return self._tensors[id(value)][1]
-        if value.layout is not torch.strided or value.dtype not in DTYPES:
-=======
         if value.layout is not torch.strided or value.dtype not in DTYPES or value.is_meta:
->>>>>>> q-functions
             return _no_counterpart(value.dtype)
         result = minigrad.from_numpy(_with_its_memory(value))
         if value.requires_grad:
