@@ -107,7 +107,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 @spelled
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) y along an axis."""
-    return sum((x.conj() if x.array.dtype.kind == "c" else x) * y, dim)
+    return sum(x.conj() * y, dim)
 
 
 @spelled

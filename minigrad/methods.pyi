@@ -356,7 +356,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """``conj``, here the same: it happens at once."""
+
+    def conj_physical_(self) -> Tensor:
+        """In place: ``conj``, here the same: it happens at once."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -578,10 +581,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of ``exponent``, in float64."""
+        """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
-        """In place: input to the power of ``exponent``, in float64."""
+        """In place: input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def floor(self) -> Tensor:
         """⌊x⌋, elementwise."""
@@ -908,7 +911,7 @@ class Methods(Viewing, Generic[Tensor]):
         """ln of the running sums of eˣ along ``dim``."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant, NaN where that is negative."""
+        """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
         """Both are not 0, elementwise; the operands broadcast."""
@@ -1220,7 +1223,7 @@ class Methods(Viewing, Generic[Tensor]):
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
         """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
-        singular values of matrices."""
+        singular values of matrices. float16 is summed up in float32."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1751,7 +1754,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 
     def vdot(self, other: Tensor) -> Tensor:
-        """Σ aᵢ bᵢ of two vectors."""
+        """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
         """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.

@@ -12,12 +12,11 @@ import numpy as np
 
 from ..backend import Device, of
 from ..backend import dtype as dt
-from ..ops.complex import IN_PLACE_OF
+from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast
 from ..ops.op import Op
 from . import tape
-from .mode import state
 from .tape import Variable
 from .views import note_view
 
@@ -70,19 +69,22 @@ def _converted(
 ) -> tuple[Op, tuple[Any, ...]] | None:
     """The op and the arguments to use in their place; None where they are right as they are."""
     if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
-        if (args_of_one_dtype := _one_dtype(op, args, arrays)) is not None:
+        args_of_one_dtype = _one_dtype(op, args, arrays)
+        if args_of_one_dtype is not None:
             return op, args_of_one_dtype
-        if dtype is not None and dtype.kind == "c" and IN_PLACE_OF.get(op) is not op:
-            return _of_complex(op), args
-    if state.grad and IN_PLACE_OF.get(op) is not op and _wants_complex(op, args):
-        raise _no_complex(op, "differentiated")
-    return None
+    if dtype is None or not (dtype.kind == "c" if uniform else any(map(_is_complex, args))):
+        return None
+    other = for_complex(op)
+    if other is None:
+        raise RuntimeError(
+            f"{op.name} is not implemented for complex tensors: take view_as_real(x), or x.real and x.imag, and "
+            f"compute with these"
+        )
+    return None if other is op else (other, args)
 
 
-def _wants_complex(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether a gradient is wanted for complex numbers."""
-    mask = tape.wanted(op, args)
-    return any(mask >> i & 1 and a.array.dtype.kind == "c" for i, a in enumerate(args))
+def _is_complex(a: Any) -> bool:
+    return isinstance(a, Variable) and a.array.dtype.kind == "c"
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -142,20 +144,6 @@ def _in_range(op: Op, args: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
         return args
     low, count = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
     return tuple((a - low) % count + low if a.__class__ is int else a for a in args)
-
-
-def _of_complex(op: Op) -> Op:
-    """The op that does the same with complex numbers."""
-    if op not in IN_PLACE_OF:
-        raise _no_complex(op, "computed")
-    return IN_PLACE_OF[op]
-
-
-def _no_complex(op: Op, what: str) -> RuntimeError:
-    return RuntimeError(
-        f"{op.name} cannot be {what} for complex tensors: take view_as_real(x), or x.real and x.imag, and compute with "
-        f"these"
-    )
 
 
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:

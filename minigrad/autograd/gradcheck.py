@@ -12,6 +12,7 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import of, xp
+from ..ops.complex import as_complex, view_as_real
 from .functional import rows
 from .tape import Node, Variable, wrap
 from .walk import grad, paths
@@ -47,7 +48,8 @@ def gradcheck(
 
     Args:
         func: a function of tensors that returns a tensor or several.
-        inputs: a tensor or a sequence; those that require a gradient are checked, and must be float64.
+        inputs: a tensor or a sequence; those that require a gradient are checked, and must be float64, or complex128,
+            whose real and imaginary parts are then inputs of their own.
         eps: the step.
         atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
         raise_exception: raise where they differ; otherwise return False.
@@ -56,9 +58,10 @@ def gradcheck(
 
     Raises:
         GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
-        ValueError: no input requires a gradient, or one is not float64.
+        ValueError: no input requires a gradient, or one is not float64 or complex128.
     """
-    return _agrees(func, _listed(inputs), raise_exception, eps, atol, rtol, nondet_tol)
+    points = _listed(inputs)
+    return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, atol, rtol, nondet_tol)
 
 
 def gradgradcheck(
@@ -85,9 +88,11 @@ def gradgradcheck(
     Args:
         grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
     """
-    points = _listed(inputs)
-    outputs = _differentiable(_listed(func(*points)))
-    arriving = [_random_like(o, n) for n, o in enumerate(outputs)] if grad_outputs is None else _listed(grad_outputs)
+    tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
+    func, points = _of_reals(func, tensors), _reals(tensors)
+    if grad_outputs is None:
+        outputs = _differentiable(_listed(func(*points)))
+        arriving = tuple(_random_like(o, n) for n, o in enumerate(outputs))
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         xs, g = args[: len(points)], args[len(points) :]
@@ -101,6 +106,32 @@ def _listed(values: Any) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, Sequence) else (values,)
 
 
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Variable) and value.array.dtype.kind == "c"
+
+
+def _reals(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs with complex tensors as leaves of real numbers, (...) -> (..., 2), in the same memory."""
+    return tuple(_leaf(view_as_real(x.array), x._wanted()) if _is_complex(x) else x for x in inputs)
+
+
+def _leaf(array: Any, needs: bool) -> Any:
+    tensor = wrap(array)
+    tensor._needs = needs
+    return tensor
+
+
+def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
+    """A function of ``_reals(inputs)``, whose complex results are pairs of real numbers, too."""
+    which = [_is_complex(x) for x in inputs]
+
+    def of_reals(*xs: Any) -> list[Any]:
+        results = _listed(func(*(as_complex(x) if c else x for x, c in zip(xs, which, strict=True))))
+        return [view_as_real(r) if _is_complex(r) else r for r in results]
+
+    return of_reals
+
+
 def _differentiable(values: Sequence[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
@@ -109,9 +140,7 @@ def _random_like(output: Variable, seed: int) -> Any:
     """Normal numbers in an output's shape, as a leaf that requires a gradient."""
     backend = of(output.array)
     draw = np.random.default_rng(seed).standard_normal(output.array.shape).astype(output.array.dtype)
-    tensor = wrap(backend.asarray(np.asarray(draw), backend.device_of(output.array)))
-    tensor._needs = True
-    return tensor
+    return _leaf(backend.asarray(np.asarray(draw), backend.device_of(output.array)), True)
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:

@@ -133,6 +133,11 @@ def _start(root: Variable, gradient: Any) -> Variable:
                 f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its "
                 f"shape"
             )
+        if root.array.dtype.kind not in "f":
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {dt.of(root.array)}: take its "
+                f".real or .abs(), or pass a gradient"
+            )
         return wrap(xp(root.array).ones_like(root.array))
     if not isinstance(gradient, Variable):
         raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")

@@ -1,4 +1,4 @@
-"""Complex tensors, by PyTorch's names, as in rotary position embeddings."""
+"""Complex tensors and their parts, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def conj(input: Tensor) -> Tensor:
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
-conj_physical = conj
+@method(in_place=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """``conj``, here the same: it happens at once."""
+    return conj(input)
 
 
 @method

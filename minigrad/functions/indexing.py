@@ -476,7 +476,7 @@ def _extreme(input: Tensor, which: str) -> Any:
     kind = input.array.dtype
     if kind.kind == "f":
         return float("-inf") if which == "min" else float("inf")
-    return int(getattr(np.iinfo(kind), which))
+    return int(getattr(np.iinfo(kind), which)) if kind.kind != "c" else 0  # complex numbers have none
 
 
 def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: str) -> Tensor:

@@ -231,8 +231,8 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
 
 @method
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Σ aᵢ bᵢ of two vectors."""
-    return dot(input, other)
+    """Σ conj(aᵢ) bᵢ of two vectors."""
+    return dot(input.conj(), other)
 
 
 @method

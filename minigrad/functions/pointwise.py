@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import result_type
+from ..backend.dtype import complex128, float64, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
@@ -323,9 +323,12 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
 @method(in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of ``exponent``, in float64."""
-    input, exponent = (v.double() if hasattr(v, "array") else float(v) for v in (input, exponent))
-    return pow(input, exponent)
+    """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+    return pow(*(_wide(v) if hasattr(v, "array") else v for v in (input, exponent)))
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.to(complex128 if x.is_complex() else float64)
 
 
 @method(in_place=True)

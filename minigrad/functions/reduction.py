@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..autograd.calls import apply
 from ..ops import cumulative as cumulative_ops
 from ..ops import decompositions
@@ -172,11 +174,14 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
-    values of matrices."""
+    values of matrices. float16 is summed up in float32."""
     input = input if dtype is None else input.to(dtype)
+    if input.array.dtype == np.float16:
+        return norm(input.float(), p, dim, keepdim).half()
     if p == "nuc":
         return _nuclear(input, dim, keepdim)
     p = 2.0 if p == "fro" else float(p)
+    input = input.abs() if input.is_complex() else input
     if p == math.inf:
         return amax(input.abs(), dim, keepdim)
     if p == -math.inf:

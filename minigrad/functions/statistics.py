@@ -16,6 +16,7 @@ from ..ops import indexing as i
 from ..tensor import Tensor
 from . import return_types
 from .arguments import Dims, as_tensor_like, axis, raw, scalars_as_vectors
+from .complex import complex
 from .creation import tensor, tensor_on
 from .define import function, method
 from .indexing import gather, sort
@@ -244,7 +245,8 @@ def corrcoef(input: Tensor) -> Tensor:
     if not c.array.ndim:
         return c / c
     spread = c.diagonal().sqrt()
-    return (c / spread.unsqueeze(1) / spread.unsqueeze(0)).clamp(-1, 1)
+    c = c / spread.unsqueeze(1) / spread.unsqueeze(0)
+    return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
 
 
 # Counts -----------------------------------------------------------------------------------------------------

@@ -117,6 +117,9 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         bias, device, dtype: of the linear layer.
         options: ignored.
 
+    Raises:
+        RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
+
     Attributes:
         linear: Linear(D, C d1 ...).
     """
@@ -136,6 +139,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         label_smoothing: float = 0.0,
         options: Any = None,
     ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight, reduction=reduction)
         self.num_classes, self.out_features = num_classes, out_features
         self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
@@ -191,6 +198,11 @@ class HuberLoss(_Loss, function=F.huber_loss):
 
     reduction: str = "mean"
     delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.delta, (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
 
 
 class BCELoss(_UsualWeightedLoss, function=F.binary_cross_entropy):

@@ -31,6 +31,9 @@ class _PadNd(Layer):
         self.padding = tuple_of(padding, 2 * self._axes)
 
     def forward(self, input: Tensor) -> Tensor:
+        n = self._axes
+        if self._mode == "circular" and input.ndim not in (n + 1, n + 2):
+            raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)")
         return F.pad(input, self.padding, self._mode)
 
 

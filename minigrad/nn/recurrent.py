@@ -115,6 +115,9 @@ class RNNBase(_Recurrent):
     ) -> None:
         super().__init__()
         _check_options(mode, input_size, hidden_size, num_layers, dropout, proj_size)
+        for name, flag in {"bias": bias, "batch_first": batch_first}.items():
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
         self.mode = mode
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)

@@ -1,22 +1,23 @@
-"""Complex numbers, as rotary position embeddings use them (Su et al. 2021): a pair of reals as one number.
+"""Complex numbers: a pair of reals as one number, and which ops compute with them.
 
-The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. The rule of a
-product therefore conjugates. ``multiply`` and ``divide`` stand in for ``mul`` and ``div`` where operands are
-complex; ops that only arrange or add elements are right as they are. All others refuse complex operands,
-and are not in ``IN_PLACE_OF``.
+The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. For a holomorphic f it
+is g · conj(f'). So no op has rules of its own for complex numbers: where a rule R gives g times the derivative,
+conj(R(conj(g))) gives g times its conjugate, whatever R computes with. ``for_complex`` says which op computes what an
+op does. Ops that only arrange or add elements are right as they are; of the holomorphic ones it makes a copy whose
+rules are wrapped in these two conjugations; and a few have another op in their place. The rest refuse complex operands.
 """
 
 from __future__ import annotations
 
-import builtins
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import device, elementwise, fourier, indexing, joining, reduction, shape
-from .op import Op, op
+from . import convolution, cumulative, device, elementwise, fourier, indexing, joining, reduction, shape
+from .op import Op, Rule, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
@@ -62,36 +63,27 @@ def conj(x: Array) -> Array:
     return xp(x).conjugate(x)
 
 
-@op(
-    "da = g conj(b); db = g conj(a)",
-    a=lambda g, b: multiply(g, _conjugate(b)),
-    b=lambda g, a: multiply(g, _conjugate(a)),
-    promote="same",
-)
-def multiply(a: Array, b: Array) -> Array:
-    """a b, of complex numbers"""
-    return a * b
-
-
-@op(
-    "da = g / conj(b); db = −g conj(y) / conj(b)",
-    a=lambda g, b: divide(g, _conjugate(b)),
-    b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
-    promote="same",
-)
-def divide(a: Array, b: Array) -> Array:
-    """a / b, of complex numbers"""
-    return a / b
-
-
-def _conjugate(x: Any) -> Any:
-    return x.conjugate() if isinstance(x, (int, float, builtins.complex)) else conj(x)
-
-
-@op("dx = g x / |x|, 0 at 0", x=lambda g, x, out: g * divide(x, out + (out == 0)))
+@op("dx = g x / |x|, 0 at 0", x=lambda g, x: g * phase(x))
 def modulus(x: Array) -> Array:
     """|a + bi|; the gradient at 0 is 0"""
     return xp(x).absolute(x)
+
+
+@op("dx = (g − y Re(g ȳ)) / |x|, 0 at 0", x=lambda g, x, out: _across(g, out) / _length(x))
+def phase(x: Array) -> Array:
+    """x / |x|, 0 at 0"""
+    return x / _length(x)
+
+
+def _length(x: Array) -> Array:
+    """|x|, and 1 in place of 0."""
+    size = modulus(x)
+    return size + (size == 0)
+
+
+def _across(g: Array, y: Array) -> Array:
+    """The part of g at a right angle to y, of length 1 or 0; 0 where y is."""
+    return (g - y * real(g * conj(y))) * (y != 0)
 
 
 @op("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
@@ -108,42 +100,50 @@ def _turned(g: Array, x: Array) -> Array:
     return complex(-g * b / square, g * a / square)
 
 
-# What computes an op of complex operands: the op itself, or another in its place. All others refuse them.
-_THEMSELVES = (
-    elementwise.add,
-    elementwise.sub,
-    elementwise.neg,
-    elementwise.clone,
-    elementwise.where,
-    elementwise.cast,
-    reduction.sum,
-    reduction.mean,
-    indexing.getitem,
-    indexing.put_back,
-    indexing.put,
-    indexing.assign_view,
-    indexing.index_select,
-    indexing.masked_fill,
-    device.moved,
-    view_as_real,
-    real,
-    imag,
-    conj,
-    multiply,
-    divide,
-    modulus,
-    angle,
-    fourier.fft,
-    fourier.ifft,
-)
-
-
 def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-IN_PLACE_OF: dict[Op, Op] = {op: op for op in (*_of(shape), *_of(joining), *_THEMSELVES)} | {
-    elementwise.mul: multiply,
-    elementwise.div: divide,
-    elementwise.abs: modulus,
-}
+# Ops that are right as they are: they arrange, add or compare elements, or their rules are complex numbers' own.
+_THEMSELVES = (
+    *_of(shape),
+    *_of(joining),
+    *(convolution.columns, convolution.overlay),
+    *(elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast),
+    *(elementwise.level, elementwise.zeros_of, elementwise.nan_to_num),
+    *(elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.isinf, elementwise.isfinite),
+    *(elementwise.logical_and, elementwise.logical_or, elementwise.logical_xor, elementwise.logical_not),
+    *(reduction.sum, reduction.mean, reduction.var, reduction.std),
+    *(reduction.any, reduction.all, reduction.count_nonzero, cumulative.cumsum),
+    *(indexing.getitem, indexing.put_back, indexing.put, indexing.assign_view, indexing.masked_fill),
+    *(indexing.index_select, indexing.index_add, indexing.gather, indexing.scatter, indexing.scatter_add),
+    *(indexing.scatter_add_rows, indexing.embedding, indexing.nonzero),
+    *(view_as_real, real, imag, conj, modulus, phase, angle, fourier.fft, fourier.ifft, device.moved),
+)
+IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: modulus, elementwise.sign: phase}
+
+
+def for_complex(op: Op) -> Op | None:
+    """The op that computes the same of complex numbers, perhaps ``op`` itself; None where it has no meaning there."""
+    other = IN_PLACE_OF.get(op)
+    if other is None and op.holomorphic:
+        other = IN_PLACE_OF[op] = _conjugating(op)
+        IN_PLACE_OF[other] = other
+    return other
+
+
+def _conjugating(op: Op) -> Op:
+    """A copy of an op whose rules R are conj(R(conj(g))); it has no kernel, as those are for real numbers."""
+    copy = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
+    copy.kernel, copy.differentiable = "", op.differentiable
+    copy.rules = {name: (_adjoint(rule), wanted) for name, (rule, wanted) in op.rules.items()}
+    copy.formulas = {name: f"{text}, of ḡ and conjugated" for name, text in op.formulas.items()}
+    return copy
+
+
+def _adjoint(rule: Rule) -> Rule:
+    @wraps(rule)
+    def adjoint(g: Any, *kept: Any) -> Any:
+        return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *kept))
+
+    return adjoint

@@ -95,6 +95,7 @@ def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     x=lambda g, weight, shape, window, groups: convolve_back(g, weight, window, groups, shape[2:]),
     weight=lambda g, x, window, groups: convolve_weight(x, g, window, groups),
     bias=lambda g: sum_over(g, (0, *range(2, len(g.shape))), False),
+    holomorphic=True,
 )
 def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int = 1) -> Array:
     """Σ weight x over a window (LeCun et al. 1989): (N, C, *lengths) -> (N, O, *places)"""
@@ -111,6 +112,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int =
     "dy = g convolved by W; dW = Σ y g over all places",
     y=lambda g, weight, window, groups: convolve(g, weight, None, window, groups),
     weight=lambda g, y, window, groups: convolve_weight(g, y, window, groups),
+    holomorphic=True,
 )
 def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
     """Each element of y times the kernel, laid over each other: (N, O, *places) -> (N, C, *lengths)"""
@@ -124,6 +126,7 @@ def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths:
     "dx = y laid over itself by g; dy = x convolved by g",
     x=lambda g, y, shape, window, groups: convolve_back(y, g, window, groups, shape[2:]),
     y=lambda g, x, window, groups: convolve(x, g, None, window, groups),
+    holomorphic=True,
 )
 def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
     """Σ y x over all places: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp
+from .elementwise import exp, log_of_sum
 from .indexing import getitem
 from .joining import concatenate
 from .op import op
@@ -21,7 +22,7 @@ def _wide(x: Array) -> Any:
     return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
-@op("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
+@op("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim), holomorphic=True)
 def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Π x"""
     return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
@@ -53,7 +54,7 @@ def cumsum(x: Array, dim: int) -> Array:
     return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
-@op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim))
+@op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim), holomorphic=True)
 def cumprod(x: Array, dim: int) -> Array:
     """Running products along an axis"""
     return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
@@ -75,9 +76,16 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
     return concatenate(axis, *columns) if columns else g
 
 
-@op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim), promote="float")
+@op(
+    "dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)",
+    x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim),
+    promote="float",
+    holomorphic=True,
+)
 def logcumsumexp(x: Array, dim: int) -> Array:
     """ln of the running sums of eˣ along an axis"""
+    if x.dtype.kind == "c" and x.size:
+        return xp(x).stack(list(accumulate(xp(x).moveaxis(x, dim, 0), log_of_sum)), axis=dim)
     return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
 
 
@@ -96,6 +104,6 @@ def _running(x: Array, dim: int) -> Array:
 
 def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
     """Σₖ≥ᵢ gₖ exp(xᵢ - outₖ): differences from the row's largest x, which no exponent of is beyond 1."""
-    top = amax(x, (dim,), True)
+    top = amax(x.real, (dim,), True)
     weighted = g * exp(top - out)
     return exp(x - top) * flip(cumsum(flip(weighted, (dim,)), dim), (dim,))

@@ -235,7 +235,7 @@ def _cholesky_slope(g: Array, out: Array) -> Array:
     """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
     lower = tril(matmul(adjoint(out), g), 0)
     symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
-    divided = lambda x: solve_triangular(adjoint(out), x, True, False)
+    divided: Any = lambda x: solve_triangular(adjoint(out), x, True, False)
     return adjoint(divided(adjoint(divided(symmetric))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from ..backend import of, xp
 from ..backend.dtype import Array
 from ..backend.parallel import WIDE, spread
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
-from .op import op
+from .op import bare, op
 
 # Arithmetic ------------------------------------------------------------------------------------------------
 
@@ -29,14 +30,20 @@ def sub(a: Array, b: Array) -> Array:
     return a - b
 
 
-@op("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a, promote="same")
+@op("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a, promote="same", holomorphic=True)
 def mul(a: Array, b: Array) -> Array:
     """a b"""
     return a * b
 
 
 # The rule for b divides twice, as b * b could underflow.
-@op("da = g / b; db = −g a / b²", a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b), promote="float")
+@op(
+    "da = g / b; db = −g a / b²",
+    a=lambda g, b: g / b,
+    b=lambda g, a, b: -g * ((a / b) / b),
+    promote="float",
+    holomorphic=True,
+)
 def div(a: Array, b: Array) -> Array:
     """a / b"""
     return xp(_array_of(a, b)).true_divide(a, b)
@@ -75,6 +82,7 @@ def fmod(a: Array, b: Array) -> Array:
     a=lambda g, a, b: g * _power_slope(a, b),
     b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
     promote="same",
+    holomorphic=True,
 )
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
@@ -85,16 +93,24 @@ def pow(a: Array, b: Array) -> Array:
 
 def _power_slope(a: Array, b: Array) -> Array:
     """b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
-    if isinstance(b, (int, float)):
+    if isinstance(b, (int, float, complex)):
         return 0.0 * a if b == 0 else a * 2 if b == 2 else b * pow(a, b - 1)
     return where(b == 0, 0.0, b * pow(a, where(b == 0, 1.0, b - 1)))
 
 
 def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
-    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there."""
-    if isinstance(a, (int, float)):
-        return out * math.log(a) if a > 0 else where(b >= 0, 0.0, float("-inf" if a == 0 else "nan"))
-    return where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a)))
+    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
+    if isinstance(a, (int, float, complex)):
+        return out * _logarithm(a, bare(out)) if a else where(b.real >= 0, 0.0, -math.inf)
+    flat = (a == 0) & (b.real >= 0)
+    return where(flat, 0.0, out * log(where(flat, 1.0, a)))
+
+
+def _logarithm(a: Any, like: Array) -> Any:
+    """ln a of a number, complex where the powers of it are."""
+    if like.dtype.kind == "c":
+        return cmath.log(a)
+    return math.log(a) if a > 0 else math.nan
 
 
 def _array_of(*operands: Any) -> Any:
@@ -123,67 +139,67 @@ def sign(x: Array) -> Array:
 # Powers, exponentials, logarithms --------------------------------------------------------------------------
 
 
-@op("dx = 2 g x", x=lambda g, x: g * (2 * x))
+@op("dx = 2 g x", x=lambda g, x: g * (2 * x), holomorphic=True)
 def square(x: Array) -> Array:
     """x²"""
     return x * x
 
 
-@op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float")
+@op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float", holomorphic=True)
 def sqrt(x: Array) -> Array:
     """√x"""
     return xp(x).sqrt(x)
 
 
-@op("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)), promote="float")
+@op("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)), promote="float", holomorphic=True)
 def rsqrt(x: Array) -> Array:
     """1 / √x"""
     return 1 / xp(x).sqrt(x)
 
 
-@op("dx = −g y²", x=lambda g, out: -g * (out * out), promote="float")
+@op("dx = −g y²", x=lambda g, out: -g * (out * out), promote="float", holomorphic=True)
 def reciprocal(x: Array) -> Array:
     """1 / x"""
     return 1 / x
 
 
-@op("dx = g y", x=lambda g, out: g * out, promote="float")
+@op("dx = g y", x=lambda g, out: g * out, promote="float", holomorphic=True)
 def exp(x: Array) -> Array:
     """eˣ"""
     return xp(x).exp(x)
 
 
-@op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float")
+@op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float", holomorphic=True)
 def exp2(x: Array) -> Array:
     """2ˣ"""
-    return xp(x).exp2(x)
+    return xp(x).exp(x * math.log(2)) if x.dtype.kind == "c" else xp(x).exp2(x)
 
 
-@op("dx = g (y + 1)", x=lambda g, out: g * (out + 1), promote="float")
+@op("dx = g (y + 1)", x=lambda g, out: g * (out + 1), promote="float", holomorphic=True)
 def expm1(x: Array) -> Array:
     """eˣ - 1, exact near 0"""
     return xp(x).expm1(x)
 
 
-@op("dx = g / x", x=lambda g, x: g / x, promote="float")
+@op("dx = g / x", x=lambda g, x: g / x, promote="float", holomorphic=True)
 def log(x: Array) -> Array:
     """ln x"""
     return xp(x).log(x)
 
 
-@op("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)), promote="float")
+@op("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)), promote="float", holomorphic=True)
 def log2(x: Array) -> Array:
     """log₂ x"""
     return xp(x).log2(x)
 
 
-@op("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)), promote="float")
+@op("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)), promote="float", holomorphic=True)
 def log10(x: Array) -> Array:
     """log₁₀ x"""
     return xp(x).log10(x)
 
 
-@op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float")
+@op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
 def log1p(x: Array) -> Array:
     """ln(1 + x), exact near 0"""
     return xp(x).log1p(x)
@@ -192,73 +208,73 @@ def log1p(x: Array) -> Array:
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
 
 
-@op("dx = g cos x", x=lambda g, x: g * cos(x), promote="float")
+@op("dx = g cos x", x=lambda g, x: g * cos(x), promote="float", holomorphic=True)
 def sin(x: Array) -> Array:
     """sin x"""
     return xp(x).sin(x)
 
 
-@op("dx = −g sin x", x=lambda g, x: -g * sin(x), promote="float")
+@op("dx = −g sin x", x=lambda g, x: -g * sin(x), promote="float", holomorphic=True)
 def cos(x: Array) -> Array:
     """cos x"""
     return xp(x).cos(x)
 
 
-@op("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out), promote="float")
+@op("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out), promote="float", holomorphic=True)
 def tan(x: Array) -> Array:
     """tan x"""
     return xp(x).tan(x)
 
 
-@op("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x), promote="float")
+@op("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x), promote="float", holomorphic=True)
 def atan(x: Array) -> Array:
     """arctan x"""
     return xp(x).arctan(x)
 
 
-@op("dx = g (1 − y²)", x=lambda g, out: g - g * out * out, promote="float")
+@op("dx = g (1 − y²)", x=lambda g, out: g - g * out * out, promote="float", holomorphic=True)
 def tanh(x: Array) -> Array:
     """tanh x"""
     return xp(x).tanh(x)
 
 
-@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x), promote="float")
+@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x), promote="float", holomorphic=True)
 def asin(x: Array) -> Array:
     """arcsin x"""
     return xp(x).arcsin(x)
 
 
-@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x), promote="float")
+@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x), promote="float", holomorphic=True)
 def acos(x: Array) -> Array:
     """arccos x"""
     return xp(x).arccos(x)
 
 
-@op("dx = g cosh x", x=lambda g, x: g * cosh(x), promote="float")
+@op("dx = g cosh x", x=lambda g, x: g * cosh(x), promote="float", holomorphic=True)
 def sinh(x: Array) -> Array:
     """sinh x"""
     return xp(x).sinh(x)
 
 
-@op("dx = g sinh x", x=lambda g, x: g * sinh(x), promote="float")
+@op("dx = g sinh x", x=lambda g, x: g * sinh(x), promote="float", holomorphic=True)
 def cosh(x: Array) -> Array:
     """cosh x"""
     return xp(x).cosh(x)
 
 
-@op("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1), promote="float")
+@op("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1), promote="float", holomorphic=True)
 def asinh(x: Array) -> Array:
     """arsinh x"""
     return xp(x).arcsinh(x)
 
 
-@op("dx = g / √(x² − 1)", x=lambda g, x: g / sqrt(x * x - 1), promote="float")
+@op("dx = g / √(x² − 1)", x=lambda g, x: g / (sqrt(x - 1) * sqrt(x + 1)), promote="float", holomorphic=True)
 def acosh(x: Array) -> Array:
     """arcosh x"""
     return xp(x).arccosh(x)
 
 
-@op("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x), promote="float")
+@op("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x), promote="float", holomorphic=True)
 def atanh(x: Array) -> Array:
     """artanh x"""
     return xp(x).arctanh(x)
@@ -314,13 +330,13 @@ def _times_positive(g: Array, block: Array, out: Array) -> None:
     np.multiply(g, block > 0, out=out)
 
 
-@op("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)), promote="float")
+@op("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)), promote="float", holomorphic=True)
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be"""
     return 1 / (1 + xp(x).exp(-x))
 
 
-@op("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)), promote="float")
+@op("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)), promote="float", holomorphic=True)
 def silu(x: Array) -> Array:
     """x σ(x) (Elfwing et al. 2017, "swish")"""
     return x * sigmoid(x)
@@ -456,6 +472,7 @@ def where(condition: Array, a: Array, b: Array) -> Array:
     b=lambda g, weight: g * weight,
     weight=lambda g, a, b: g * (b - a),
     promote="same",
+    holomorphic=True,
 )
 def lerp(a: Array, b: Array, weight: Array) -> Array:
     """a + weight (b - a)"""
@@ -507,10 +524,20 @@ def hypot(a: Array, b: Array) -> Array:
     a=lambda g, a, out: g * exp(a - out),
     b=lambda g, b, out: g * exp(b - out),
     promote="float",
+    holomorphic=True,
 )
 def logaddexp(a: Array, b: Array) -> Array:
     """ln(eᵃ + eᵇ), without overflow"""
-    return xp(_array_of(a, b)).logaddexp(a, b)
+    m = xp(_array_of(a, b))
+    return log_of_sum(a, b) if _array_of(a, b).dtype.kind == "c" else m.logaddexp(a, b)
+
+
+def log_of_sum(a: Array, b: Array) -> Array:
+    """ln(eᵃ + eᵇ) of complex a and b, that of the larger real part taken out first."""
+    m = xp(_array_of(a, b))
+    swap = m.real(a) < m.real(b)
+    top, low = m.where(swap, b, a), m.where(swap, a, b)
+    return m.where(m.isneginf(m.real(top)), top, top + m.log1p(m.exp(low - top)))
 
 
 # Copies and dtypes -----------------------------------------------------------------------------------------

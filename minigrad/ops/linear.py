@@ -13,7 +13,13 @@ from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 
-@op("da = g bᵀ; db = aᵀ g", a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b), promote="same")
+@op(
+    "da = g bᵀ; db = aᵀ g",
+    a=lambda g, a, b: _left(g, a, b),
+    b=lambda g, a, b: _right(g, a, b),
+    promote="same",
+    holomorphic=True,
+)
 def matmul(a: Array, b: Array) -> Array:
     """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
     if a.ndim == 0 or b.ndim == 0:
@@ -60,6 +66,7 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
     bias=lambda g: g,
     promote="same",
+    holomorphic=True,
 )
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
@@ -77,6 +84,7 @@ def _rows(x: Array) -> Array:
     a=lambda g, b, shape, subscripts: _einsum_slope(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
     b=lambda g, a, shape, subscripts: _einsum_slope(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
     promote="same",
+    holomorphic=True,
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
     """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
@@ -120,7 +128,7 @@ def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, oth
     return broadcast_to(reshape(slope, full), shape)
 
 
-@op("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
+@op("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g), holomorphic=True)
 def outer(a: Array, b: Array) -> Array:
     """aᵢ bⱼ of two vectors"""
     return xp(a).multiply(a[:, None], b[None, :])

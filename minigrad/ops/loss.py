@@ -41,10 +41,14 @@ def cross_entropy(
 def _logit_slope(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
-    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored; g is (N, 1) or a number."""
+    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored; g is (N, 1) or a number.
+
+    Ignored rows are 0 for any g: it is NaN after a mean over no rows.
+    """
     target, weight = bare(target), bare(weight)
     m, (rows, classes) = xp(target), logits.shape
     counts = target != ignore_index
+    g = where(counts[:, None], g, 0.0)
     q = m.full((rows, classes), label_smoothing / classes, bare(logits).dtype)
     q[m.arange(rows), m.where(counts, target, 0)] += 1 - label_smoothing
     q = (q if weight is None else q * weight) * counts[:, None]

@@ -1,10 +1,15 @@
-"""Normalisation over the last axis. x̂ stands for the normalised input, before weight and bias."""
+"""Normalisation over the last axis. x̂ stands for the normalised input, before weight and bias.
+
+float16 is computed in float32: a square of 256 is beyond its largest number.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..backend.dtype import Array
-from .elementwise import rsqrt
-from .op import op
+from .elementwise import cast, rsqrt
+from .op import bare, op
 from .reduction import mean
 
 
@@ -18,11 +23,17 @@ def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (Ba et al. 2016)"""
     out = _standardize(x, eps)[0]
     out = out if weight is None else out * weight
-    return out if bias is None else out + bias
+    return (out if bias is None else out + bias).astype(x.dtype, copy=False)
+
+
+def wide(x: Array) -> Array:
+    """float16 as float32; anything else as it is."""
+    return cast(x, np.float32) if bare(x).dtype == np.float16 else x
 
 
 def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
     """x̂, of mean 0 and variance 1, and 1 / √(variance + eps)."""
+    x = wide(x)
     centred = x - mean(x, -1, True)
     scale = rsqrt(mean(centred * centred, -1, True) + eps)
     return centred * scale, scale
@@ -38,14 +49,16 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
     "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
     x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
     weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
+    holomorphic=True,
 )
 def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
     """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""
     out = x * _inverse_rms(x, eps)
-    return out if weight is None else out * weight
+    return (out if weight is None else out * weight).astype(x.dtype, copy=False)
 
 
 def _inverse_rms(x: Array, eps: float) -> Array:
+    x = wide(x)
     return rsqrt(mean(x * x, -1, True) + eps)
 
 

@@ -96,6 +96,7 @@ class Op:
         forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it variadic.
         promote: "same" brings array arguments to one dtype first, "float" to a floating one.
         view: the result may share memory with the first argument.
+        holomorphic: forward and rules hold off the real line, too, where the rules give g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
@@ -103,7 +104,9 @@ class Op:
         kernel: the name of the op's kernel; "" where it has none.
     """
 
-    def __init__(self, forward: Callable[..., Any], *, promote: str = "", view: bool = False) -> None:
+    def __init__(
+        self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
+    ) -> None:
         code = forward.__code__
         self.forward = forward
         self.name: str = forward.__name__
@@ -111,7 +114,7 @@ class Op:
         self.__doc__ = forward.__doc__
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
-        self.promote, self.view = promote, view
+        self.promote, self.view, self.holomorphic = promote, view, holomorphic
         self.kernel = self.name if self.name in kernels.NAMES else ""
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
@@ -225,6 +228,7 @@ class Op:
     def rule_place(self, name: str) -> str:
         """Where a gradient rule stands: "file:line"."""
         rule = self.rules[name][0] if name in self.rules else self.forward
+        rule = getattr(rule, "__wrapped__", rule)
         return f"{rule.__code__.co_filename}:{rule.__code__.co_firstlineno}"
 
 
@@ -238,21 +242,22 @@ def op(forward: Callable[..., Any], /) -> Any:
 
 @overload
 def op(
-    formulas: str = "", /, *, promote: str = "", view: bool = False, **rules: Rule
+    formulas: str = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule
 ) -> Callable[[Callable[..., Any]], Any]:
     """``@op("dx = g y", x=lambda g, out: g * out)``: what makes an Op."""
 
 
-def op(first: Any = "", /, *, promote: str = "", view: bool = False, **rules: Rule) -> Any:
+def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
     """Turn a function of arrays into an op, and register it by its name.
 
     Args:
         formulas, rules: see ``Op.gradient``.
-        promote, view: see ``Op``.
+        promote, view, holomorphic: see ``Op``.
     """
 
     def register(function: Callable[..., Any]) -> Op:
-        result = Op(function, promote=promote, view=view).gradient("" if callable(first) else first, **rules)
+        result = Op(function, promote=promote, view=view, holomorphic=holomorphic)
+        result.gradient("" if callable(first) else first, **rules)
         if result.name in REGISTRY:
             raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
         REGISTRY[result.name] = result

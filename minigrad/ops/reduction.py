@@ -90,8 +90,9 @@ def _count(shape: tuple[int, ...], dim: Axes) -> int:
     ),
 )
 def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """Σ (x - mean)² / (n - correction)"""
-    return _quiet_var(x, dim, correction, keepdim)
+    """Σ |x - mean|² / (n - correction)"""
+    spread = _quiet_var(x, dim, correction, keepdim)
+    return spread.astype(x.dtype, copy=False) if x.dtype.kind == "f" else spread
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
@@ -101,8 +102,11 @@ def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
 
 
 def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
+    """In float32 of float16: a square of 256 is beyond its largest number."""
+    x = x.astype(np.float32) if x.dtype == np.float16 else x
     centred = x - x.mean(axis=dim, keepdims=True)
-    return in_order((centred * centred).sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)
+    squares = centred.real * centred.real + centred.imag * centred.imag if x.dtype.kind == "c" else centred * centred
+    return in_order(squares.sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)
 
 
 @op(
@@ -114,7 +118,7 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 )
 def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """√var; where it is 0 the gradient is 0"""
-    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim))
+    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim)).astype(x.dtype, copy=False)
 
 
 @op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
@@ -139,11 +143,12 @@ def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axe
     "dx = g exp(x − y)",
     x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
     promote="float",
+    holomorphic=True,
 )
 def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     """ln Σ eˣ, the largest taken out first"""
     m = xp(x)
-    top = x.max(axis=dim, keepdims=True)
+    top = x.real.max(axis=dim, keepdims=True)
     top = m.where(m.isfinite(top), top, m.zeros_like(top))
     with np.errstate(divide="ignore"):
         total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..backend import xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked, plain_options
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked, parts, plain_options
 
 
 class Adagrad(Optimizer):
@@ -37,7 +37,7 @@ class Adagrad(Optimizer):
 
     def _start(self, p: Tensor, options: Values) -> State:
         state = super()._start(p, options)
-        state["sum"].array[...] = options.initial_accumulator_value
+        parts(state["sum"].array)[...] = options.initial_accumulator_value
         return state
 
     def share_memory(self) -> None:

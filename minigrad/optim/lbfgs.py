@@ -13,7 +13,7 @@ from ..autograd import enable_grad
 from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import Array
-from .optimizer import Optimizer, Params, Rate, State, checked
+from .optimizer import Optimizer, Params, Rate, State, checked, parts
 
 ENOUGH = 1e-4  # of the decrease that the slope promises
 FLATTER = 0.9  # the slope is to be at most this part of the first one
@@ -99,7 +99,7 @@ class LBFGS(Optimizer):
     def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool) -> tuple[Point, int]:
         """A step along d: the new point, and how many losses were computed for it."""
         search = self.param_groups[0]["line_search_fn"]
-        start = [p.array.copy() for p in self.param_groups[0]["params"]]
+        start = [parts(p.array).copy() for p in self.param_groups[0]["params"]]
 
         def at(t: float) -> Point:
             self._go(start, t, d)
@@ -123,16 +123,16 @@ class LBFGS(Optimizer):
         """Put the parameters at start + t d."""
         offset = 0
         for p, first in zip(self.param_groups[0]["params"], start, strict=True):
-            p.array[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
+            parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
             offset += first.size
             self._changed(p)
 
     def _flat_gradient(self) -> Array:
-        """All gradients as one vector."""
+        """All gradients as one vector, of complex numbers the parts."""
         params = self.param_groups[0]["params"]
         lib = xp(params[0].array)
         flat = [lib.zeros_like(p.array) if p._grad is None else p._grad.array for p in params]
-        return lib.concatenate([a.reshape(-1) for a in flat])
+        return lib.concatenate([parts(a).reshape(-1) for a in flat])
 
 
 def _largest(vector: Array) -> float:

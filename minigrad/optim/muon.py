@@ -107,6 +107,11 @@ class Muon(Optimizer):
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
         for p in param_group["params"] if param_group.get("muon", True) else ():
+            if p.is_complex():
+                self.param_groups.pop()
+                raise RuntimeError(
+                    "Muon does not support complex parameters: train real ones, and view them as complex"
+                )
             if p.ndim != 2:
                 self.param_groups.pop()
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))

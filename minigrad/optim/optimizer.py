@@ -207,7 +207,13 @@ class Optimizer:
         options = plain_options(group)
         names = self._names(options)
         for p in params:
-            self._update(p.array, self._gradient(p, options), options, self._rule_state(p, options, names))
+            grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
+            self._update(self._numbers(p.array), grad, options, state)
+
+    @staticmethod
+    def _numbers(x: Array) -> Array:
+        """What the rule sees of an array: of complex numbers the parts, each by itself."""
+        return parts(x)
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -229,7 +235,7 @@ class Optimizer:
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
-        values = Values(**{name: state[name].array for name in names})
+        values = Values(**{name: self._numbers(state[name].array) for name in names})
         if "step" in state:
             values.step = advance(state)
         return values
@@ -340,6 +346,11 @@ class Optimizer:
 
 
 # State --------------------------------------------------------------------------------------------------------
+
+
+def parts(x: Array) -> Array:
+    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
+    return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
 def zeros_like(p: Tensor) -> Tensor:

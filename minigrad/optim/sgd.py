@@ -35,6 +35,10 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
 
+    @staticmethod
+    def _numbers(x: Array) -> Array:
+        return x  # the rule is linear: right for complex numbers as they are
+
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         return Values(saved=self.state[p]) if options.momentum else Values()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -124,3 +125,19 @@ def test_torch_arguments_are_taken() -> None:
         fast_mode=True,
     )
     assert gradgradcheck(lambda a: a * a, [leaf(2)], [leaf(2)], check_rev_over_rev=True)
+
+
+def test_complex_inputs_and_results() -> None:
+    rng = np.random.default_rng(0)
+    z = minigrad.tensor(rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)), requires_grad=True)
+    w = minigrad.tensor(rng.standard_normal(3), requires_grad=True)
+    before = z.tolist()
+    for function in (lambda z, w: z.exp() * w, lambda z, w: ((z @ (w * 1j)).abs(), z.conj() * w)):
+        assert gradcheck(function, (z, w))
+        assert gradgradcheck(function, (z, w))
+    assert gradcheck(lambda w: (1j * w).exp(), w)
+    assert z.tolist() == before
+
+    square = Op(lambda z: z * z, holomorphic=True).gradient("dz = g z", z=lambda g, z: g * z)
+    with pytest.raises(GradcheckError, match="is wrong in"):
+        gradcheck(square, z)

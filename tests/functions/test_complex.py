@@ -1,4 +1,4 @@
-"""Complex tensors: what rotary embeddings need, and a clear refusal of the rest."""
+"""Complex tensors: arithmetic with gradients as PyTorch defines them, and a clear refusal of what has no meaning."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad.ops.complex import for_complex
+from minigrad.ops.op import Op
 
 
 def rotary(t: Any, device: str = "cpu") -> list[Any]:
@@ -103,14 +105,10 @@ def test_they_are_saved(dtype: Any) -> None:
 
 
 def test_what_is_not_provided_is_refused() -> None:
-    z = minigrad.tensor([1 + 1j, 2.0])
-    with pytest.raises(RuntimeError, match="exp cannot be computed for complex tensors"):
-        z.exp()
-    with pytest.raises(RuntimeError, match="matmul cannot be computed for complex tensors"):
-        z @ z
-    x = minigrad.ones(2, 2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="square cannot be differentiated for complex tensors"):
-        minigrad.view_as_complex(x).square()
+    z = minigrad.tensor([1 + 1j, 2.0], requires_grad=True)
+    for wrong_op in (minigrad.relu, minigrad.sort, minigrad.argmax, minigrad.floor, lambda z: z < z):
+        with pytest.raises(RuntimeError, match="is not implemented for complex tensors"):
+            wrong_op(z)
     for wrong, told in {(3,): "last dimension of size 2", (3, 4): "last dimension of size 2"}.items():
         with pytest.raises(RuntimeError, match=told):
             minigrad.view_as_complex(minigrad.ones(*wrong))
@@ -120,3 +118,58 @@ def test_what_is_not_provided_is_refused() -> None:
         minigrad.view_as_real(minigrad.ones(2))
     with pytest.raises(RuntimeError, match="two float32 or two float64"):
         minigrad.complex(minigrad.ones(2), minigrad.ones(2).double())
+
+
+def test_an_op_of_ones_own_is_differentiated_where_it_is_holomorphic() -> None:
+    def forward(x: Any, y: Any) -> Any:
+        return x * y * y
+
+    rules = {"x": lambda g, y: g * y * y, "y": lambda g, x, y: 2 * g * x * y}
+    real = Op(forward, promote="same").gradient("dx = g y²; dy = 2 g x y", **rules)
+    with pytest.raises(RuntimeError, match="forward is not implemented for complex tensors"):
+        real(minigrad.tensor(1j), minigrad.tensor(2.0))
+    plane = Op(forward, promote="same", holomorphic=True).gradient("dx = g y²; dy = 2 g x y", **rules)
+    inputs = [minigrad.tensor([1 + 2j, 3.0], dtype=minigrad.complex128), minigrad.tensor([-1j, 2 + 1j])]
+    parts = [minigrad.view_as_real(z.to(minigrad.complex128)).clone().requires_grad_() for z in inputs]
+
+    def in_reals(x: Any, y: Any) -> Any:
+        return minigrad.view_as_real(plane(minigrad.view_as_complex(x), minigrad.view_as_complex(y)))
+
+    assert minigrad.autograd.gradcheck(in_reals, parts)
+    assert minigrad.autograd.gradgradcheck(in_reals, parts)
+    assert for_complex(plane).formula("x") == "dx = g y², of ḡ and conjugated"
+    assert for_complex(plane).rule_place("x") == plane.rule_place("x")
+    assert for_complex(plane) is for_complex(for_complex(plane))
+
+
+def test_real_numbers_beside_complex_ones_have_real_gradients() -> None:
+    x = minigrad.tensor([2.0, 3.0], requires_grad=True)
+    z = minigrad.tensor([1 + 1j, -1j], requires_grad=True)
+    (x * z * 1j).real.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [-1, 1]
+    assert z.grad is not None and z.grad.tolist() == [-2j, -3j]
+
+
+@pytest.mark.parity
+def test_powers_at_zero_and_of_negative_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for t in (minigrad, torch):
+        a = t.tensor([0j, 0j, -1 + 0j], dtype=t.complex128, requires_grad=True)
+        b = t.tensor([2 + 0j, 0j, 0.5 + 0j], dtype=t.complex128, requires_grad=True)
+        (a**b).real.sum().backward()
+        found.append((a.grad.tolist(), b.grad.tolist()))
+    np.testing.assert_allclose(*found, atol=1e-12)
+    b = minigrad.tensor(0.5 + 1j, dtype=minigrad.complex128, requires_grad=True)
+    ((-2.0) ** b).real.backward()
+    c = minigrad.tensor(0.5 + 1j, dtype=minigrad.complex128, requires_grad=True)
+    (minigrad.tensor(-2.0 + 0j, dtype=minigrad.complex128) ** c).real.backward()
+    assert b.grad is not None and c.grad is not None and abs((b.grad - c.grad).item()) < 1e-12
+
+
+def test_a_complex_number_has_no_gradient_by_itself() -> None:
+    z = minigrad.tensor(1j, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for real scalar outputs but got"):
+        (z * z).backward()
+    (z * z).backward(minigrad.tensor(1 + 0j))
+    assert z.grad is not None and z.grad.item() == -2j

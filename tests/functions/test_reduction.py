@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,24 @@ def test_float16_adds_up_in_float32() -> None:
     x = minigrad.ones(5000, dtype=minigrad.float16)
     assert x.sum().item() == 5000
     assert x.mean().item() == 1
+
+
+@pytest.mark.parametrize("name", ["std", "var", "norm", "norm of order 3"])
+def test_float16_whose_squares_overflow(name: str, device: str) -> None:
+    functions: dict[str, Callable[[Any], Any]] = {
+        "std": lambda x: x.std(1),
+        "var": lambda x: (x / 16).var(1),
+        "norm": lambda x: x.norm(dim=1),
+        "norm of order 3": lambda x: x.norm(3, dim=1),
+    }
+    values = (np.random.default_rng(0).standard_normal((4, 20)) * 2000).astype(np.float16)
+    x, tx = ours(values, True, device), theirs(values, True)
+    out, expected = functions[name](x), functions[name](tx.double())
+    out.sum().backward()
+    expected.sum().backward()
+    assert out.dtype is minigrad.float16
+    assert_close(out, expected, 1e-3)
+    assert_close(x.grad, tx.grad, 3e-3)
 
 
 def test_float32_sums_over_many_rows_are_close() -> None:

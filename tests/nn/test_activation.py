@@ -168,6 +168,10 @@ def test_integers() -> None:
         found, expected = getattr(F, name)(x, *args), getattr(torch.nn.functional, name)(tx, *args)
         assert_close(found, expected, 1e-6)
         assert str(found.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]
+    assert F.hardtanh(x, -1.5, 3.5).tolist() == torch.nn.functional.hardtanh(tx, -1.5, 3.5).tolist() == [3, -1]
+    for dtype, text in ((minigrad.uint8, "uint8 and a negative limit"), (minigrad.bool, "not provided for bools")):
+        with pytest.raises(RuntimeError, match=text):
+            F.hardtanh(x.to(dtype))
 
 
 def test_ends_of_intervals(device: str) -> None:

@@ -18,6 +18,7 @@ from tests.support.twins import pair, twinned
 
 pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
+one = minigrad.ones
 
 
 def evaluated(make: Make) -> Make:
@@ -123,6 +124,62 @@ def test_equal_numbers_become_zeros(device: str) -> None:
         assert out.dtype is minigrad.float32 and not host(out).any()
 
 
+def normalised(f: Any, name: str, x: Any, weight: Any) -> Any:
+    """A norm of ``functional``, with weight and bias where it has them."""
+    channels = [weight[:3], weight[3:6]]
+    if name == "batch_norm":
+        return f.batch_norm(x, None, None, *channels, training=True)
+    if name == "instance_norm":
+        return f.instance_norm(x, weight=channels[0], bias=channels[1])
+    if name == "group_norm":
+        return f.group_norm(x, 1, *channels)
+    if name == "normalize":
+        return f.normalize(x)
+    return f.layer_norm(x, (6,), weight, weight) if name == "layer_norm" else f.rms_norm(x, (6,), weight)
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "group_norm", "instance_norm", "normalize"])
+def test_float16_whose_squares_overflow(name: str, device: str) -> None:
+    values = (rng.standard_normal((4, 3, 6)) * 3000).astype(np.float16)
+    weights, slopes = rng.uniform(0.5, 2, 6).astype(np.float16), rng.standard_normal((4, 3, 6)).astype(np.float16)
+    (x, tx), (w, tw) = (pair(array, device, requires_grad=True) for array in (values, weights))
+    g, tg = pair(slopes, device)
+    out, expected = normalised(F, name, x, w), normalised(torch.nn.functional, name, tx.double(), tw.double())
+    assert out.dtype is minigrad.float16
+    assert_close(out, expected, 2e-3)
+    out.backward(g)
+    expected.backward(tg.double())
+    assert x.grad is not None and x.grad.dtype is minigrad.float16
+    assert_close(x.grad, tx.grad, 3e-3)
+    if name != "normalize":
+        assert w.grad is not None and w.grad.dtype is minigrad.float16
+        assert_close(w.grad, tw.grad, 5e-3)
+    if device == "cpu":
+        y = x.detach().requires_grad_()
+        (slope,) = minigrad.autograd.grad(normalised(F, name, y, w), y, g, create_graph=True)  # by the rule
+        assert_close(slope, x.grad, 3e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 2), (2, 3, 0)], ids=str)
+def test_an_empty_batch_leaves_the_statistics(shape: tuple[int, ...], device: str) -> None:
+    for make in (nn.BatchNorm1d, nn.InstanceNorm1d):
+        if make is nn.InstanceNorm1d and len(shape) == 2:
+            continue
+        layer = make(3, track_running_stats=True).to(device)
+        assert layer(minigrad.ones(shape, device=device)).shape == shape
+        assert layer.running_mean.tolist() == [0, 0, 0] and layer.running_var.tolist() == [1, 1, 1]
+
+
+def test_functions_of_nothing() -> None:
+    for training in (False, True):
+        assert F.batch_norm(one(0), one(0), one(0), training=training).shape == (0,)
+    for shape in ((0, 3, 2), (2, 0, 3), (2, 3, 0)):
+        x = minigrad.ones(shape, requires_grad=True)
+        out = F.local_response_norm(x, 3)
+        out.sum().backward()
+        assert x.grad is not None and out.shape == x.grad.shape == shape
+
+
 def test_sync_batch_norm_is_batch_norm_here() -> None:
     mine, other = nn.SyncBatchNorm(3), torch.nn.SyncBatchNorm(3)
     assert repr(mine) == repr(other) and list(mine.state_dict()) == list(other.state_dict())
@@ -132,13 +189,13 @@ def test_sync_batch_norm_is_batch_norm_here() -> None:
     assert nn.SyncBatchNorm.convert_sync_batchnorm(model) is model
 
 
-one = minigrad.ones
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "axes": (lambda: nn.BatchNorm1d(3)(one(3)), ValueError, r"expected 2D or 3D input \(got 1D input\)"),
     "axes of planes": (lambda: nn.BatchNorm2d(3)(one(2, 3)), ValueError, r"expected 4D input \(got 2D"),
     "one value": (lambda: nn.BatchNorm1d(3)(one(1, 3)), ValueError, "Expected more than 1 value per channel"),
     "channels": (lambda: nn.BatchNorm1d(3)(one(2, 4)), RuntimeError, "running_mean should contain 4 elements not 3"),
     "dtype": (lambda: nn.BatchNorm1d(3)(one(2, 3).double()), RuntimeError, "to have the same dtype"),
+    "eps": (lambda: nn.BatchNorm1d(3, eps=0)(one(2, 3)), ValueError, "eps must be positive"),
     "no statistics": (lambda: F.batch_norm(one(2, 3), None, None), RuntimeError, "must be defined in"),
     "groups": (lambda: nn.GroupNorm(2, 5), ValueError, r"\(5\) must be divisible by num_groups \(2\)"),
     "groups of the input": (

@@ -78,6 +78,18 @@ def test_targets_and_lengths_may_be_on_the_cpu(device: str) -> None:
     assert_close(F.ctc_loss(x, t.to(device), *ends), expected)
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_gradient_of_numbers_that_are_not_normalised(reduction: str, device: str) -> None:
+    x, tx = pair(rng.standard_normal((7, 3, 4)), device, True)
+    t, tt = pair(TARGETS, device)
+    loss = F.ctc_loss(x, t, FRAMES, LENGTHS, reduction=reduction)
+    expected = torch.nn.functional.ctc_loss(tx, tt, FRAMES, LENGTHS, reduction=reduction)
+    assert_close(loss, expected)
+    loss.sum().backward()
+    expected.sum().backward()
+    assert_close(x.grad, tx.grad)
+
+
 def test_second_order(device: str) -> None:
     x, t = ours(rng.standard_normal((3, 2, 3)), True, device), ours(np.array([[1, 2], [2, 0]]), device=device)
     f = lambda x: F.ctc_loss(x.log_softmax(-1), t, (3, 3), (2, 1))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.parity import assert_close, torch
 from tests.support.twins import pair
@@ -35,5 +36,17 @@ def test_layer(name: str, shape: tuple[int, ...], device: str) -> None:
     assert_close(out, expected)
     out.square().sum().backward()
     expected.square().sum().backward()
+    assert_close(a.grad, ta.grad)
+    assert_close(b.grad, tb.grad)
+
+
+@pytest.mark.parametrize("shapes", [((1, 2, 3), (2, 1, 3)), ((4, 1), (4, 3)), ((3,), (2, 3, 3))], ids=str)
+def test_cosine_similarity_along_an_axis_that_is_repeated(shapes: tuple[Any, Any], device: str) -> None:
+    (a, ta), (b, tb) = (pair(rng.standard_normal(shape), device, requires_grad=True) for shape in shapes)
+    for dim in (-1, -2) if len(shapes[1]) > 2 else (1,):
+        out, expected = F.cosine_similarity(a, b, dim), torch.nn.functional.cosine_similarity(ta, tb, dim)
+        assert_close(out, expected)
+        out.square().sum().backward()
+        expected.square().sum().backward()
     assert_close(a.grad, ta.grad)
     assert_close(b.grad, tb.grad)

@@ -103,3 +103,9 @@ def test_one_hot() -> None:
     for values, classes, error in wrong:
         with pytest.raises(RuntimeError, match=error):
             F.one_hot(minigrad.tensor(values), classes)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 2, 2)], ids=str)
+def test_the_weight_is_a_matrix(shape: tuple[int, ...]) -> None:
+    with pytest.raises(RuntimeError, match="'weight' must be 2-D"):
+        F.embedding(minigrad.tensor([0]), minigrad.ones(shape))

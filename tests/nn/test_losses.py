@@ -86,6 +86,26 @@ def test_the_mean_over_no_target_is_nan(device: str) -> None:
     assert math.isnan(loss.item())
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+def test_the_gradient_of_the_mean_over_no_target_is_0(
+    shape: tuple[int, ...], weighted: bool, smoothing: float, device: str
+) -> None:
+    logits, target = logits_and_classes(shape)
+    weight, tweight = pair(rng.uniform(0.5, 2, 7), device) if weighted else (None, None)
+    mine, other = (
+        library.nn.CrossEntropyLoss(w, label_smoothing=smoothing)
+        for library, w in ((minigrad, weight), (torch, tweight))
+    )
+    compare(mine, other, [logits, np.full_like(target, -100)], device)
+    x = ours(logits, True, device)
+    loss = mine(x, minigrad.full(target.shape, -100, device=device))
+    (slope,) = minigrad.autograd.grad(loss, x, create_graph=True)  # by the rule, not by the kernel
+    (curve,) = minigrad.autograd.grad(slope.sum(), x)
+    assert not slope.any() and not curve.any()
+
+
 def test_cross_entropy_of_extreme_logits(device: str) -> None:
     logits = ours(np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 0.0]]), True, device)
     loss = F.cross_entropy(logits, minigrad.tensor([0, 0], device=device), reduction="none")
@@ -117,6 +137,27 @@ def test_cross_entropy_errors() -> None:
         F.cross_entropy(x, minigrad.tensor([0, 1]), weight=minigrad.ones(2))
     with pytest.raises(RuntimeError, match="integer dtype"):
         F.nll_loss(x, minigrad.ones(2))
+    with pytest.raises(RuntimeError, match="ignore_index is not supported for floating point target"):
+        F.cross_entropy(x, minigrad.ones(2, 3), ignore_index=1)
+    with pytest.raises(ValueError, match=r"batch_size \(2\) to match target batch_size \(4\)"):
+        F.cross_entropy(x, minigrad.ones(4, 3))
+    with pytest.raises(RuntimeError, match="does not fit target"):
+        F.linear_cross_entropy(x, minigrad.ones(2, 3), minigrad.zeros(2, 2).long())
+    with pytest.raises(RuntimeError, match=r"expected weight shape to be \(2,\), got \(3,\)"):
+        nn.LinearCrossEntropyLoss(3, 2, weight=minigrad.ones(3))
+    with pytest.raises(RuntimeError, match=r"label_smoothing to be in range \[0, 1\], got 2.0"):
+        nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0)
+    with pytest.raises(TypeError, match="delta must be a float or int, got: <class 'complex'>"):
+        nn.HuberLoss(delta=1j)  # type: ignore[arg-type]
+
+
+def test_the_variance_of_a_normal_distribution_may_be_that_of_all_samples(device: str) -> None:
+    for shape in ((1, 3), (4, 1), (4,), (4, 3)):
+        x, tx = pair(rng.standard_normal((4, 3)), device)
+        var, tvar = pair(rng.uniform(0.5, 2, shape), device)
+        assert_close(F.gaussian_nll_loss(x, x * 2, var), torch.nn.functional.gaussian_nll_loss(tx, tx * 2, tvar))
+    with pytest.raises(ValueError, match="var is of incorrect size"):
+        F.gaussian_nll_loss(x, x, minigrad.ones(1, 1))
 
 
 def test_old_reduction_flags() -> None:
@@ -460,6 +501,7 @@ def test_empty_batches_of_margins(device: str) -> None:
     x = minigrad.zeros(0, 3, device=device)
     none = minigrad.zeros(0, dtype=minigrad.int64, device=device)
     assert F.multi_margin_loss(x, none, reduction="none").shape == (0,)
+    assert F.multi_margin_loss(minigrad.tensor(2.0), minigrad.tensor(0), reduction="none").shape == ()
     assert F.multilabel_margin_loss(x, x.long(), reduction="none").shape == (0,)
     assert F.multilabel_margin_loss(x, x.long(), reduction="sum").item() == 0
 

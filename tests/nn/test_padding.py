@@ -52,9 +52,36 @@ def test_functions(name: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((2, 3, 5)), device, requires_grad=True)
     out, expected = FUNCTIONS[name](F, x), FUNCTIONS[name](torch.nn.functional, tx)
     assert_close(out, expected)
+    assert_close(*gradients_of_exp(out, x, expected, tx))
+
+
+WIDTHS = [(-1, 2), (3, -1), (-3, -1), (-2, 2), (2, -2), (-5, 8), (-1, 2, 2, -1), (0, 0, -2, 1), (-3, 2, -1, -2)]
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_negative_widths(mode: str, widths: tuple[int, ...], device: str) -> None:
+    x, tx = pair(rng.standard_normal((2, 3, 4, 5)[2 - len(widths) // 2 :]), device, requires_grad=True)
+    try:
+        expected = torch.nn.functional.pad(tx, widths, mode=mode)
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match="pad: "):
+            F.pad(x, widths, mode=mode)
+        return
+    out = F.pad(x, widths, mode=mode)
+    assert_close(out, expected)
+    assert_close(*gradients_of_exp(out, x, expected, tx))
+
+
+def gradients_of_exp(out: Any, x: Any, expected: Any, tx: Any) -> tuple[Any, Any]:
     out.exp().sum().backward()
     expected.exp().sum().backward()
-    assert_close(x.grad, tx.grad)
+    return x.grad, tx.grad
+
+
+def test_coming_round_twice() -> None:
+    """Where PyTorch shows memory that nothing was written to."""
+    assert F.pad(minigrad.arange(4)[None], (4, -2), mode="circular").tolist() == [[0, 1, 0, 1, 0, 1]]
 
 
 def test_the_result_has_memory_of_its_own() -> None:
@@ -67,6 +94,8 @@ def test_the_result_has_memory_of_its_own() -> None:
 
 def test_errors() -> None:
     x = minigrad.ones(2, 3)
+    with pytest.raises(ValueError, match=r"expected 2D or 3D input \(got 4D input\)"):
+        minigrad.nn.CircularPad1d(1)(minigrad.ones(2, 3, 4, 5))
     with pytest.raises(NotImplementedError, match="Unrecognised padding mode foo"):
         F.pad(x, (1, 1), mode="foo")
     with pytest.raises(RuntimeError, match="at most 2 for mode 'reflect' on axis 1 of length 3"):

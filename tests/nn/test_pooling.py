@@ -113,6 +113,18 @@ def test_values_that_are_not_usual(name: str, device: str) -> None:
 def test_integers(device: str) -> None:
     x, tx = pair(rng.integers(-9, 9, (2, 2, 5, 5)), device)
     assert_close(F.max_pool2d(x, 2, padding=1), torch.nn.functional.max_pool2d(tx, 2, padding=1))
+    for options in ({}, {"padding": 1, "count_include_pad": False}, {"divisor_override": -3}):
+        mean, expected = F.avg_pool2d(x, 2, **options), torch.nn.functional.avg_pool2d(tx, 2, **options)
+        assert mean.dtype is minigrad.int64
+        assert_close(mean, expected)
+    with pytest.raises(NotImplementedError, match=r"avg_pool2d: not provided for .*int8: .*\.float\(\)"):
+        F.avg_pool2d(x.to(minigrad.int8), 2)
+
+
+@pytest.mark.parametrize("stride", [None, (), []], ids=str)
+def test_no_stride_is_the_kernel_size(stride: Any) -> None:
+    x = minigrad.arange(16.0).reshape(1, 4, 4)
+    assert F.avg_pool2d(x, 2, stride).tolist() == F.avg_pool2d(x, 2, 2).tolist()
 
 
 def test_every_window_size() -> None:

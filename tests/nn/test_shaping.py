@@ -13,7 +13,7 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.layer_checks import Make, check_float32, check_layer
-from tests.support.parity import assert_close, torch
+from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
 pytestmark = pytest.mark.parity
@@ -88,6 +88,27 @@ def test_functions(name: str, device: str) -> None:
     assert_close(x.grad, tx.grad)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_antialias_and_uint8(mode: str, align_corners: bool, antialias: bool, device: str) -> None:
+    values = np.random.default_rng(0).integers(0, 256, (2, 3, 7, 9)).astype(np.uint8)
+    options: dict[str, Any] = {"mode": mode, "align_corners": align_corners, "antialias": antialias}
+    hows: list[dict[str, Any]] = [{"size": size} for size in ((3, 5), (14, 9), (7, 9), (2, 30))]
+    hows += [{"scale_factor": (0.4, 2.3)}, {"scale_factor": 0.35, "recompute_scale_factor": True}]
+    for how in hows:
+        x, tx = pair(values, device)
+        out, expected = F.interpolate(x, **how, **options), torch.nn.functional.interpolate(tx, **how, **options)
+        assert out.dtype is minigrad.uint8
+        assert np.abs(host(out).astype(int) - host(expected).astype(int)).max() <= 2  # PyTorch rounds its weights, too
+        x, tx = pair(values / 255, device, requires_grad=True)
+        out, expected = F.interpolate(x, **how, **options), torch.nn.functional.interpolate(tx, **how, **options)
+        assert_close(out, expected)
+        out.exp().sum().backward()
+        expected.exp().sum().backward()
+        assert_close(x.grad, tx.grad)
+
+
 def test_one_bad_element_spoils_its_neighbours_alone(device: str) -> None:
     values = np.ones((1, 1, 6))
     values[0, 0, 4] = np.nan
@@ -122,9 +143,14 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "must have the same number of spatial dimensions",
     ),
     "antialias": (
-        lambda: F.interpolate(one(1, 2, 5, 5), 3, mode="bilinear", antialias=True),
+        lambda: F.interpolate(one(1, 2, 5, 5), 3, antialias=True),
+        ValueError,
+        "Anti-alias option is restricted to bilinear and bicubic",
+    ),
+    "integers": (
+        lambda: F.interpolate(one(1, 2, 5, 5).long(), 3, mode="bilinear"),
         NotImplementedError,
-        "antialias=True is not provided",
+        r"not provided for .*int64: use .float\(\)",
     ),
     "recompute": (
         lambda: F.interpolate(one(1, 2, 5), 3, recompute_scale_factor=True),

@@ -905,22 +905,52 @@ case(
 # Complex numbers: real in, real out, so that differences can be taken -------------------------------------
 
 
-def _complex(name: str, function: Function, *shapes: tuple[int, ...]) -> None:
+def _complex(name: str, function: Function, *shapes: tuple[int, ...], theirs: Function | None = None) -> None:
     """A case of an op on complex numbers, which come as (..., 2) and go back as that if they are complex."""
 
-    def whole(t: Any, *xs: Any) -> Any:
-        out = function(t, *(t.view_as_complex(x.contiguous()) for x in xs))
-        return t.view_as_real(out) if t.is_complex(out) else out
+    def in_reals(function: Function) -> Function:
+        def whole(t: Any, *xs: Any) -> Any:
+            out = function(t, *(t.view_as_complex(x.contiguous()) for x in xs))
+            return t.view_as_real(out) if t.is_complex(out) else out
 
-    case(name, whole, *shapes, theirs=whole)
+        return whole
+
+    case(name, in_reals(function), *shapes, theirs=in_reals(theirs or function))
 
 
 _complex("view_as_complex", lambda t, z: z, (3, 4, 2))
 _complex("view_as_real", lambda t, z: z.transpose(0, 1) * 2, (3, 4, 2))
-_complex("multiply", lambda t, y, z: y * z, (3, 4, 2), (4, 2))
-_complex("multiply", lambda t, z: (2 - 3j) * z * 2.0, (3, 2))
-_complex("divide", lambda t, y, z: y / z, (3, 1, 2), (3, 4, 2))
-_complex("divide", lambda t, z: z / (1 + 2j), (3, 2))
+_complex("mul", lambda t, y, z: y * z, (3, 4, 2), (4, 2))
+_complex("mul", lambda t, z: (2 - 3j) * z * 2.0, (3, 2))
+_complex("div", lambda t, y, z: y / z, (3, 1, 2), (3, 4, 2))
+_complex("div", lambda t, z: z / (1 + 2j), (3, 2))
+for _name in ("square", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p"):
+    _complex(_name, lambda t, z, f=_name: getattr(t, f)(z), (3, 2))
+for _name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"):
+    _complex(_name, lambda t, z, f=_name: getattr(t, f)(z), (3, 2))
+_complex("sigmoid", lambda t, z: t.sigmoid(z), (3, 2))
+_complex("silu", lambda t, z: t.nn.functional.silu(z), (3, 2), theirs=lambda t, z: z * t.sigmoid(z))
+_complex("pow", lambda t, y, z: y**z, (3, 1, 2), (3, 4, 2))
+_complex("pow", lambda t, z: z**2 + z**3 + z ** (0.5 - 1j), (3, 2))
+_complex("pow", lambda t, z: 2.0**z + (1 - 2j) ** z, (3, 2))
+_complex("lerp", lambda t, y, z: t.lerp(y, z, 0.3), (3, 2), (3, 2))
+_complex("logaddexp", lambda t, y, z: t.logaddexp(y, z), (3, 2), (3, 2))
+_complex("where", lambda t, y, z: t.where(y.real > z.real, y * z, z), (3, 2), (3, 2))
+_complex("prod", lambda t, z: z.prod(0), (3, 4, 2))
+_complex("cumsum", lambda t, z: z.cumsum(0) * z, (3, 4, 2))
+_complex("cumprod", lambda t, z: z.cumprod(1), (3, 3, 2))
+_complex("logcumsumexp", lambda t, z: t.logcumsumexp(z, 1), (3, 4, 2))
+_complex("logsumexp", lambda t, z: t.logsumexp(z, 1), (3, 4, 2))
+_complex("var", lambda t, z: z.var(0), (3, 4, 2))
+_complex("std", lambda t, z: z.std(1, correction=0), (3, 4, 2))
+_complex("matmul", lambda t, y, z: y @ z, (2, 3, 4, 2), (4, 3, 2))
+_complex("matmul", lambda t, y, z: y @ z, (4, 2), (3, 4, 2, 2))
+_complex("linear", lambda t, x, y, z: t.nn.functional.linear(x, y, z), (3, 4, 2), (2, 4, 2), (2, 2))
+_complex("einsum_pair", lambda t, y, z: t.einsum("ijk,kl->jil", y, z), (2, 3, 4, 2), (4, 3, 2))
+_complex("outer", lambda t, y, z: t.outer(y, z), (3, 2), (4, 2))
+_complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]])) * z[:2, :2], (3, 3, 2))
+_complex("scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]]), z) * y, (3, 3, 2), (1, 2, 2))
+_complex("phase", lambda t, z: t.sgn(z) * z[0], (3, 2))
 _complex("conj", lambda t, z: z.conj() * z[0], (3, 2))
 _complex("fft", lambda t, z: t.fft.fft(z, dim=0, norm="ortho"), (3, 4, 2))
 _complex("ifft", lambda t, z: t.fft.ifft(z) * z, (3, 4, 2))

@@ -114,6 +114,48 @@ def test_50_steps(options: str, dtype: Any, device: str) -> None:
             assert host(found[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+def test_complex_parameters(options: str) -> None:
+    """A rule works on the two parts as on two numbers; the state is complex where PyTorch's is."""
+    name, how = OPTIONS[options]
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((4, 3), ())]
+    mine = [nn.Parameter(ours(a)) for a in arrays]
+    other = [torch.nn.Parameter(torch.from_numpy(np.array(a))) for a in arrays]
+    optimisers = getattr(optim, name)(mine, **how), getattr(torch.optim, name)(other, **how)
+    for _ in range(10):
+        for t, ps, o in zip((minigrad, torch), (mine, other), optimisers, strict=True):
+            o.zero_grad()
+            sum(((p - (1 - 2j)) * (0.5 + 1j)).abs().square().sum() for p in ps).backward()
+            o.step()
+            assert all(t.is_complex(p) for p in ps)
+    for p, q in zip(mine, other, strict=True):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), 1e-9)
+        found, expected = (o.state[x] for o, x in zip(optimisers, (p, q), strict=True))
+        assert list(found) == list(expected)
+        for key, value in expected.items():
+            np.testing.assert_allclose(np.asarray(found[key]), np.asarray(value), 1e-8, 1e-10, err_msg=key)
+
+
+def test_lbfgs_of_complex_parameters_and_muon() -> None:
+    found = []
+    for t in (minigrad, torch):
+        z = t.nn.Parameter(t.tensor([1j, 2 + 1j], dtype=t.complex128))
+        optimiser = t.optim.LBFGS([z], lr=0.5, max_iter=5)
+
+        def closure(z: Any = z, optimiser: Any = optimiser) -> Any:
+            optimiser.zero_grad()
+            loss = (z**3 - 1j).abs().square().sum()
+            loss.backward()
+            return loss
+
+        optimiser.step(closure)
+        found.append(z.detach())
+    np.testing.assert_allclose(*(z.numpy() for z in found), 1e-9)
+    with pytest.raises(RuntimeError, match="Muon does not support complex parameters"):
+        optim.Muon([nn.Parameter(minigrad.ones(2, 2) * 1j)])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_groups_and_rates_that_change(name: str, device: str) -> None:
     mine, other = start(np.float64, device)

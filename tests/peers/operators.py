@@ -160,10 +160,10 @@ def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any) -> None:
             theirs, own = torch.zeros_like(theirs), minigrad.zeros_like(own)
         check_equal(theirs, own, what)
     if translate.leaves and not random:
-        _compare_gradients(process(expected), ours_process(result), translate)
+        compare_gradients(process(expected), ours_process(result), translate)
 
 
-def _compare_gradients(expected: Any, result: Any, translate: Translation) -> None:
+def compare_gradients(expected: Any, result: Any, translate: Translation) -> None:
     """The gradients of all results, weighted."""
     theirs = [r for r in tensors(expected) if isinstance(r, torch.Tensor) and r.requires_grad]
     pairs = zip(tensors(expected), tensors(result), strict=True)
@@ -198,13 +198,17 @@ def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report
 def main() -> None:
     """Print what differs and what is missing."""
     dtype, *chosen = sys.argv[1:] or ["float64"]
-    done = list(reports(getattr(torch, dtype), tuple(chosen)))
+    show(dtype, list(reports(getattr(torch, dtype), tuple(chosen))))
+
+
+def show(what: str, done: list[Report]) -> None:
+    """Print what differs, what is missing, and how many of them there are."""
     missing = [r.name for r in done if r.differences is None]
     different = [r for r in done if r.differences]
     for report in different:
         print(f"{report.name}: {len(report.differences or [])} differ; {(report.differences or [''])[0][:300]}")
     print(f"missing: {', '.join(missing)}")
-    print(f"{dtype}: {len(done)} names, {len(missing)} missing, {len(different)} differ")
+    print(f"{what}: {len(done)} names, {len(missing)} missing, {len(different)} differ")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 import minigrad
 
@@ -37,6 +38,7 @@ class Translation:
 
     def __init__(self) -> None:
         self.leaves: list[tuple[torch.Tensor, Any]] = []
+        self._tensors: dict[int, tuple[torch.Tensor, Any]] = {}  # an argument may be there twice
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -49,6 +51,8 @@ class Translation:
             return _no_counterpart(value)
         if isinstance(value, torch.Size):
             return minigrad.Size(value)
+        if isinstance(value, PackedSequence):
+            return minigrad.nn.utils.rnn.PackedSequence(*map(self, value))
         if isinstance(value, (tuple, list)):
             parts = [self(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -57,17 +61,35 @@ class Translation:
         if isinstance(value, (torch.layout, torch.memory_format)):
             return LAYOUTS[value] if value in LAYOUTS else _no_counterpart(value)
         if isinstance(value, torch.nn.Module):
-            return getattr(minigrad.nn, type(value).__name__)()
+            return self.module(value)
+        if isinstance(value, types.BuiltinFunctionType):
+            return getattr(minigrad.nn.functional, value.__name__)
         return function_for(value) if isinstance(value, types.FunctionType) else value
 
     def tensor(self, value: torch.Tensor) -> Any:
         """A tensor with the same values and strides."""
+        if id(value) in self._tensors:
+            return self._tensors[id(value)][1]
         if value.layout is not torch.strided or value.dtype not in DTYPES:
             return _no_counterpart(value.dtype)
         result = minigrad.from_numpy(numbers(value).copy(order="K"))
         if value.requires_grad:
             result.requires_grad_(True)
             self.leaves.append((value, result))
+        self._tensors[id(value)] = value, result
+        return result
+
+    def module(self, value: torch.nn.Module) -> Any:
+        """A module of the same kind and with the same parameters."""
+        arguments: dict[str, Any] = {}
+        if isinstance(value, torch.nn.TransformerEncoderLayer):
+            attention, hidden = value.self_attn, value.linear1
+            arguments = {"d_model": attention.embed_dim, "nhead": attention.num_heads}
+            arguments |= {"dim_feedforward": hidden.out_features, "bias": hidden.bias is not None}
+            arguments |= {"batch_first": attention.batch_first, "norm_first": value.norm_first}
+            arguments |= {"dropout": value.dropout.p, "activation": self(value.activation)}
+        result = getattr(minigrad.nn, type(value).__name__)(**arguments)
+        result.load_state_dict(self(dict(value.state_dict())))
         return result
 
 
@@ -80,11 +102,16 @@ def _no_counterpart(value: Any) -> Any:
     raise NoCounterpart(str(value))
 
 
-def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The databases' ``wrapper_set_seed``."""
+def seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The databases' ``wrapper_set_seed``; dropout draws from PyTorch's stream."""
+    stream = minigrad.get_dropout_stream()
     with minigrad.random.fork_rng():
         minigrad.manual_seed(42)
-        return op(*args, **kwargs)
+        minigrad.set_dropout_stream("pytorch")
+        try:
+            return op(*args, **kwargs)
+        finally:
+            minigrad.set_dropout_stream(stream)
 
 
 def function_for(function: Any) -> Any:
@@ -96,7 +123,7 @@ def function_for(function: Any) -> Any:
 
 def translated_function(function: Any) -> Any:
     """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
-    names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": _seeded, "np": np}
+    names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": seeded, "np": np}
     code, name, defaults = function.__code__, function.__name__, function.__defaults__
     translated = types.FunctionType(code, names, name, defaults, function.__closure__)
     translated.__kwdefaults__ = function.__kwdefaults__
@@ -114,7 +141,7 @@ def counterpart(name: str, function: Any) -> Any:
     found: Any = minigrad.Tensor if name.startswith("__") else minigrad
     for part in name.removeprefix("torch.").split("."):
         found = getattr(found, part)
-    return found
+    return getattr(minigrad.Tensor, name) if isinstance(found, minigrad.dtype) else found  # the method of that name
 
 
 def tensors(value: Any) -> Iterator[Any]:

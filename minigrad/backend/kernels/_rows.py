@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,12 @@ SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest
 def as_rows(x: Array) -> Array:
     """(..., n) -> (rows, n), contiguous."""
     x = np.ascontiguousarray(x)
-    return x.reshape(-1, x.shape[-1])
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def wide(x: Array | None) -> Array | None:
+    """float16 as float32; anything else as it is."""
+    return x.astype(np.float32) if x is not None and x.dtype == np.float16 else x
 
 
 def along(work: Work, dim: int, *inputs: Array) -> Array:

@@ -55,8 +55,9 @@ def backward(needs: Needs, saved: Array, g: Array, *args: Any) -> Gradients:
     rows = np.ascontiguousarray(logits)
     out, classes = np.empty_like(rows), rows.shape[1]
     index, factor = targets(target, weight, ignore_index, rows.dtype)
+    g = np.where(target == ignore_index, rows.dtype.type(0), g)  # g is NaN after a mean over no rows
     hit = g * factor * (1 - label_smoothing)
-    each = np.where(target == ignore_index, 0, g * (label_smoothing / classes)).astype(rows.dtype)
+    each = (g * (label_smoothing / classes)).astype(rows.dtype)
     both = hit + each * (classes if weight is None else weight.sum())
 
     def work(a: int, b: int) -> None:

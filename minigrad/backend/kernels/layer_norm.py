@@ -10,7 +10,7 @@ import numpy as np
 from ..dtype import Array
 from ..parallel import TINY_BYTES, over_rows
 from . import Gradients, Needs, wanted
-from ._rows import as_rows, column_sum, column_sums, row_dot, row_sum
+from ._rows import as_rows, column_sum, column_sums, row_dot, row_sum, wide
 
 Kept = tuple[Array | None, Array]  # the mean of each row (None of an RMS norm), and 1 / √(variance + eps)
 
@@ -18,7 +18,10 @@ Kept = tuple[Array | None, Array]  # the mean of each row (None of an RMS norm),
 def forward(
     needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool = True
 ) -> tuple[Array, Kept]:
-    """Without ``centred`` the mean is not subtracted: RMS norm."""
+    """Without ``centred`` the mean is not subtracted: RMS norm. float16 is computed in float32."""
+    if x.dtype == np.float16:
+        out, kept = forward(needs, wide(x), wide(weight), wide(bias), eps, centred)
+        return out.astype(x.dtype), kept
     rows = as_rows(x)
     out = np.empty_like(rows)
     if 0 < rows.nbytes <= TINY_BYTES:
@@ -62,6 +65,8 @@ def _shares(width: int, dtype: np.dtype[np.float64]) -> Array:
 def backward(
     needs: Needs, saved: Kept, g: Array, x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Gradients:
+    if x.dtype == np.float16:  # the walk brings gradients back to the inputs' dtypes
+        return backward(needs, saved, wide(g), wide(x), wide(weight), wide(bias), eps)
     mean, scale = saved
     rows, g_rows = as_rows(x), as_rows(g)
     out, width = np.empty_like(rows), rows.shape[1]

@@ -76,9 +76,15 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x clamped to [min_val, max_val], elementwise; min_val must not be above max_val."""
+    """x clamped to [min_val, max_val], elementwise; min_val must not be above max_val. Integers stay integers."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    kind = input.array.dtype.kind
+    if kind == "b" or (kind == "u" and min_val < 0):
+        problem = "bools" if kind == "b" else f"{input.dtype} and a negative limit, {min_val}"
+        raise RuntimeError(f"hardtanh: not provided for {problem}: convert the input with .float()")
+    if kind in "iu":
+        min_val, max_val = int(min_val), int(max_val)
     return _activate(a.hardtanh, input, inplace, min_val, max_val)
 
 

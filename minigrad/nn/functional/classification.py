@@ -36,7 +36,7 @@ def cross_entropy(
         input: logits, (C), (N, C) or (N, C, d1, ...).
         target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
         weight: (C), a factor for each class.
-        ignore_index: a target that is left out.
+        ignore_index: a target that is left out; not of probabilities.
         reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
@@ -48,6 +48,8 @@ def cross_entropy(
     reduction = reduction_of(size_average, reduce, reduction)
     _check_smoothing(label_smoothing)
     if target.array.dtype.kind == "f":
+        if ignore_index >= 0:
+            raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     rows, flat, classes = _rows("cross_entropy", input, target, weight, ignore_index)
     losses: Tensor = apply(ops.cross_entropy, (rows, flat, weight, ignore_index, float(label_smoothing)))
@@ -59,6 +61,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     """Cross-entropy with a probability for every class as target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
+        if input.array.ndim == target.array.ndim > 1 and input.array.shape[0] != target.array.shape[0]:
+            sizes = f"({input.array.shape[0]}) to match target batch_size ({target.array.shape[0]})"
+            raise ValueError(f"cross_entropy: expected input batch_size {sizes}")
         expected = f"of probabilities must have the shape of the input, {tuple(input.shape)}, not {tuple(target.shape)}"
         other = f"a target of classes must be of an integer dtype, not {target.dtype}"
         raise RuntimeError(f"cross_entropy: a target {expected}; {other}")
@@ -199,7 +204,8 @@ def _check_chunked(
     _check_smoothing(label_smoothing)
     if tuple(target.array.shape) != shape[:-1]:
         shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
-        raise ValueError(f"linear_cross_entropy: {shapes}")
+        other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
+        raise (ValueError if other_batch else RuntimeError)(f"linear_cross_entropy: {shapes}")  # as in PyTorch
     if bias is not None and bias.array.shape != (classes,):
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     integers("linear_cross_entropy", "a target", target)

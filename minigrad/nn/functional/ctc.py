@@ -45,8 +45,8 @@ def ctc_loss(
         RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1.
         IndexError: a target is outside 0 .. C - 1 (checked on the CPU).
 
-    The gradient is that of this formula. PyTorch's is larger by exp(log_probs), which a preceding log-softmax
-    removes: before it, both gradients are equal.
+    The gradient is that with respect to logits of which ``log_probs`` is the log-softmax, as in PyTorch: larger than
+    that of the formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -65,12 +65,18 @@ def ctc_loss(
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
-    losses = -_log_likelihood(frames, labels, used, lengths, blank)
+    losses = -_log_likelihood(_as_log_softmax(frames), labels, used, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
+
+
+def _as_log_softmax(frames: Tensor) -> Tensor:
+    """The same numbers with the gradient of a log-softmax of them, g - exp(x) Σ g."""
+    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 if they are logarithms of probabilities
+    return frames - (total - total.detach())
 
 
 def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:

@@ -42,6 +42,8 @@ def embedding(
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
     integers("embedding", "indices", input)
+    if weight.array.ndim != 2:
+        raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
     rows = weight.array.shape[0]
     padding_idx = padding_row(padding_idx, rows)
     ops.check_indices(input.array, rows, "embedding")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backend.dtype import uint8
 from ...functions.creation import as_tensor
 from ...tensor import Tensor
 from ._spatial import tuple_of
@@ -31,7 +32,8 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size).
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). Of integers, the linear and cubic modes take uint8,
+    and round after each axis, the last one first.
 
     Args:
         size: the new lengths; or ``scale_factor``, by which to multiply them (a number, or one an axis).
@@ -39,7 +41,8 @@ def interpolate(
             "bicubic" (two), "area" (means of bins).
         align_corners: of the linear and cubic modes: whether the first and last elements keep their positions.
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-        antialias: not provided.
+        antialias: of "bilinear" and "bicubic": where the result is smaller, average over all that an element stands
+            for, with a wider triangle or cubic, so that no detail is skipped.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
@@ -52,15 +55,21 @@ def interpolate(
     _check_mode(ndim, mode, antialias)
     if mode == "area":
         return _MEANS[ndim](input, sizes)
-    out = input
-    for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
+    out, rounded = input, mode in _SMOOTH and input.array.dtype.kind not in "fc"
+    if rounded:
+        if input.dtype is not uint8:
+            raise NotImplementedError(f"interpolate: mode {mode!r} is not provided for {input.dtype}: use .float()")
+        out = input.float()
+    for axis, (new, factor) in reversed(list(enumerate(zip(sizes, factors, strict=True), 2))):
         length = input.array.shape[axis]
         is_plane = mode == "nearest" and ndim == 4
         if (mode in _LINEAR and new == length) or (is_plane and new in (length, 2 * length)):
             factor = None  # PyTorch derives the coordinates from the lengths here
         if length != new or factor is not None or mode == "bicubic":
-            out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
-    return out.clone() if out is input else out.contiguous()
+            how = f"antialiased {mode}" if antialias else mode
+            out = _along(out, axis, _taps(how, length, new, factor, bool(align_corners)))
+            out = out.round().clamp(0, 255) if rounded else out
+    return out.clone() if out is input else out.to(input.dtype).contiguous()
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
@@ -85,8 +94,8 @@ def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
         raise NotImplementedError(f"Input Error: {supported} (got {mode})")
     if (wanted := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")
-    if antialias:
-        raise NotImplementedError("interpolate: antialias=True is not provided: use mode='area', or smooth the input")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
 
 
 def _along(x: Tensor, axis: int, taps: Taps) -> Tensor:
@@ -108,6 +117,9 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
         step = np.float32(length / new if factor is None else 1.0 / factor)
         shifted = (place + (0.5 if mode == "nearest-exact" else 0)).astype(np.float32)
         return [(np.minimum(np.floor(shifted * step).astype(np.int64), length - 1), None)]
+    if mode.startswith("antialiased"):
+        scale = (length - 1) / (new - 1 or 1) if align_corners else length / new if factor is None else 1.0 / factor
+        return _averaging_taps(place, length, scale * (new > 1 or not align_corners), mode.endswith("cubic"))
     if align_corners:
         at = place * ((length - 1) / (new - 1) if new > 1 else 0.0)
     else:
@@ -121,16 +133,31 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
 
 
 def _cubic_taps(at: Any, length: int) -> Taps:
-    """Four neighbours by Keys' cubic (1981) with a = -3/4."""
-    low, a = np.floor(at), -0.75
-    taps = []
-    for step in range(-1, 3):
-        d = np.abs(at - low - step)
-        near = (a + 2) * d**3 - (a + 3) * d**2 + 1
-        far = a * (d**3 - 5 * d**2 + 8 * d - 4)
-        indices = np.clip(low.astype(np.int64) + step, 0, length - 1)
-        taps.append((indices, np.where(d <= 1, near, far)))
-    return taps
+    """Four neighbours."""
+    low = np.floor(at)
+    steps = range(-1, 3)
+    return [(np.clip(low.astype(np.int64) + step, 0, length - 1), _cubic(at - low - step, -0.75)) for step in steps]
+
+
+def _cubic(distance: Any, a: float) -> Any:
+    """Keys' cubic (1981), 0 from a distance of 2 on."""
+    d = np.minimum(np.abs(distance), 2)
+    near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+    return np.where(d <= 1, near, a * (d**3 - 5 * d**2 + 8 * d - 4))
+
+
+def _averaging_taps(place: Any, length: int, scale: float, cubic: bool) -> Taps:
+    """All elements under a triangle, or a cubic with a = -1/2, ``scale`` times as wide where this is above 1."""
+    wide = max(scale, 1.0)
+    reach, centre = (2 if cubic else 1) * wide, (place + 0.5) * scale
+    first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + reach + 0.5).astype(np.int64), length) - 1
+    indices = first[:, None] + np.arange(int((last - first).max(initial=0)) + 1)
+    distance = (indices - centre[:, None] + 0.5) / wide
+    weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - np.abs(distance), 0)
+    weights = np.where(indices <= last[:, None], weights, 0)
+    weights = weights / weights.sum(1, keepdims=True)
+    return list(zip(np.minimum(indices, length - 1).T, weights.T, strict=True))
 
 
 def upsample(

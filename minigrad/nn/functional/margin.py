@@ -10,6 +10,7 @@ from ...autograd.tape import wrap
 from ...backend import dtype as dt
 from ...backend import xp
 from ...functions import pointwise
+from ...functions.arguments import common_shape
 from ...functions.reduction import norm
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
@@ -27,6 +28,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
     common = dt.result_type(x1.array, x2.array)
     x1, x2 = x1.to(common), x2.to(common)
+    if x1.array.shape != x2.array.shape:
+        shape = common_shape(x1.array.shape, x2.array.shape)
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     lengths = [norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
@@ -112,12 +116,13 @@ def multi_margin_loss(
     """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
 
     Args:
-        input: scores, (N, C), or (C). target: classes (integers), (N), or ().
+        input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
     Raises:
         ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
     """
+    input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
     if p not in (1, 2):
         raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")

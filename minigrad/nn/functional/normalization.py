@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
+from ...backend.dtype import float16
 from ...functions import reduction
 from ...ops import normalization as ops
 from ...tensor import Tensor
@@ -58,7 +59,7 @@ def rms_norm(
 ) -> Tensor:
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the dtype's machine epsilon
     if None."""
-    small = _EPSILON[input.array.dtype.itemsize] if eps is None else float(eps)
+    small = _EPSILON[input.array.real.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
@@ -76,15 +77,19 @@ def batch_norm(
     """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
 
     Args:
-        input: (N, C) or (N, C, *lengths).
+        input: (N, C) or (N, C, *lengths); or (0), which is returned.
         running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the
-            batch's mean and variance; evaluation uses them instead of these.
+            mean and variance of a batch that is not empty; evaluation uses them instead of these.
         weight, bias: (C), or None.
 
     Raises:
-        ValueError: one value a channel in training.
+        ValueError: one value a channel in training, or an eps that is not positive.
     """
     shape = input.array.shape
+    if shape == (0,):
+        return input.clone()
+    if eps <= 0:
+        raise ValueError(f"batch_norm: eps must be positive, but got {eps}")
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
     parameters = {"weight": weight, "bias": bias}
@@ -94,16 +99,23 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
-        mean, var = _by_channel(running_mean, len(shape)), _by_channel(running_var, len(shape))
-        return _scaled(input - mean, var, weight, bias, eps)
+        mean, var = (_by_channel(_wide(running), len(shape)) for running in (running_mean, running_var))
+        return _scaled(_wide(input) - mean, var, weight, bias, eps).to(input.dtype)
     count = input.array.size // max(shape[1], 1)
     _check_several(count, input)
-    mean = input.mean(dims, keepdim=True)
-    centred = input - mean
+    x = _wide(input)
+    mean = x.mean(dims, keepdim=True)
+    centred = x - mean
     var = centred.square().mean(dims, keepdim=True)
-    _move(running_mean, mean.detach().reshape(-1), momentum)
-    _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
-    return _scaled(centred, var, weight, bias, eps)
+    if count:
+        _move(running_mean, mean.detach().reshape(-1), momentum)
+        _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+    return _scaled(centred, var, weight, bias, eps).to(input.dtype)
+
+
+def _wide(x: Tensor) -> Tensor:
+    """float16 as float32: a square of 256 is beyond its largest number."""
+    return x.float() if x.dtype is float16 else x
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:
@@ -159,9 +171,9 @@ def group_norm(
     _check_channels("group_norm", shape[1], weight=weight, bias=bias)
     same_dtype("group_norm", input, weight=weight, bias=bias)
     flat = input.reshape(shape[0], num_groups, math.prod(shape[1:]) // num_groups)
-    out: Tensor = apply(ops.layer_norm, (flat, None, None, float(eps))).reshape(shape)
+    out: Tensor = apply(ops.layer_norm, (_wide(flat), None, None, float(eps))).reshape(shape)
     out = out if weight is None else out * _by_channel(weight, len(shape))
-    return out if bias is None else out + _by_channel(bias, len(shape))
+    return (out if bias is None else out + _by_channel(bias, len(shape))).to(input.dtype)
 
 
 def instance_norm(
@@ -176,7 +188,7 @@ def instance_norm(
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
 
-    Args: as in ``batch_norm``; the running statistics are means over the samples.
+    Args: as in ``batch_norm``; the running statistics are means over the samples, and stay without any.
         use_input_stats: use the input's mean and variance instead of the running ones.
     """
     if not use_input_stats:
@@ -185,8 +197,8 @@ def instance_norm(
     if math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
-    if running_mean is not None or running_var is not None:
-        flat = input.detach().reshape(*shape[:2], -1)
+    if input.array.size and (running_mean is not None or running_var is not None):
+        flat = _wide(input.detach()).flatten(2)
         _move(running_mean, flat.mean((0, 2)), momentum)
         _move(running_var, flat.var(2).mean(0), momentum)
     return group_norm(input, shape[1], weight, bias, eps)
@@ -197,6 +209,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     if input.array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.array.ndim} dimensions)")
     n, c = input.array.shape[:2]
+    if not input.array.size:
+        return input.clone()
     flat = input.square().reshape(n, c, -1).transpose(1, 2)  # (N, P, C)
     means = avg_pool1d(pad(flat, (size // 2, (size - 1) // 2)), size, 1)
     return input / (means.transpose(1, 2).reshape(input.shape) * alpha + k).pow(beta)

@@ -14,8 +14,7 @@ from ...tensor import Tensor
 
 __all__ = ["pad"]
 
-_OF_NUMPY: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-_MODES = ("constant", *_OF_NUMPY)
+_MODES = ("constant", "reflect", "replicate", "circular")
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -24,7 +23,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Args:
         pad: (before, after) of the last axis, then of the last but one, and so on.
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
-            (from the other end). The last three do not pad the first axis (unbatched) or the first two.
+            (from the other end). The last three do not pad the first axis (unbatched) or the first two. What negative
+            numbers remove is still there to be mirrored or repeated, but not to come round.
         value: the constant, 0 if None.
     """
     if mode not in _MODES:
@@ -35,11 +35,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise RuntimeError(f"pad: {expected}, but got {len(pad)} numbers: {list(pad)}")
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
-    input = _cropped(input, pairs)
     if mode != "constant":
         if value:
             raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
         return _pad_with_itself(input, pairs, len(pad) // 2, mode)
+    input = _cropped(input, pairs)
     widths = tuple((max(before, 0), max(after, 0)) for before, after in pairs)
     if not any(b or a for b, a in widths):
         return input.clone()
@@ -62,14 +62,28 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
     if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
         possible = "the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or 5"
         raise NotImplementedError(f"pad: mode {mode!r} pads {possible}; given {padded} pairs for {ndim} axes")
+    lengths = input.array.shape
+    left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
+    if mode != "circular" and (min(left) < 0 or max(left) < 1):
+        raise RuntimeError(f"pad: mode {mode!r} leaves nothing of shape {list(lengths)} after a padding of {pairs}")
+    source = input = _cropped(input, pairs) if mode == "circular" else input
     for axis in range(ndim - padded, ndim):
-        n, (before, after) = input.array.shape[axis], (max(width, 0) for width in pairs[axis])
-        most = {"reflect": n - 1, "circular": n, "replicate": max(before, after) if n else 0}[mode]
-        if before == after == 0:
-            continue
-        if max(before, after) > most:
+        before, after = pairs[axis]
+        most = {"reflect": lengths[axis] - 1, "circular": lengths[axis]}.get(mode, max(before, after))
+        n = source.array.shape[axis]
+        if before > most or after > most or (n == 0 and max(before, after) > 0):
             place = f"for mode {mode!r} on axis {axis} of length {n}"
-            raise RuntimeError(f"pad: Padding size should be at most {most} {place}, but got {(before, after)}")
-        indices = np.pad(np.arange(n), (before, after), mode=_OF_NUMPY[mode])
-        input = input.index_select(axis, as_tensor(indices, device=input.device))
-    return input if any(max(pair) > 0 for pair in pairs) else input.clone()
+            raise RuntimeError(f"pad: Padding size should be at most {most if n else 0} {place}, not {(before, after)}")
+        if mode == "circular":
+            before, after = max(before, 0), max(after, 0)
+        if before or after:
+            indices = _source_of(np.arange(-before, n + after), n, mode)
+            input = input.index_select(axis, as_tensor(indices, device=input.device))
+    return input.clone() if input is source else input
+
+
+def _source_of(places: Any, n: int, mode: str) -> Any:
+    """The element of an axis of length ``n`` that stands at each place, also before its first and after its last."""
+    if mode == "circular":
+        return places % n
+    return n - 1 - abs(n - 1 - abs(places)) if mode == "reflect" else places.clip(0, n - 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
+from ...backend.dtype import int64
 from ...functions.creation import as_tensor
 from ...functions.shaping import stack
 from ...ops import pooling as ops
@@ -37,7 +38,7 @@ def _max_pool(
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one an axis.
-        stride: from one window to the next; None stands for ``kernel_size``. padding: -inf on both sides, at
+        stride: from one window to the next; None or () stands for ``kernel_size``. padding: -inf on both sides, at
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
         return_indices: return (values, indices), where an index counts the elements of a channel.
@@ -105,7 +106,8 @@ def _avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
+    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places); of int64 without
+    its fraction.
 
     Args: as for ``max_pool2d``, but the padding is of zeros, and
         count_include_pad: whether the mean counts the padding.
@@ -113,15 +115,19 @@ def _avg_pool(
     """
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
+    is_float = input.array.dtype.kind in "fc"
+    if not is_float and input.dtype is not int64:
+        raise NotImplementedError(f"{axes.name}: not provided for {input.dtype}: convert the input with .float()")
     lengths = input.array.shape[2:]
     window = _window(axes, lengths, kernel_size, stride, padding, 1, ceil_mode)
     total: Tensor = apply(ops.window_sum, (input, window))
+    rounding = None if is_float else "trunc"
     if divisor_override is not None:
-        return total / divisor_override
+        return total.div(divisor_override, rounding_mode=rounding)
     counts = _counts(window, lengths, axes.each("padding", padding), count_include_pad)
     if counts.min() == counts.max():
-        return total / int(counts.max())
-    return total / as_tensor(counts, dtype=input.dtype, device=input.device)
+        return total.div(int(counts.max()), rounding_mode=rounding)
+    return total.div(as_tensor(counts, dtype=input.dtype, device=input.device), rounding_mode=rounding)
 
 
 _avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
@@ -168,7 +174,7 @@ def _window(
 ) -> Window:
     """The window of a pool; a last place beyond the end becomes padding after it."""
     pads = axes.each("padding", padding)
-    window = axes.window(kernel_size, kernel_size if stride is None or stride == [] else stride, pads, dilation)
+    window = axes.window(kernel_size, kernel_size if stride is None or stride in ([], ()) else stride, pads, dilation)
     if any(2 * p > k for p, k in zip(pads, window.kernel, strict=True)):
         problem = f"padding should be at most half of kernel size, but got padding={pads}"
         raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")

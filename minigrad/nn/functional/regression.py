@@ -193,8 +193,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2.
 
     Args:
-        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, whose last axis may
-            be 1 or absent. It is clamped to at least ``eps``, which gradients ignore.
+        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which one axis may
+            be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
@@ -203,7 +203,7 @@ def gaussian_nll_loss(
     shape, expected = variance.array.shape, input.array.shape
     if shape != expected and shape == expected[:-1]:
         variance = variance.unsqueeze(-1)
-    elif shape not in (expected, (*expected[:-1], 1)):
+    elif len(shape) != len(expected) or [n for n, m in zip(shape, expected, strict=True) if n != m] not in ([], [1]):
         raise ValueError(f"gaussian_nll_loss: var is of incorrect size: {shape}, the input is {expected}")
     variance = variance.clone()
     with no_grad():

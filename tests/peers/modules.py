@@ -1,0 +1,128 @@
+"""PyTorch's database of modules on minigrad: what agrees, what differs, what is missing.
+
+    python -m tests.peers.modules float64 [NAME ...]
+
+Both modules are made from the same seed and must begin with the same numbers, by the same names; then, in training and
+in evaluation, results, the gradients of inputs and parameters, and buffers are compared. A module must also refuse
+what PyTorch's refuses.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
+
+import minigrad
+
+from .operators import Report, compare_gradients, show
+from .translation import NoCounterpart, Translation, check_equal, seeded, tensors
+
+
+def compare(info: Any, dtype: torch.dtype) -> Report:
+    """A module on all of its samples."""
+    name = info.module_cls.__name__
+    report = Report(name)
+    try:
+        ours = getattr(minigrad.nn, name)
+    except (AttributeError, NotImplementedError):
+        report.differences = None
+        return report
+    for training in (True, False):
+        torch.manual_seed(0)
+        options = {"device": "cpu", "dtype": dtype, "training": training}
+        samples = info.module_inputs_func(info, requires_grad=True, **options)
+        errors = info.module_error_inputs_func or (lambda info, **options: [])
+        checks = [(_compare_sample, sample, (training, dtype, info.is_lazy)) for sample in samples]
+        checks += [(_check_refused, error, ()) for error in errors(info, requires_grad=False, **options)]
+        for number, (check, sample, settings) in enumerate(checks):
+            try:
+                check(info.module_cls, ours, sample, *settings)
+                report.samples += 1
+            except NoCounterpart:
+                continue
+            except Exception as error:
+                mode = "training" if training else "evaluation"
+                line = f"{mode}, sample {number}: {type(error).__name__}: {error}"
+                report.differences.append(line)  # type: ignore[union-attr]
+    return report
+
+
+def _compare_sample(theirs: Any, ours: Any, sample: Any, training: bool, dtype: torch.dtype, is_lazy: bool) -> None:
+    """One sample: first numbers, results, gradients, buffers."""
+    translate = Translation()
+    made, given = sample.constructor_input, sample.forward_input
+    module = _seeded_alike(lambda: theirs(*made.args, **made.kwargs))
+    own = seeded(ours, *translate(made.args), **translate(made.kwargs))
+    kind = translate(dtype)
+    assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
+    module, own = module.to(dtype).train(training), own.to(kind).train(training)
+    if given is None:
+        return _check_state(module, own, "first numbers")
+    args, kwargs = translate(given.args), translate(given.kwargs)
+    if is_lazy:
+        with torch.no_grad(), minigrad.no_grad():
+            _seeded_alike(lambda: module(*given.args, **given.kwargs))
+            seeded(own, *args, **kwargs)
+        assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
+    _check_state(module, own, "first numbers")
+    own.load_state_dict(Translation()(dict(module.state_dict())))  # the last bits of normal numbers may differ
+    expected, result = _seeded_alike(lambda: module(*given.args, **given.kwargs)), seeded(own, *args, **kwargs)
+    for number, (a, b) in enumerate(zip(tensors(expected), tensors(result), strict=True)):
+        check_equal(a, b, f"result {number}")
+    _check_state(module, own, "state")
+    translate.leaves += list(zip(module.parameters(), own.parameters(), strict=True))
+    compare_gradients(expected, result, translate)
+
+
+def _seeded_alike(call: Any) -> Any:
+    """What ``seeded`` is for ours."""
+    with torch.random.fork_rng():
+        torch.manual_seed(42)
+        return call()
+
+
+def _check_state(theirs: Any, ours: Any, what: str) -> None:
+    expected, actual = theirs.state_dict(), ours.state_dict()
+    assert list(expected) == list(actual), f"{what}: names {list(actual)}, PyTorch's {list(expected)}"
+    for name, value in expected.items():
+        check_equal(value, actual[name], f"{what}: {name}")
+
+
+def _check_refused(theirs: Any, ours: Any, error: Any) -> None:
+    """An input that PyTorch's module refuses, at the same place and with the same type of error."""
+    translate, sample = Translation(), error.module_error_input
+    made, given = sample.constructor_input, sample.forward_input
+    try:
+        module = ours(*translate(made.args), **translate(made.kwargs))
+        if error.error_on is not ModuleErrorEnum.CONSTRUCTION_ERROR:
+            module(*translate(given.args), **translate(given.kwargs))
+    except error.error_type:
+        return
+    except Exception as refusal:
+        expected = getattr(error.error_type, "__name__", error.error_type)
+        raise AssertionError(f"refused with {refusal!r}, PyTorch with {expected}: {error.error_regex}") from refusal
+    raise AssertionError(f"accepted, PyTorch: {error.error_regex}")
+
+
+def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report]:
+    """All modules that PyTorch has for a dtype, compared."""
+    for info in module_db:
+        if dtype in info.dtypes and (not chosen or info.module_cls.__name__ in chosen):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield compare(info, dtype)
+
+
+def main() -> None:
+    """Print what differs and what is missing."""
+    dtype, *chosen = sys.argv[1:] or ["float64"]
+    show(dtype, list(reports(getattr(torch, dtype), tuple(chosen))))
+
+
+if __name__ == "__main__":
+    main()
