@@ -506,6 +506,12 @@ case("eigvalsh", lambda t, x: t.linalg.eigvalsh(x + x.mT, "U"), (3, 3), float32=
 case("matrix_exp", lambda t, x: t.matrix_exp(x), (2, 3, 3))
 case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b).solution, (4, 3), (4, 2), float32=1e-3)
 case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd").solution, (2, 3, 4), (2, 3), float32=1e-3)
+case(
+    "ldl_solve",
+    lambda t, x, b: t.linalg.ldl_solve(*t.linalg.ldl_factor((x + x.mT).detach()), b),
+    np.random.default_rng(0).standard_normal((2, 4, 4)),
+    (2, 4, 3),
+)
 case("eig", lambda t, x: t.linalg.eig(x)[1].abs(), (3, 3), second=False, float32=1e-3)
 
 # Fused ops -------------------------------------------------------------------------------------------------
