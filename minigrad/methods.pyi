@@ -185,10 +185,41 @@ class Methods(Viewing, Generic[Tensor]):
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
+        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements (a copy,
+        not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
 
         Raises:
-            RuntimeError: the tensor has gaps in memory, or the elements would lie outside of it.
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_(
+        self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
+    ) -> Tensor:
+        """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
+        elements (a copy, not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
+
+        Raises:
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_scatter(
+        self,
+        src: Tensor,
+        size: Sequence[builtins.int],
+        stride: Sequence[builtins.int],
+        storage_offset: builtins.int | None = None,
+    ) -> Tensor:
+        """A copy in which what ``as_strided`` would take is ``src``.
+
+        Raises:
+            RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
+                two elements would share a place.
         """
 
     def asin(self) -> Tensor:
@@ -356,10 +387,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, here the same: it happens at once."""
+        """``conj``, which is computed at once here in any case."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, here the same: it happens at once."""
+        """In place: ``conj``, which is computed at once here in any case."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -554,7 +585,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: numbers from the exponential distribution of rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
-        """In place: every element ``value``."""
+        """In place: every element ``value``, a number or a tensor without axes."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
         """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
@@ -702,6 +733,18 @@ class Methods(Viewing, Generic[Tensor]):
     def i0_(self) -> Tensor:
         """In place: The modified Bessel function of the first kind of order 0, elementwise."""
 
+    def igamma(self, other: Tensor | Scalar) -> Tensor:
+        """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igamma_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igammac(self, other: Tensor | Scalar) -> Tensor:
+        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+    def igammac_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""
@@ -814,6 +857,30 @@ class Methods(Viewing, Generic[Tensor]):
 
     def isreal(self) -> Tensor:
         """Whether each element has no imaginary part."""
+
+    def istft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        length: builtins.int | None = None,
+        return_complex: builtins.bool = False,
+    ) -> Tensor:
+        """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
+        (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+
+        Args:
+            onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
+            length: cut the signal to this length, or fill it up to it with zeros.
+            return_complex: the signal is complex.
+
+        Raises:
+            RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        """
 
     @property
     def itemsize(self) -> builtins.int:
@@ -1068,7 +1135,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``."""
+        """The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
+
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
@@ -1153,6 +1231,20 @@ class Methods(Viewing, Generic[Tensor]):
         **size_kw: Any,
     ) -> Tensor:
         """Unset elements with this tensor's dtype and device."""
+
+    def new_empty_strided(
+        self,
+        size: Any,
+        stride: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
 
     def new_full(
         self,
@@ -1266,6 +1358,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def polygamma(self, n: builtins.int) -> Tensor:
         """The n-th derivative of ``digamma``."""
+
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In place: The n-th derivative of ``digamma``."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""
@@ -1425,13 +1520,13 @@ class Methods(Viewing, Generic[Tensor]):
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
-        "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
-        "amax" or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amax" or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice ``index`` of an axis."""
@@ -1446,10 +1541,10 @@ class Methods(Viewing, Generic[Tensor]):
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def share_memory_(self) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1464,10 +1559,18 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def sign_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def signbit(self) -> Tensor:
         """Whether the sign is minus, also of -0.0."""
@@ -1531,10 +1634,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: √x, elementwise."""
 
     def square(self) -> Tensor:
-        """x², elementwise."""
+        """x²; of bools int64, elementwise."""
 
     def square_(self) -> Tensor:
-        """In place: x², elementwise."""
+        """In place: x²; of bools int64, elementwise."""
 
     def squeeze(self, dim: Any = None) -> Tensor:
         """Without axes of length 1: all of them, or those in ``dim``."""
@@ -1551,6 +1654,39 @@ class Methods(Viewing, Generic[Tensor]):
         correction: builtins.float | None = None,
     ) -> Tensor:
         """The standard deviation over ``dim``: the root of ``var``."""
+
+    def stft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        pad_mode: str = "reflect",
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        return_complex: builtins.bool | None = None,
+        align_to_window: builtins.bool | None = None,
+    ) -> Tensor:
+        """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+
+        Args:
+            n_fft: the length of a frame.
+            hop_length: the distance of two frames, a quarter of one by default.
+            win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
+                middle.
+            window: what frames are multiplied by; ones by default.
+            center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
+                by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            normalized: divide by √n_fft.
+            onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
+            return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
+                no default.
+            align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+
+        Raises:
+            RuntimeError: lengths that do not go together, or that are not positive.
+        """
 
     def storage(self) -> Storage:
         """The memory that the tensor shows, to compare or to measure."""
@@ -1738,6 +1874,19 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Any:
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """About ``chunks`` pieces of equal length."""
+
+    def unsafe_split(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def unsafe_split_with_sizes(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A new axis of length 1 at ``dim``."""
 
@@ -1776,11 +1925,11 @@ class Methods(Viewing, Generic[Tensor]):
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
 
-    def xlogy(self, other: Any) -> Tensor:
-        """input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy(self, other: Tensor | Scalar) -> Tensor:
+        """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
-    def xlogy_(self, other: Any) -> Tensor:
-        """In place: input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
     def zero_(self) -> Tensor:
         """In place: every element 0."""
@@ -1789,6 +1938,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __div__(self, other: Any) -> Tensor: ...
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __ge__(self, other: Any) -> Tensor: ...
@@ -1796,6 +1946,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __gt__(self, other: Any) -> Tensor: ...
     def __iadd__(self, other: Any) -> Tensor: ...
     def __iand__(self, other: Any) -> Tensor: ...
+    def __idiv__(self, other: Any) -> Tensor: ...
     def __ifloordiv__(self, other: Any) -> Tensor: ...
     def __ilshift__(self, other: Any) -> Tensor: ...
     def __imod__(self, other: Any) -> Tensor: ...
@@ -1821,6 +1972,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __pow__(self, other: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Tensor: ...
     def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
     def __rfloordiv__(self, other: Any) -> Tensor: ...
