@@ -52,7 +52,6 @@ ABSENT = _by_name(
         "lobpcg": "use linalg.eigh",
         "monitor": "use utils.tensorboard",
         "nested": "pad the sequences: nn.utils.rnn.pad_sequence",
-        "nn.Lazy*": "give the sizes, and use the layer of the same name without Lazy",
         "nn.attention.bias": "give scaled_dot_product_attention a mask, or is_causal=True",
         "nn.attention.flex_attention": "use scaled_dot_product_attention with a mask",
         "nn.utils.fusion": "nothing is fused; use the layers themselves",

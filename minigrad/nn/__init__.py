@@ -10,6 +10,7 @@ from .containers import *
 from .convolution import *
 from .dropout import *
 from .embedding import *
+from .lazy import *
 from .linear import *
 from .loss import *
 from .module import Module as Module

@@ -7,6 +7,7 @@ from .convolution import *
 from .ctc import *
 from .dropout import *
 from .embedding import *
+from .grid import *
 from .interpolation import *
 from .linear import *
 from .margin import *

@@ -1,0 +1,106 @@
+"""Sampling at places of a grid against PyTorch: modes, paddings, both orders, extreme places, errors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.parity import assert_close, ours, torch
+from tests.support.twins import pair
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+CASES = [case for case in itertools.product((2, 3), MODES, PADDINGS, (False, True)) if case[:2] != (3, "bicubic")]
+
+
+@pytest.mark.parametrize(("axes", "mode", "padding", "align_corners"), CASES)
+def test_grid_sample(axes: int, mode: str, padding: str, align_corners: bool, device: str) -> None:
+    lengths, places = ((4, 5), (3, 4)) if axes == 2 else ((3, 1, 5), (2, 3, 2))
+    grid = rng.uniform(-2.5, 2.5, (2, *places, axes))
+    grid.reshape(-1)[:4] = [-1, 1, 0, 1e4]
+    x, tx = pair(rng.standard_normal((2, 3, *lengths)), device, requires_grad=True)
+    g, tg = pair(grid, device, requires_grad=True)
+    out = F.grid_sample(x, g, mode, padding, align_corners)
+    expected = torch.nn.functional.grid_sample(tx, tg, mode, padding, align_corners)
+    assert_close(out, expected)
+    out.exp().sum().backward()
+    expected.exp().sum().backward()
+    assert_close(x.grad, tx.grad)
+    assert_close(g.grad, tg.grad)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_second_order_and_float32(mode: str) -> None:
+    x = ours(rng.standard_normal((1, 2, 3, 4)), True)
+    grid = ours(rng.uniform(-0.9, 0.9, (1, 2, 2, 2)), True)
+    sample = lambda x, grid: F.grid_sample(x, grid, mode, align_corners=False)
+    assert gradcheck(sample, [x, grid]) and gradgradcheck(sample, [x, grid])
+    assert sample(x.float(), grid.float()).dtype is minigrad.float32
+
+
+def test_places_that_are_no_numbers(device: str) -> None:
+    x = minigrad.ones(1, 1, 3, 3, device=device)
+    grid = minigrad.tensor([[[[np.inf, 0.0], [0.0, -np.inf]]]], device=device).float()
+    assert F.grid_sample(x, grid, "nearest", align_corners=False).tolist() == [[[[0, 0]]]]
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [(2, 1, 4, 5), (2, 1, 3, 4, 5)], ids=str)
+def test_affine_grid(size: tuple[int, ...], align_corners: bool, device: str) -> None:
+    n = len(size) - 2
+    theta, ttheta = pair(rng.standard_normal((2, n, n + 1)), device, requires_grad=True)
+    grid, expected = (f.affine_grid(t, size, align_corners) for f, t in ((F, theta), (torch.nn.functional, ttheta)))
+    assert_close(grid, expected)
+    grid.exp().sum().backward()
+    expected.exp().sum().backward()
+    assert_close(theta.grad, ttheta.grad)
+
+
+def test_the_identity_is_the_input() -> None:
+    x = minigrad.randn(1, 2, 3, 4)
+    with pytest.warns(UserWarning, match="align_corners"):
+        grid = F.affine_grid(minigrad.eye(2, 3)[None], x.shape)
+        np.testing.assert_allclose(F.grid_sample(x, grid).numpy(), x.numpy(), rtol=1e-5, atol=1e-6)
+
+
+one = minigrad.ones
+ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "mode": (lambda: F.grid_sample(one(1, 1, 2, 2), one(1, 1, 1, 2), "cubic"), ValueError, "expected mode to be"),
+    "padding": (
+        lambda: F.grid_sample(one(1, 1, 2, 2), one(1, 1, 1, 2), padding_mode="same"),
+        ValueError,
+        "expected padding_mode to be",
+    ),
+    "batch": (lambda: F.grid_sample(one(1, 1, 2, 2), one(2, 1, 1, 2), align_corners=True), RuntimeError, "but got"),
+    "empty": (lambda: F.grid_sample(one(1, 1, 0, 2), one(1, 1, 1, 2), align_corners=True), RuntimeError, "non-empty"),
+    "volume": (
+        lambda: F.grid_sample(one(1, 1, 2, 2, 2), one(1, 1, 1, 1, 3), "bicubic", align_corners=True),
+        RuntimeError,
+        "only supports 4D",
+    ),
+    "dtype": (
+        lambda: F.grid_sample(one(1, 1, 2, 2), one(1, 1, 1, 2).double(), align_corners=True),
+        RuntimeError,
+        "same dtype",
+    ),
+    "theta": (lambda: F.affine_grid(one(1, 2, 2), (1, 1, 2, 2), True), ValueError, "matrices of shape Nx2x3"),
+    "integers": (lambda: F.affine_grid(one(1, 2, 3).long(), (1, 1, 2, 2), True), ValueError, "floating point type"),
+    "size": (lambda: F.affine_grid(one(1, 2, 3), (1, 1, 2), True), NotImplementedError, "only supports 4D and 5D"),
+    "empty size": (lambda: F.affine_grid(one(1, 2, 3), (1, 1, 0, 2), True), ValueError, "non-zero, positive"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.filterwarnings("ignore:Default grid_sample")
+def test_errors(name: str) -> None:
+    call, error, text = ERRORS[name]
+    with pytest.raises(error, match=text):
+        call()

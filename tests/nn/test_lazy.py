@@ -1,0 +1,99 @@
+"""Layers that learn the width of their input from the first one, against PyTorch's."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, optim
+from tests.support.parity import assert_close, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+
+LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "LazyLinear": (lambda n: n.LazyLinear(3), (2, 5)),
+    "LazyLinear without bias": (lambda n: n.LazyLinear(3, bias=False), (2, 4, 5)),
+    "LazyConv1d": (lambda n: n.LazyConv1d(4, 3, padding=1), (2, 5, 6)),
+    "LazyConv2d in groups": (lambda n: n.LazyConv2d(4, 3, groups=2, padding_mode="circular"), (2, 6, 4, 5)),
+    "LazyConv3d of one sample": (lambda n: n.LazyConv3d(2, 2, bias=False), (3, 4, 4, 4)),
+    "LazyConvTranspose1d": (lambda n: n.LazyConvTranspose1d(4, 3, 2), (2, 5, 6)),
+    "LazyConvTranspose2d": (lambda n: n.LazyConvTranspose2d(4, 2), (5, 3, 3)),
+    "LazyConvTranspose3d": (lambda n: n.LazyConvTranspose3d(4, 2), (2, 3, 2, 2, 2)),
+    "LazyBatchNorm1d": (lambda n: n.LazyBatchNorm1d(momentum=0.3), (4, 3)),
+    "LazyBatchNorm2d": (lambda n: n.LazyBatchNorm2d(affine=False), (2, 3, 4, 4)),
+    "LazyBatchNorm3d": (lambda n: n.LazyBatchNorm3d(track_running_stats=False), (2, 3, 2, 2, 2)),
+    "LazyInstanceNorm1d": (lambda n: n.LazyInstanceNorm1d(affine=True), (2, 3, 4)),
+    "LazyInstanceNorm2d": (lambda n: n.LazyInstanceNorm2d(track_running_stats=True), (2, 3, 4, 4)),
+    "LazyInstanceNorm3d": (lambda n: n.LazyInstanceNorm3d(), (2, 3, 2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("is_double", [False, True])
+def test_first_call(name: str, is_double: bool, device: str) -> None:
+    make, shape = LAYERS[name]
+    minigrad.manual_seed(0)
+    torch.manual_seed(0)
+    mine, other = make(nn).to(device), make(torch.nn)
+    assert repr(mine) == repr(other)
+    values = rng.standard_normal(shape).astype(np.float64 if is_double else np.float32)
+    if is_double:
+        mine, other = mine.double(), other.double()
+    out, expected = mine(ours(values, device=device)), other(theirs(values))
+    assert repr(mine) == repr(other) and type(mine) is getattr(nn, type(other).__name__)
+    assert_close(out, expected, 1e-9 if is_double else 1e-5)
+    for (key, value), (wanted, number) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
+        assert key == wanted
+        assert_close(value, number, 1e-9 if is_double else 1e-5)
+    assert_close(mine(ours(values, device=device)), other(theirs(values)), 1e-9 if is_double else 1e-5)
+
+
+def test_an_optimiser_made_before_trains_what_comes() -> None:
+    model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d(), nn.Linear(3, 1))
+    sgd = optim.SGD(model.parameters(), lr=0.1)
+    x = minigrad.ones(4, 2) * minigrad.arange(4.0)[:, None]
+    model(x).square().sum().backward()
+    before = model[0].weight.detach().clone()
+    sgd.step()
+    assert not before.equal(model[0].weight) and type(model[0].weight) is nn.Parameter
+
+
+@pytest.mark.parametrize("name", ["LazyLinear", "LazyConv2d in groups", "LazyBatchNorm1d", "LazyInstanceNorm2d"])
+def test_state_dicts(name: str) -> None:
+    make, shape = LAYERS[name]
+    x = minigrad.randn(shape)
+    trained = make(nn)
+    trained(x)
+    loaded = make(nn)
+    loaded.load_state_dict(trained.state_dict())
+    assert loaded(x).equal(trained(x)) and repr(loaded) == repr(trained)
+    waiting = make(nn)
+    waiting.load_state_dict(make(nn).state_dict())  # nothing into nothing
+    assert waiting.has_uninitialized_params()
+    copied = copy.deepcopy(waiting)
+    assert copied(x).shape == trained(x).shape and waiting.has_uninitialized_params()
+
+
+def test_what_has_no_shape_says_so() -> None:
+    layer = nn.LazyLinear(3)
+    for ask in (lambda: layer.weight.shape, lambda: sum(p.numel() for p in layer.parameters())):
+        with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter"):
+            ask()
+    assert repr(layer.weight) == "<UninitializedParameter>"
+    with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input to LazyConv2d"):
+        nn.LazyConv2d(3, 2)(minigrad.ones(2, 2))
+    with pytest.raises(TypeError):
+        nn.LazyLinear()
+
+
+@pytest.mark.parametrize("name", sorted({name.split()[0] for name in LAYERS}))
+def test_signatures_are_pytorchs(name: str) -> None:
+    mine, other = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
+    assert set(other) - {"kwargs"} <= set(mine)
