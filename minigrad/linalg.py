@@ -29,6 +29,7 @@ cholesky, cholesky_ex, qr, svd, svdvals = (
 )
 eig, eigvals, eigh, eigvalsh = factors.eig, factors.eigvals, factors.eigh, factors.eigvalsh
 lu, lu_factor, lu_factor_ex, lu_solve = factors.lu, factors.lu_factor, factors.lu_factor_ex, factors.lu_solve
+ldl_factor, ldl_factor_ex, ldl_solve = factors.ldl_factor, factors.ldl_factor_ex, factors.ldl_solve
 householder_product = factors.householder_product
 matmul, matrix_power, matrix_exp = products.matmul, products.matrix_power, products.matrix_exp
 tensordot = products.tensordot
@@ -107,7 +108,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 @spelled
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) y along an axis."""
-    return sum((x.conj() if x.array.dtype.kind == "c" else x) * y, dim)
+    return sum(x.conj() * y, dim)
 
 
 @spelled
@@ -119,6 +120,11 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @spelled
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along an axis of length 3."""
+    if input.array.ndim != other.array.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, not {input.array.ndim} and "
+            f"{other.array.ndim}"
+        )
     return products.cross(input, other, dim)
 
 

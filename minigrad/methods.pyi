@@ -1338,7 +1338,11 @@ class Methods(Viewing, Generic[Tensor]):
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
         """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
-        (input2)."""
+        (input2).
+
+        Raises:
+            RuntimeError: shapes that do not go together.
+        """
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""

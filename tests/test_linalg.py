@@ -216,6 +216,44 @@ def test_matrix_exp_of_small_and_large(size: float, device: str) -> None:
     )
 
 
+def reals(x: Any) -> Any:
+    """The real and the imaginary parts of complex numbers."""
+    return (torch if isinstance(x, torch.Tensor) else minigrad).view_as_real(x) if x.is_complex() else x
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 80])
+@pytest.mark.parametrize("kind", ["float64", "complex128", "hermitian"])
+def test_ldl(n: int, kind: str, device: str) -> None:
+    """With blocks of one and of two rows; LAPACK cuts matrices of more than 64 rows."""
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((3, n, n)) + (0 if kind == "float64" else 1j * rng.standard_normal((3, n, n)))
+    hermitian = kind == "hermitian"
+    a = a + np.swapaxes(a.conj() if hermitian else a, 1, 2)
+    a[0] -= np.eye(n) * np.diagonal(a[0])[:, None]
+    a[1:2] *= 1e-3 if n != 1 else 1
+    x, y = ours(a[1:], device=device), theirs(a[1:])
+    found = minigrad.linalg.ldl_factor(x, hermitian=hermitian)
+    expected = torch.linalg.ldl_factor(y, hermitian=hermitian)
+    assert_close(reals(found.LD), reals(expected.LD), rtol=1e-6)
+    assert_close(found.pivots, expected.pivots)
+    full = ours(a, device=device)
+    factors = minigrad.linalg.ldl_factor_ex(full, hermitian=hermitian)
+    assert factors.info.tolist() == torch.linalg.ldl_factor_ex(theirs(a), hermitian=hermitian).info.tolist()
+    if n > 1:
+        b = ours(rng.standard_normal((n, 2)).astype(a.dtype), device=device)
+        X = minigrad.linalg.ldl_solve(factors.LD, factors.pivots, b, hermitian=hermitian)
+        assert_close(reals(full @ X), reals(b.expand(3, n, 2)), rtol=1e-7)
+
+
+def test_ldl_of_singular_and_wanting_a_gradient() -> None:
+    x = minigrad.tensor([[0.0, 0.0], [0.0, 1.0]])
+    assert int(minigrad.linalg.ldl_factor_ex(x).info) == 1
+    with pytest.raises(minigrad.linalg.LinAlgError, match=r"D\[1,1\] is zero"):
+        minigrad.linalg.ldl_factor(x)
+    with pytest.raises(NotImplementedError, match="has no gradient"):
+        minigrad.linalg.ldl_factor(x.requires_grad_())
+
+
 @pytest.mark.parametrize("p", [1, -math.inf, "fro", "nuc"])
 def test_cond_by_the_inverse(p: Any, device: str) -> None:
     x = ours(matrices(), True, device)
@@ -242,6 +280,10 @@ def test_refusals() -> None:
         minigrad.linalg.solve_triangular(minigrad.eye(3), minigrad.ones(3, 2).double(), upper=True)
     with pytest.raises(RuntimeError, match="at least 2 dimensions"):
         minigrad.linalg.svd(minigrad.ones(3))
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
+        minigrad.linalg.cross(minigrad.ones(2, 3), minigrad.ones(3))
+    with pytest.raises(RuntimeError, match=r"must be equal to input.shape\[-2\]"):
+        minigrad.ormqr(minigrad.ones(3, 2), minigrad.ones(2), minigrad.ones(2, 3))
     with pytest.raises(RuntimeError, match="without pivoting"):
         minigrad.linalg.lu(minigrad.eye(3), pivot=False)
     with pytest.raises(RuntimeError, match="square matrices"):

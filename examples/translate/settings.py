@@ -282,6 +282,8 @@ def read(path: Path) -> Settings:
     Raises:
         FileNotFoundError: there is no such file. ValueError: not TOML, or wrong settings.
     """
+    if path.is_char_device():
+        raise ValueError(f"{path} is a device, which may have no end, not a file")
     try:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

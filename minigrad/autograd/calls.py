@@ -152,7 +152,24 @@ def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     if isinstance(error, TypeError) and "not supported for the input types" in str(error):
         kind = TypeError if op.name == "bitwise_not" else NotImplementedError
         return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")
+    if "could not be broadcast together" in str(error):
+        misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
+        return RuntimeError(f"{op.name}: {misfit or 'the shapes of the operands do not fit together'} (given {shapes})")
     message = f"{op.name}: {error} (given {shapes})"
     if isinstance(error, IndexError):
         return IndexError(message)
     return TypeError(message) if isinstance(error, TypeError) else RuntimeError(message)
+
+
+def _misfit(shapes: list[tuple[int, ...]]) -> str:
+    """PyTorch's words for the last axis along which shapes do not broadcast; "" if there is none."""
+    ndim = max(map(len, shapes))
+    for place in reversed(range(ndim)):
+        lengths = [shape[place - ndim] for shape in shapes if place - ndim >= -len(shape)]
+        different = list(dict.fromkeys(n for n in lengths if n != 1))
+        if len(different) > 1:
+            return (
+                f"The size of tensor a ({different[0]}) must match the size of tensor b ({different[1]}) at "
+                f"non-singleton dimension {place}"
+            )
+    return ""

@@ -69,18 +69,33 @@ def polygamma(x: Array, order: int) -> Array:
     return ((-1) ** (order + 1) * math.factorial(order) * total).astype(dtype)
 
 
-def bessel(x: Array, order: int) -> Array:
-    """The modified Bessel function of the first kind, of order 0 or 1, times e^-|x|, on an array, in its
-    dtype: its integral over a period, for which the trapezoidal rule is exact to all digits."""
-    m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
-    size = m.absolute(x)[..., None]
-    wide = float(m.where(m.isfinite(size), size, 0.0).max()) if x.size else 0.0
-    count = 32 + 8 * math.ceil(math.sqrt(wide))
-    angles = (m.arange(count) + 0.5) * (math.pi / 2 / count)
-    cos, sin = m.cos(angles), m.sin(angles / 2)
-    grown = m.exp(-2 * size * sin * sin)  # e^(|x| (cos - 1))
-    shrunk = m.exp(-size * (1 + cos))
-    if order == 0:
-        return ((grown + shrunk).mean(-1) / 2).astype(dtype)
-    odd = m.where(size * cos < 0.5, 2 * m.sinh(m.minimum(size * cos, 0.5)) * m.exp(-size), grown - shrunk)
-    return (m.sign(x) * (odd * cos).mean(-1) / 2).astype(dtype)
+def zeta(x: Array, q: Array) -> Array:
+    """Hurwitz's Σ (q + k)⁻ˣ over k ≥ 0 on arrays, in their dtype.
+
+    It is inf at x = 1 and at q = 0, -1 ..., NaN below x = 1, and below q = 0 for an x that is not whole.
+    """
+    m, dtype = xp(x), x.dtype
+    x, q = m.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
+    power, whole = m.where(x > 1, x, 2.0), q == m.floor(q)
+    below = (q < 0) & ~whole
+    part = m.where(below, q - m.floor(q), 0.5)  # the first of the terms' bases above 0
+    out = _hurwitz(power, m.where(below, part, m.where(q > 0, q, 1.0)))
+    sign = m.where(x == m.floor(x), 1 - 2 * (x % 2), math.nan)
+    # the terms with bases below 0 are (-1)ˣ times those of 1 - part, 2 - part ... -q
+    near, far = _hurwitz(power, 1 - part), _hurwitz(power, m.where(below, 1 - q, 1.0))
+    out = m.where(below, out + sign * near - sign * far, out)
+    out = m.where((q <= 0) & whole, math.inf, out)
+    out = m.where(x > 1, out, m.where(x == 1, math.inf, math.nan))
+    return m.where(m.isnan(q) & (x > 1), math.nan, out).astype(dtype)
+
+
+def _hurwitz(x: Array, q: Array) -> Array:
+    """Σ (q + k)⁻ˣ for x > 1 and q > 0, by Euler and Maclaurin's formula."""
+    m, z = xp(x), q + _FAR
+    total = sum((q + k) ** -x for k in range(_FAR))
+    rising = ratio = m.minimum(x, 1e6) / z  # of greater x the first terms are all
+    rest = z / (x - 1) + 0.5
+    for k, b in enumerate(_BERNOULLI, 1):
+        rest = rest + b / math.factorial(2 * k) * rising
+        rising = rising * (ratio + (2 * k - 1) / z) * (ratio + 2 * k / z)
+    return total + z**-x * rest

@@ -30,7 +30,7 @@ def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
     inner = (a > 0) & (x > 0) & m.isfinite(a) & m.isfinite(x)
     eta = _eta(m.where(inner, x, 1.0), m.where(inner, a, 1.0))
     near = inner & (a > 20) & (m.absolute(eta) < 1)
-    small = inner & ~near & (x < 1.5) & (a < 1) & (x > 0.1)
+    small = inner & ~near & (x < 1.5) & (a < 1) & upper  # where 1 - P would lose the digits of a small Q
     series = inner & ~near & ~small & (x < a + 1)
     fraction = inner & ~near & ~small & (x >= a + 1)
     for where, rule, is_upper in (

@@ -62,6 +62,8 @@ def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """
     if not tensors or num_chunks < 1:
         raise RuntimeError(f"_chunk_cat expects tensors and at least one chunk, got {len(tensors)} and {num_chunks}")
+    if any(not tensor.numel() for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensors")
     rows = []
     for tensor in tensors:
         place = dim % tensor.ndim

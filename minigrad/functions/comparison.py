@@ -33,6 +33,10 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 @method
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Which elements are equal, or within atol + rtol · |other| of each other."""
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if bound < 0:
+            raise RuntimeError(f"isclose: {name} must be greater than or equal to zero, but got {bound}")
+    input, other = (x.to(dt.get_default_dtype()) if x.array.dtype.kind == "b" else x for x in (input, other))
     apart = (input - other).abs()
     near = (input == other) | (apart.isfinite() & (apart <= atol + rtol * other.abs()))
     return near | (input.isnan() & other.isnan()) if equal_nan else near

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from math import ceil
+from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
@@ -272,6 +272,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
     if end is None:
         raise TypeError("arange() takes (end), (start, end) or (start, end, step)")
     first, last, by = (n.item() if hasattr(n, "item") else n for n in (start, end, step))
+    if not all(isfinite(n) for n in (first, last)):
+        raise RuntimeError(f"arange: unsupported range: {first} -> {last}")
     if by == 0 or (last - first) * by < 0:
         raise RuntimeError(
             f"arange: bounds {first} and {last} are inconsistent with step {by}: upper bound and lower bound "
@@ -301,15 +303,23 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
     first, last = float(start), float(end)
-    if steps < 0:
-        raise RuntimeError(f"linspace: number of steps must be non-negative, not {steps}")
-    return np.linspace(first, last, steps).astype(float_dtype(dtype))
+    return np.linspace(first, last, _count(steps, "linspace")).astype(float_dtype(dtype))
 
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
     """``base`` to the powers of ``linspace``."""
-    return (float(base) ** np.linspace(float(start), float(end), steps)).astype(float_dtype(dtype))
+    exponents = np.linspace(float(start), float(end), _count(steps, "logspace"))
+    return (float(base) ** exponents).astype(float_dtype(dtype))
+
+
+def _count(steps: Any, name: str) -> int:
+    """A number of steps, checked."""
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}(): steps must be an int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError(f"{name}: number of steps must be non-negative, not {steps}")
+    return int(steps)
 
 
 @announced

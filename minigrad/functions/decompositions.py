@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..ops import decompositions as ops
+from ..ops import indefinite
 from ..tensor import Tensor
 from . import return_types
 from .arguments import common_shape
@@ -219,6 +220,64 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     lower: Any = lambda x, turned: solve_triangular(LU.mH if turned else LU, x, upper=turned, unitriangular=True)
     upper: Any = lambda x, turned: solve_triangular(LU.mH if turned else LU, x, upper=not turned)
     return P @ lower(upper(B, True), True) if adjoint else upper(lower(P.mT @ B, False), False)
+
+
+# L D Lᴴ ---------------------------------------------------------------------------------------------------
+
+
+@spelled
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor:
+    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
+
+    Raises:
+        LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it.
+    """
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    return return_types.linalg_ldl_factor(LD, pivots)
+
+
+@spelled
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False
+) -> return_types.linalg_ldl_factor_ex:
+    """(LD, pivots, info) of ``ldl_factor``; info is 0, or the place of the first zero of D."""
+    if square(A, "ldl_factor").requires_grad:
+        raise NotImplementedError(
+            "linalg.ldl_factor has no gradient, nor has it in PyTorch: give it x.detach(), or use linalg.solve or "
+            "cholesky, which have one"
+        )
+    LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
+    if check_errors and bool((info != 0).any()):
+        place = int(info[info != 0][0])
+        raise ops.LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero: ldl_solve would divide by it")
+    return return_types.linalg_ldl_factor_ex(LD, pivots, info)
+
+
+@spelled
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not go together.
+    """
+    square(LD, "ldl_solve")
+    if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected B with as many rows as LD, but their shapes are {list(B.shape)} and "
+            f"{list(LD.shape)}"
+        )
+    if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected pivots of integers and of shape {list(LD.shape[:-1])}, not {pivots.dtype} and "
+            f"{list(pivots.shape)}"
+        )
+    if LD.array.dtype != B.array.dtype:
+        raise RuntimeError(
+            f"linalg.ldl_solve: LD and B are expected to have the same dtype, but are {LD.dtype} and {B.dtype}"
+        )
+    batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
+    LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
+    return apply(indefinite.ldl_solve, (LD, pivots.expand(*batch, pivots.array.shape[-1]), B, hermitian))
 
 
 # Householder's reflections ---------------------------------------------------------------------------------

@@ -166,13 +166,15 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     """Two operands in the form that ops take.
 
     Raises:
-        TypeError: the second is neither a tensor nor a number.
+        TypeError: the second is neither a tensor nor a number, or none is a tensor (but in arithmetic).
     """
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
         if not hasattr(other, "array") and op in _OF_NUMBERS:
             return wrap(np.asarray(input, dt.as_dtype(type(input)).numpy)), other
+        if not hasattr(other, "array"):
+            raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return operand(input, other), other
     right = operand(other, input)
     if right is NotImplemented:

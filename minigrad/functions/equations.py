@@ -359,7 +359,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     values = wrap(ops.on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)
     nothing: Any = lambda dtype: empty(0, dtype=dtype, device=A.device)
-    residuals = level(nothing(A.real.dtype), A, B)
+    residuals = level(nothing(A.dtype), A, B).abs()  # real, of complex numbers, too
     if driver != "gelsy" and rows > unknowns and (driver == "gels" or bool((rank == unknowns).all())):
         residuals = ((A @ X - columns).abs() ** 2).sum(-2)
     return return_types.linalg_lstsq(

@@ -73,7 +73,27 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2)."""
+    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
+
+    Raises:
+        RuntimeError: shapes that do not go together.
+    """
+    if input.array.ndim < 2 or input3.array.ndim < 2:
+        shapes = f"{list(input.shape)} and {list(input3.shape)}"
+        raise RuntimeError(
+            f"torch.ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}"
+        )
+    side = -2 if left else -1
+    if input3.array.shape[side] != input.array.shape[-2]:
+        raise RuntimeError(
+            f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are "
+            f"{input3.array.shape[side]} and {input.array.shape[-2]}"
+        )
+    if input2.array.shape[-1] > input.array.shape[-1]:
+        raise RuntimeError(
+            f"torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1], but these are "
+            f"{input2.array.shape[-1]} and {input.array.shape[-1]}"
+        )
     if left:
         return decompositions.reflected(input, input2, input3, adjoint=transpose)
     return decompositions.reflected(input, input2, input3.mH, adjoint=not transpose).mH

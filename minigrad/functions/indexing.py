@@ -250,6 +250,11 @@ def scatter(
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
     """The arguments of the op ``scatter``, checked."""
     place, index = _along(input, dim, index, "scatter")
+    if index.array.size and index.array.ndim != input.array.ndim:
+        raise RuntimeError(
+            f"scatter: index tensor must have the same number of dimensions as self tensor ({index.array.ndim} and "
+            f"{input.array.ndim})"
+        )
     if isinstance(src, Variable) and src.array.dtype != input.array.dtype:
         raise RuntimeError(
             f"scatter(): Expected self.dtype ({input.dtype}) to be equal to src.dtype ({dt.of(src.array)})"
@@ -334,6 +339,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, complex) and input.array.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
     if isinstance(value, float) and input.array.dtype.kind in "iub" and not math.isfinite(value):
         raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
     return apply(i.masked_fill, (input, mask, value))

@@ -47,6 +47,8 @@ def _swapped(op: Op) -> Operator:
     """``b + a`` for a ``b`` that is not a tensor."""
 
     def operator(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(self, Variable):
+            raise TypeError(f"the first argument of a tensor's method must be Tensor, not {type(self).__name__}")
         other = operand(other, self)
         return NotImplemented if other is NotImplemented else apply(op, (other, self))
 

@@ -261,6 +261,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 @function
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """other - alpha · input."""
+    if not hasattr(input, "array") and not hasattr(other, "array"):
+        raise TypeError(f"rsub(): one of the arguments must be Tensor, not {type(input).__name__}")
     scaled = input if alpha == 1 else input * alpha
     left: Any = as_tensor_like(other, input) if _is_bool(input) else other
     return sub(left, scaled)

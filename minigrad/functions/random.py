@@ -110,12 +110,16 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
 @method(free=False)
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the Cauchy distribution."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return _from_uniform(input, lambda u: median + sigma * np.tan(np.pi * (u - 0.5)), generator, "cauchy")
 
 
 @method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return fill(
         input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator, "log_normal"
     )

@@ -248,6 +248,8 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 @method(in_place=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+    if input.array.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)
     others = tuple(d for d in range(input.array.ndim) if d != place)
     sizes = norm(input, p, others, True)

@@ -102,6 +102,23 @@ class linalg_inv_ex(NamedTuple):
 
 
 @_printed
+class linalg_ldl_factor(NamedTuple):
+    """The result of ``linalg.ldl_factor``."""
+
+    LD: Any
+    pivots: Any
+
+
+@_printed
+class linalg_ldl_factor_ex(NamedTuple):
+    """The result of ``linalg.ldl_factor_ex``."""
+
+    LD: Any
+    pivots: Any
+    info: Any
+
+
+@_printed
 class linalg_lstsq(NamedTuple):
     """The result of ``linalg.lstsq``."""
 

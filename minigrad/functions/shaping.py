@@ -265,7 +265,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if len(shifts) != len(dims) or not shifts:
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims: {len(dims)}")
     if not input.array.ndim:
-        return input.clone()
+        raise IndexError(f"roll: dimension specified as {dims[0]} but tensor has no dimensions")
     return apply(s.roll, (input, shifts, tuple(axis(d, input.array.ndim) for d in dims)))
 
 
@@ -284,7 +284,11 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 @function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along an axis that they have; their other axes are equal."""
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' must be tuple of Tensors, not Tensor")
     listed = _together(tensors, "cat")
+    if scalars := [n for n, t in enumerate(listed) if not t.array.ndim]:
+        raise RuntimeError(f"zero-dimensional tensor (at position {scalars[0]}) cannot be concatenated")
     listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
@@ -317,6 +321,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 @function
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, of vectors along axis 0."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    tensors = [t if t.array.ndim else reshape(t, 1) for t in tensors]
     return cat(tensors, 0 if tensors[0].array.ndim < 2 else 1)
 
 
@@ -366,6 +373,10 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 @method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``length`` elements of an axis from ``start``."""
+    if not input.array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.array.ndim or start.array.dtype.kind not in "iu"):
+        raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
     place = axis(dim, input.array.ndim)
     n = input.array.shape[place]
     if length < 0:
@@ -387,8 +398,15 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 @method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements (i, i + offset) of two axes, as a last axis."""
-    n = input.array.ndim
-    return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))
+    return apply(s.diagonal, (input, offset, *_two_axes(dim1, dim2, input.array.ndim)))
+
+
+def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """Two different axes, as numbers from 0."""
+    first, second = axis(dim1, ndim), axis(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
 
 
 @method(in_place=True)
@@ -486,6 +504,8 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     """
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"torch.gradient: a dim appears multiple times in the list of dims {places}")
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * len(places)
     if len(steps) != len(places):
         raise RuntimeError(f"torch.gradient expected spacing for {len(places)} dimensions, got {len(steps)}")
@@ -526,7 +546,7 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
-    first, second = axis(dim1, n), axis(dim2, n)
+    first, second = _two_axes(dim1, dim2, n)
     size = input.array.shape[-1] + abs(offset)
     for place in sorted((first, second)):
         shape.insert(place, size)
@@ -566,6 +586,8 @@ def fliplr(input: Tensor) -> Tensor:
 @method
 def flipud(input: Tensor) -> Tensor:
     """The order along axis 0 reversed."""
+    if not input.array.ndim:
+        raise RuntimeError("flipud: Input must be >= 1-d.")
     return flip(input, 0)
 
 
@@ -592,6 +614,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
+    if isinstance(parts, str) or (isinstance(parts, int) and parts < 1):
+        raise (TypeError if isinstance(parts, str) else RuntimeError)(
+            f"tensor_split: indices_or_sections must be ints, or a number of sections larger than 0, not {parts!r}"
+        )
     n = input.array.shape[place]
     if not isinstance(parts, (tuple, list)) and getattr(parts, "ndim", 0) == 0:
         count = int(parts)
@@ -604,19 +630,34 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 @method
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, of vectors along axis 0."""
-    return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
+    return _split_along(input, indices_or_sections, 0 if input.array.ndim == 1 else 1, "hsplit", 1)
 
 
 @method
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 0."""
-    return tensor_split(input, indices_or_sections, 0)
+    return _split_along(input, indices_or_sections, 0, "vsplit", 2)
 
 
 @method
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
-    return tensor_split(input, indices_or_sections, 2)
+    return _split_along(input, indices_or_sections, 2, "dsplit", 3)
+
+
+def _split_along(input: Tensor, parts: Any, place: int, name: str, axes: int) -> tuple[Tensor, ...]:
+    """``tensor_split``, whose equal pieces are exactly equal."""
+    if input.array.ndim < axes:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {axes} dimension, but got a tensor with "
+            f"{input.array.ndim} dimensions!"
+        )
+    if isinstance(parts, int) and (parts < 1 or input.array.shape[place] % parts):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {place}, but the size of the dimension "
+            f"{input.array.shape[place]} is not divisible by the split_size {parts}!"
+        )
+    return tensor_split(input, parts, place)
 
 
 def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
@@ -783,7 +824,14 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 @method(free=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
-    return sum_to(input, sizes(size))
+    shape, full = sizes(size), input.array.shape
+    try:
+        fits = np.broadcast_shapes(shape, full) == full
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(full)}.")
+    return sum_to(input, shape)
 
 
 @method

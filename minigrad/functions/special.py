@@ -6,6 +6,7 @@ import math
 from functools import partial
 
 from ..autograd.calls import apply
+from ..autograd.mode import state
 from ..ops import special as s
 from ..tensor import Tensor
 from .define import binary, function, method, unary
@@ -48,7 +49,26 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 _alone = partial(unary, free=False, method=False, in_place=False)
 i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
 ndtr, log_ndtr, erfcx = _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
+bessel_j0, bessel_j1, bessel_y0, bessel_y1 = map(_alone, (s.bessel_j0, s.bessel_j1, s.bessel_y0, s.bessel_y1))
+modified_bessel_i0, modified_bessel_i1 = _alone(s.i0), _alone(s.i1)
+modified_bessel_k0, modified_bessel_k1 = _alone(s.modified_bessel_k0), _alone(s.modified_bessel_k1)
+scaled_modified_bessel_k0 = _alone(s.scaled_modified_bessel_k0)
+scaled_modified_bessel_k1 = _alone(s.scaled_modified_bessel_k1)
+spherical_bessel_j0 = _alone(s.spherical_bessel_j0)
+zeta = binary(s.zeta, free=False, method=False, in_place=False)
 xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
+
+
+@spelled
+def airy_ai(input: Tensor) -> Tensor:
+    """Airy's function Ai, elementwise.
+
+    Raises:
+        NotImplementedError: a gradient would be wanted, which PyTorch has not either.
+    """
+    if state.grad and input.requires_grad:
+        raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
+    return apply(s.airy_ai, (input,))
 
 
 @spelled

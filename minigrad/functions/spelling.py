@@ -39,7 +39,7 @@ def spelled(function: Function) -> Function:
             try:
                 return function(*args)
             except AttributeError as error:
-                raise _no_tensor(function, error) from error
+                raise _no_tensor(function, args, error) from error
         out = kwargs.pop("out", None) if "out" in kwargs else None
         if not _SPELLINGS.keys().isdisjoint(kwargs):
             kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
@@ -49,11 +49,15 @@ def spelled(function: Function) -> Function:
     return with_spellings  # type: ignore[return-value]
 
 
-def _no_tensor(function: Callable[..., Any], error: AttributeError) -> Exception:
+_NO_TENSORS = (bool, int, float, complex, str, list, tuple, type(None))
+
+
+def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], error: AttributeError) -> Exception:
     """A TypeError for a list or number in a tensor's place; any other error as it is."""
-    if error.name not in ("array", "detach", "abs") or isinstance(error.obj, Variable):
+    if isinstance(error.obj, Variable) or not (error.name == "array" or isinstance(error.obj, _NO_TENSORS)):
         return error
-    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}")
+    wrong = args[0] if args and isinstance(args[0], _NO_TENSORS) else error.obj
+    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(wrong).__name__}")
 
 
 def _written(result: Any, out: Any) -> Any:
@@ -61,6 +65,11 @@ def _written(result: Any, out: Any) -> Any:
     if isinstance(result, tuple):
         parts = [_written(r, o) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
     if out.requires_grad or result.requires_grad:
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if not dt.can_cast(dt.of(result.array), dt.of(out.array)):

@@ -363,6 +363,8 @@ def searchsorted(
 @function
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The interval between ``boundaries`` that each value lies in."""
+    if boundaries.array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -11,6 +11,7 @@ from . import (
     dropout,
     elementwise,
     fourier,
+    indefinite,
     indexing,
     joining,
     linear,

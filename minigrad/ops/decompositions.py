@@ -38,9 +38,9 @@ def on_host(function: Any, *arrays: Array) -> Any:
     """
     backend = of(arrays[0])
     host = [backend.to_numpy(a) for a in arrays]
-    kind = np.result_type(*host)
+    kind = np.result_type(*(a for a in host if a.dtype.kind in "fc")) if host[0].dtype.kind in "fc" else host[0].dtype
     try:
-        results = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
+        results = function(*(a.astype(np.float32) if a.dtype == np.float16 else a for a in host))
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"linalg: {error}") from error
     parts = [_of_kind(np.asarray(p), kind) for p in (results if isinstance(results, tuple) else (results,))]
@@ -61,10 +61,11 @@ def _of_kind(x: Array, kind: Any) -> Array:
 
 def adjoint(x: Array) -> Array:
     """xᴴ: transposed and, if complex, conjugated."""
-    return _conjugate(transpose(x, -1, -2))
+    return conjugate(transpose(x, -1, -2))
 
 
-def _conjugate(x: Array) -> Array:
+def conjugate(x: Array) -> Array:
+    """conj(x) of complex x, x itself of real."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 
@@ -97,7 +98,7 @@ def inverse(x: Array) -> Array:
     return on_host(np.linalg.inv, x)
 
 
-@op("dx = g conj(y) x⁻ᴴ", x=lambda g, x, out: _one_matrix(g * _conjugate(out)) * adjoint(inverse(x)))
+@op("dx = g conj(y) x⁻ᴴ", x=lambda g, x, out: _one_matrix(g * conjugate(out)) * adjoint(inverse(x)))
 def det(x: Array) -> Array:
     """|x| of square matrices"""
     return on_host(np.linalg.det, x)
@@ -235,8 +236,8 @@ def _cholesky_slope(g: Array, out: Array) -> Array:
     """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
     lower = tril(matmul(adjoint(out), g), 0)
     symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
-    half = adjoint(solve_triangular(adjoint(out), symmetric, True, False))
-    return adjoint(solve_triangular(adjoint(out), half, True, False))
+    divided: Any = lambda x: solve_triangular(adjoint(out), x, True, False)
+    return adjoint(divided(adjoint(divided(symmetric))))
 
 
 @op(
@@ -391,7 +392,7 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
     pivots = np.empty((*x.shape[:-2], k), np.int32)
     info = np.zeros(x.shape[:-2], np.int32)
     for j in range(k):
-        best = _size(out[..., j:, j]).argmax(-1) + j
+        best = pivot_size(out[..., j:, j]).argmax(-1) + j
         pivots[..., j] = best + 1
         chosen = best[..., None, None]
         row = np.take_along_axis(out, chosen, -2)
@@ -404,7 +405,7 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
     return out, pivots, info
 
 
-def _size(x: Array) -> Array:
+def pivot_size(x: Array) -> Array:
     """What LAPACK compares: |a| + |b| of complex a + bi."""
     return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 

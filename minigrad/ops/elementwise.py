@@ -88,7 +88,16 @@ def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float)) and b == 2:
         return a * a
+    if hasattr(b, "dtype") and b.dtype.kind == "i" and bool((b < 0).any()):
+        return _integer_power(a, b)
     return xp(_array_of(a, b)).power(a, b)
+
+
+def _integer_power(a: Array, b: Array) -> Array:
+    """aᵇ of integers, without its fraction: for b < 0 that leaves 0 but of 1 and -1."""
+    m = xp(b)
+    inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
+    return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
 
 
 def _power_slope(a: Array, b: Array) -> Array:

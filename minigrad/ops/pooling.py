@@ -92,6 +92,28 @@ def _grid(lengths: Ints, along: list[Array]) -> Array:
 
 
 @op
+def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Array:
+    """The cell of the largest element of windows whose places along each axis a number in [0, 1) determines
+
+    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Places i from 0 to P - 2 are at ⌊(i + s) α⌋ - ⌊s α⌋,
+    α = (L - K) / (P - 1), and the last is at the end (Graham 2014).
+    """
+    m, n, lengths = xp(x), len(kernel), x.shape[2:]
+    along = []
+    for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):
+        sample, step = samples[..., axis, None], (size - k) / max(count - 1, 1)
+        starts = m.floor((m.arange(count) + sample) * step) - m.floor(sample * step)
+        starts[..., -1] = size - k
+        shape = (*x.shape[:2], *(count if a == axis else 1 for a in range(n)), *(1,) * n)
+        offsets = m.arange(k).reshape(tuple(k if a == axis else 1 for a in range(n)))
+        along.append(starts.astype(np.int64).reshape(shape) + offsets)
+    cells = m.broadcast_to(_cell(lengths, along), (*x.shape[:2], *places, *kernel))
+    cells = cells.reshape(*x.shape[:2], *places, prod(kernel))
+    seen = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], -1), -1)
+    return m.take_along_axis(cells, seen.reshape(cells.shape).argmax(axis=-1)[..., None], -1)[..., 0]
+
+
+@op
 def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
     """The cell of the largest element of each of ``sizes`` bins an axis"""
     m, lengths = xp(x), x.shape[2:]

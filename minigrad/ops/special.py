@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..backend import gamma, special, xp
+from ..backend import bessel, gamma, special, xp
 from ..backend.dtype import Array
 from ..backend.incomplete_gamma import incomplete_gamma
-from .elementwise import exp, sign, where
+from .elementwise import abs, cos, exp, sign, where
 from .op import op
 
 
@@ -33,7 +33,7 @@ def polygamma(x: Array, order: int) -> Array:
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float")
 def i0e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 0"""
-    return gamma.bessel(x, 0)
+    return bessel.scaled_modified(x, 0)
 
 
 @op(
@@ -43,24 +43,95 @@ def i0e(x: Array) -> Array:
 )
 def i1e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 1"""
-    return gamma.bessel(x, 1)
+    return bessel.scaled_modified(x, 1)
 
 
 @op("dx = g I₁(x)", x=lambda g, x: g * i1(x), promote="float")
 def i0(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 0"""
-    return gamma.bessel(x, 0) * xp(x).exp(xp(x).absolute(x))
+    return bessel.scaled_modified(x, 0) * xp(x).exp(xp(x).absolute(x))
 
 
 @op("dx = g (I₀(x) − y / x)", x=lambda g, x, out: g * (i0(x) - _over(out, x)), promote="float")
 def i1(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1"""
-    return gamma.bessel(x, 1) * xp(x).exp(xp(x).absolute(x))
+    return bessel.scaled_modified(x, 1) * xp(x).exp(xp(x).absolute(x))
 
 
-def _over(bessel: Array, x: Array) -> Array:
+def _over(y: Array, x: Array) -> Array:
     """A function of order 1 over x, 1/2 at 0."""
-    return where(x == 0, 0.5, bessel / where(x == 0, 1.0, x))
+    return where(x == 0, 0.5, y / where(x == 0, 1.0, x))
+
+
+@op("dx = −g J₁(x)", x=lambda g, x: -g * bessel_j1(x), promote="float")
+def bessel_j0(x: Array) -> Array:
+    """Bessel's function of the first kind of order 0"""
+    return bessel.first_kind(x, 0)
+
+
+@op("dx = g (J₀(x) − y / x)", x=lambda g, x, out: g * (bessel_j0(x) - _over(out, x)), promote="float")
+def bessel_j1(x: Array) -> Array:
+    """Bessel's function of the first kind of order 1"""
+    return bessel.first_kind(x, 1)
+
+
+@op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x), promote="float")
+def bessel_y0(x: Array) -> Array:
+    """Bessel's function of the second kind of order 0"""
+    return bessel.second_kind(x, 0)
+
+
+@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (bessel_y0(x) - out / x), promote="float")
+def bessel_y1(x: Array) -> Array:
+    """Bessel's function of the second kind of order 1"""
+    return bessel.second_kind(x, 1)
+
+
+@op("dx = −g K₁(x)", x=lambda g, x: -g * modified_bessel_k1(x), promote="float")
+def modified_bessel_k0(x: Array) -> Array:
+    """The modified Bessel function of the second kind of order 0"""
+    return bessel.third_kind(x, 0)
+
+
+@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / x), promote="float")
+def modified_bessel_k1(x: Array) -> Array:
+    """The modified Bessel function of the second kind of order 1"""
+    return bessel.third_kind(x, 1)
+
+
+@op("dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (out - scaled_modified_bessel_k1(x)), promote="float")
+def scaled_modified_bessel_k0(x: Array) -> Array:
+    """eˣ times the modified Bessel function of the second kind of order 0"""
+    return bessel.scaled_third_kind(x, 0)
+
+
+@op(
+    "dx = g (y − eˣ K₀(x) − y / x)",
+    x=lambda g, x, out: g * (out - scaled_modified_bessel_k0(x) - out / x),
+    promote="float",
+)
+def scaled_modified_bessel_k1(x: Array) -> Array:
+    """eˣ times the modified Bessel function of the second kind of order 1"""
+    return bessel.scaled_third_kind(x, 1)
+
+
+@op("dx = g (cos x − y) / x, 0 at 0", x=lambda g, x, out: g * _spherical_slope(x, out), promote="float")
+def spherical_bessel_j0(x: Array) -> Array:
+    """sin(x) / x, 1 at 0"""
+    m = xp(x)
+    finite = m.where(m.isinf(x) | (x == 0), 1, x)
+    return m.where(x == 0, 1, m.where(m.isinf(x), 0, m.sin(finite) / finite)).astype(x.dtype)
+
+
+def _spherical_slope(x: Array, out: Array) -> Array:
+    """(cos x - y) / x, and its power series near 0, where these two nearly cancel"""
+    near = abs(x) < 0.5
+    small, large = where(near, x, 0.0), where(near, 1.0, x)
+    square = small * small
+    series = 0.0 * square
+    for k in range(8, 0, -1):
+        series = series * square + (-1) ** k * 2 * k / math.factorial(2 * k + 1)
+    return where(near, series * small, (cos(large) - out) / large)
 
 
 # The normal distribution, and products with logarithms ------------------------------------------------------
@@ -122,6 +193,24 @@ def _times_log(a: Any, b: Any, log: str) -> Array:
 
 def _no_rule(name: str, input: str) -> Any:
     raise NotImplementedError(f"the derivative for '{input}' of {name} is not implemented: use {input}.detach()")
+
+
+@op(promote="float")
+def airy_ai(x: Array) -> Array:
+    """Airy's function Ai"""
+    return bessel.airy(x)
+
+
+@op(
+    "dx is not implemented; dq = −g x ζ(x + 1, q)",
+    x=lambda g: _no_rule("zeta", "input"),
+    q=lambda g, x, q: -g * x * zeta(x + 1, q),
+    promote="float",
+)
+def zeta(x: Array, q: Array) -> Array:
+    """Hurwitz's function, Σ (q + k)⁻ˣ over k ≥ 0"""
+    array = x if hasattr(x, "dtype") else q
+    return gamma.zeta(*(xp(array).asarray(v, array.dtype) for v in (x, q)))
 
 
 @op(

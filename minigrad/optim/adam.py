@@ -249,6 +249,8 @@ class SparseAdam(Optimizer):
         check(lr > 0, "learning rate", lr)
         check(eps > 0, "epsilon value", eps)
         super().__init__(params, defaults)
+        if any(p.array.dtype.kind == "c" for group in self.param_groups for p in group["params"]):
+            raise ValueError("SparseAdam does not support complex parameters")
 
     def _start(self, p: Tensor, options: Values) -> State:
         return {"step": 0, **super()._start(p, options)}  # a plain number, as in PyTorch

@@ -83,7 +83,7 @@ class Muon(Optimizer):
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
     Raises:
-        ValueError: an option outside its range, or a parameter that is no matrix.
+        ValueError: an option outside its range, or a parameter that is no matrix. RuntimeError: a complex one.
     """
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
@@ -115,6 +115,9 @@ class Muon(Optimizer):
             if p.ndim != 2:
                 self.param_groups.pop()
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
+            if p.array.dtype.kind == "c":
+                self.param_groups.pop()
+                raise RuntimeError("Muon does not support complex parameters")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """On the CPU each matrix is changed by one core, if there are enough of them."""

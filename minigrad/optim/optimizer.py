@@ -413,7 +413,12 @@ def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
     for name, label in _NOT_NEGATIVE.items():
         if name in options:
             check(options[name] >= 0, label, options[name])
-    for i, beta in enumerate(options.get("betas", ())):
+    betas = options.get("betas", ())
+    if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and options.get("foreach") and not options.get("capturable"):
+            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
         check(0 <= beta < 1, f"beta parameter at index {i}", beta)
     return options
 

@@ -139,6 +139,8 @@ def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[s
         files = json.loads(source.data.tobytes())["weight_map"]
         if source.path is None or not all(os.path.basename(file) == file for file in files.values()):
             raise ValueError("files that do not lie beside it")
+        if any(file.endswith(".json") for file in files.values()):
+            raise ValueError("an index, perhaps itself, in the place of a file")
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise source.damaged(
             f"is text, but not the index of a model in several files ({error!r})",
@@ -147,7 +149,10 @@ def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[s
     loaded: dict[str, Any] = {}
     for file in sorted(set(files.values())):
         part = load(os.path.join(os.path.dirname(source.path), file), map_location, mmap=mmap)
-        loaded.update({name: part[name] for name, where in files.items() if where == file})
+        names = [name for name, where in files.items() if where == file]
+        if missing := [name for name in names if not isinstance(part, dict) or name not in part]:
+            raise source.damaged(f"names {missing[0][:60]!r} as a tensor of {file}, which does not hold it")
+        loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
+from ..backend.bessel import scaled_modified
 from ..backend.dtype import Array
-from ..backend.gamma import bessel
 from ..functions.arguments import Maybe
 from ..functions.creation import creating
 
@@ -126,7 +126,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Maybe) -> Any
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
-    return (bessel(inner, 0) / bessel(most, 0) * np.exp(inner - most)).astype(kind)
+    return (scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)).astype(kind)
 
 
 @creating

@@ -67,12 +67,15 @@ class Lines(Texts):
     goes with this object. The file must not change.
 
     Raises:
-        ValueError: bytes that are not UTF-8, with their line; a damaged archive; or, later, a shorter file.
+        ValueError: a device or a pipe; bytes that are not UTF-8, with their line; a damaged archive; or, later, a
+            shorter file.
         OSError: the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
         self._file = _unpacked(path) if path.suffix == ".gz" else path.open("rb")
         weakref.finalize(self, self._file.close)
         try:

@@ -199,6 +199,8 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
+    if file.is_char_device():
+        raise RuntimeError(f"{file} is a device, which may have no end, not a checkpoint")
     advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)

@@ -69,8 +69,10 @@ def _finite(value: Any) -> Any:
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of a log, or of the log in a run's folder, without an unfinished last one. Raises FileNotFoundError:
-    there is no log; ValueError: a line is not JSON."""
+    there is no log; ValueError: a line is not JSON, or it is a device."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
+    if file.is_char_device():
+        raise ValueError(f"{file} is a device, which may have no end, not a log")
     entries: list[dict[str, Any]] = []
     for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
         if line.endswith(b"\n"):

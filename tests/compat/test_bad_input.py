@@ -43,6 +43,40 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "seed": lambda t: t.manual_seed(2**64),
     "linspace": lambda t: t.linspace(0, 1, -1),
     "eye": lambda t: t.eye(-1),
+    "arange to inf": lambda t: t.arange(0, float("inf")),
+    "linspace by a float": lambda t: t.linspace(0, 1, 2.5),
+    "logspace": lambda t: t.logspace(0, 1, -1),
+    "cauchy": lambda t: t.zeros(2).cauchy_(sigma=0),
+    "log_normal": lambda t: t.zeros(2).log_normal_(std=0),
+    "numbers compared": lambda t: t.eq(1, 2),
+    "number for a tensor": lambda t: t.clamp_max(1, t.ones(2)),
+    "number in heaviside": lambda t: t.heaviside(1, t.ones(2)),
+    "number before a difference": lambda t: t.rsub(1, 2),
+    "number as self": lambda t: t.Tensor.__radd__(1, t.ones(2)),
+    "negative tolerance": lambda t: t.isclose(t.ones(2), t.ones(2), rtol=-1.0),
+    "sum to a larger size": lambda t: t.ones(5, 10).sum_to_size(10, 10),
+    "sum to another size": lambda t: t.ones(5).sum_to_size(3),
+    "diagonal of one axis": lambda t: t.ones(2, 3).diagonal(0, 1, 1),
+    "diag_embed to one axis": lambda t: t.ones(2, 3).diag_embed(0, 1, 1),
+    "flipud of a number": lambda t: t.tensor(1.0).flipud(),
+    "narrow of a number": lambda t: t.tensor(1.0).narrow(0, 0, 1),
+    "narrow from a float": lambda t: t.ones(3).narrow(0, t.tensor(1.0), 1),
+    "roll of a number": lambda t: t.tensor(1.0).roll(1, 0),
+    "hsplit into none": lambda t: t.ones(2, 5).hsplit(0),
+    "hsplit into unequal": lambda t: t.ones(2, 5).hsplit(2),
+    "hsplit by text": lambda t: t.ones(2, 5).hsplit("abc"),
+    "vsplit of a vector": lambda t: t.ones(4).vsplit(2),
+    "dsplit of a matrix": lambda t: t.ones(4, 4).dsplit(2),
+    "hstack of nothing": lambda t: t.hstack([]),
+    "cat of numbers": lambda t: t.cat([t.tensor(1.0), t.tensor(2.0)]),
+    "cat of a tensor": lambda t: t.cat(t.ones(2, 2)),
+    "gradient along an axis twice": lambda t: t.gradient(t.ones(3, 3), dim=(1, 1)),
+    "complex in masked_fill": lambda t: t.ones(2).masked_fill(t.ones(2).bool(), 1j),
+    "scatter by fewer axes": lambda t: t.zeros(3, 5).scatter(0, t.zeros(2).long(), t.ones(2)),
+    "scatter_add by fewer axes": lambda t: t.zeros(3, 5).scatter_add(0, t.zeros(2).long(), t.ones(2)),
+    "buckets of a matrix": lambda t: t.bucketize(t.ones(2), t.ones(2, 2)),
+    "renorm of a vector": lambda t: t.ones(3).renorm(2, 0, 1.0),
+    "out of shared elements": lambda t: t.cat([t.ones(1), t.ones(2)], out=t.ones(1).expand(3)),
     "int // 0": lambda t: t.tensor([1, 2]) // 0,
     "int % 0": lambda t: t.tensor([1, 2]) % t.tensor([1, 0]),
     "int fmod 0": lambda t: t.tensor([1]).fmod(0),
@@ -83,6 +117,17 @@ def test_refused(name: str) -> None:
         REFUSED[name](minigrad)
     assert issubclass(error.type, expected.type)
     assert str(error.value)
+
+
+@pytest.mark.parametrize(("a", "b"), [((5, 4), (5,)), ((3, 5), (3, 4)), ((2, 1, 3), (4, 2))], ids=str)
+def test_shapes_that_do_not_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """In PyTorch's words."""
+    for combine in (lambda t: t.ones(a) - t.ones(b), lambda t: t.ones(a).mul(t.ones(b))):
+        with pytest.raises(RuntimeError) as expected:
+            combine(torch)
+        with pytest.raises(RuntimeError) as error:
+            combine(minigrad)
+        assert str(expected.value) in str(error.value)
 
 
 @pytest.mark.parametrize("name", TAKEN)

@@ -467,6 +467,18 @@ def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFi
     assert "line 1: not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without an end")
+def test_devices_without_an_end(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (
+        ["translate", "--input", "/dev/zero", *trained],
+        ["translate", "one", "--run", "/dev/zero"],
+        arguments(table, "--config", "/dev/zero"),
+        arguments(table, "--data", "/dev/zero"),
+    ):
+        assert cli.main(wrong) == 1
+        assert "/dev/zero is a device" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", [None, b"", b"\x00" * 100, b"PK\x03\x04 something else"])
 def test_bad_models(tmp_path: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.safetensors"

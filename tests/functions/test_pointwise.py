@@ -442,3 +442,15 @@ def test_factor_with_a_point_of_integers(name: str) -> None:
         with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
             call()
     assert getattr(x, name)(1.5, alpha=2.0).dtype == minigrad.float32
+
+
+@pytest.mark.parametrize("base", [2, 1, -1, 0, -3, "tensor"])
+def test_integers_to_negative_powers(base: Any, device: str) -> None:
+    """What is left of the fraction."""
+    powers = np.array([-3, -2, -1, 0, 1, 2])
+    found, expected = (
+        (make(np.array([2, -1, -1, 0, 1, -3])) if base == "tensor" else base) ** make(powers)
+        for make in (lambda v: ours(v, device=device), theirs)
+    )
+    assert_same_dtype(found, expected)
+    assert_close(found, expected)

@@ -174,3 +174,191 @@ def test_a_gradient_that_is_not_there() -> None:
     a = minigrad.tensor([2.0], requires_grad=True)
     with pytest.raises(NotImplementedError, match="derivative for 'input' of igamma is not implemented"):
         minigrad.igamma(a, a.detach()).backward()
+
+
+POINTS = [1e-08, 0.3, 2.5, 7.0, 24.9, 25.1, 60.0, 1000.0]
+VALUES = {  # mpmath's at POINTS, with 40 digits
+    "bessel_j0": [
+        0.99999999999999997,
+        0.97762624653829609,
+        -0.048383776468197996,
+        0.3000792705195556,
+        0.08324596835301549,
+        0.10827567149994945,
+        -0.09147180408906187,
+        0.024786686152420175,
+    ],
+    "bessel_j1": [
+        5.0e-9,
+        0.148318816273104,
+        0.49709410246427404,
+        -4.6828234823458327e-3,
+        -0.13485569953140887,
+        -0.11463478413442257,
+        0.046598383758166318,
+        4.7283119070895239e-3,
+    ],
+    "bessel_y0": [
+        -11.800773877179531,
+        -0.80727357780451949,
+        0.49807035961523189,
+        -0.025949743967209265,
+        -0.13649918399676524,
+        -0.11676770763803695,
+        0.047358952209449399,
+        4.7159179776228134e-3,
+    ],
+    "bessel_y1": [
+        -6.3661977236758194e7,
+        -2.2931051383885291,
+        0.1459181379667858,
+        -0.30266723702418487,
+        -0.086002557595554252,
+        -0.11062223322783099,
+        0.091869609369866895,
+        -0.024784331292351779,
+    ],
+    "modified_bessel_k0": [
+        18.536612259610778,
+        1.3724600605442974,
+        0.062347553200366186,
+        4.2479574186923181e-4,
+        3.8360965209894921e-12,
+        3.1283127143211171e-12,
+        1.4138978405591078e-27,
+        2.011517316242997e-436,
+    ],
+    "modified_bessel_k1": [
+        9.9999999999999903e7,
+        3.0559920334573251,
+        0.073890816347747064,
+        4.5418248688489697e-4,
+        3.9123824362567633e-12,
+        3.190032318604266e-12,
+        1.4256320265171043e-27,
+        2.0125228237125016e-436,
+    ],
+    "scaled_modified_bessel_k0": [
+        18.536612444976902,
+        1.8526273007720143,
+        0.75954869032809958,
+        0.46584509609301589,
+        0.24993215015402474,
+        0.24894399546328753,
+        0.16146817823629393,
+        0.039628321600754217,
+    ],
+    "scaled_modified_bessel_k1": [
+        1.0000000099999991e8,
+        4.1251577622444698,
+        0.90017442390787809,
+        0.49807157509547654,
+        0.25490238558081709,
+        0.25385550089505651,
+        0.16280823094404427,
+        0.03964813081296021,
+    ],
+    "i0e": [
+        0.99999999000000007,
+        0.75758062518254786,
+        0.27004644161220274,
+        0.15373774467288125,
+        0.080359332611532214,
+        0.080035197254296236,
+        0.051611549173609841,
+        0.012617240455891257,
+    ],
+    "i1e": [
+        4.9999999500000004e-9,
+        0.1123775606398388,
+        0.20658464953126655,
+        0.14228923470959867,
+        0.078728794882103129,
+        0.078424315178368414,
+        0.051179630189028718,
+        0.012610930256928629,
+    ],
+    "airy_ai": [
+        0.3550280512996232,
+        0.27880648195500492,
+        0.01572592338047049,
+        7.4921288639971671e-7,
+        1.3387714163375623e-37,
+        4.9152763177498704e-38,
+        2.7831487094969355e-136,
+        9.306933063179556e-9158,
+    ],
+    "spherical_bessel_j0": [
+        0.99999999999999998,
+        0.98506735553779858,
+        0.2393888576415826,
+        0.093855228388398441,
+        -9.2628797561203089e-3,
+        -1.3041983797149529e-3,
+        -5.0801770183702784e-3,
+        8.2687954053200256e-4,
+    ],
+}
+AIRY = {
+    -50.0: -0.16188142361232092,
+    -10.1: -0.059726811133453806,
+    -9.9: 0.13623502644797943,
+    -3.0: -0.37881429367765807,
+    -1.0: 0.53556088329235212,
+    -0.5: 0.47572809161053959,
+    0.0: 0.35502805388781724,
+    0.9: 0.15188680364054436,
+    9.9: 1.5181958141049102e-10,
+    10.1: 8.0265047029096042e-11,
+}
+ZETA = [  # x, q, ζ(x, q)
+    (1.001, 2.5, 999.29708078404286),
+    (2.0, 1.0, 1.6449340668482264),
+    (2.5, 0.01, 100001.31377370735),
+    (4.0, 10000.0, 3.3338333666666665e-13),
+    (30.0, 3.0, 4.8578041896672468e-15),
+    (3.0, -2.3, -34.356896264635151),
+    (4.0, -7.75, 259.75698676526776),
+    (3.0, -1000.5, 4.9900137350132198e-7),
+]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_bessels_functions(name: str, device: str) -> None:
+    function, expected = named(minigrad.special, name), np.array(VALUES[name])
+    found = function(ours(np.array(POINTS), device=device))
+    np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-13, atol=1e-15 * (expected > 1e-9).all())
+    single = function(ours(np.array(POINTS, np.float32), device=device))
+    assert single.dtype is minigrad.float32
+    np.testing.assert_allclose(single.numpy(force=True), expected, rtol=2e-4, atol=1e-6)
+    assert function(minigrad.zeros(0, 2)).shape == (0, 2)
+    assert function(minigrad.tensor(2)).dtype is minigrad.float32
+    edges = minigrad.tensor([0.0, -1.5, math.inf, math.nan], dtype=minigrad.float64)
+    near = named(torch.special, name)(theirs(edges.numpy())).numpy()
+    near = np.where(
+        np.isnan(near) & (edges.numpy() == math.inf), function(edges).numpy(), near
+    )  # PyTorch knows no limit
+    np.testing.assert_allclose(function(edges).numpy(), near, rtol=1e-6)
+
+
+def test_airys_function_and_its_missing_gradient() -> None:
+    x = ours(np.array(list(AIRY)), True)
+    np.testing.assert_allclose(
+        minigrad.special.airy_ai(x.detach()).numpy(), list(AIRY.values()), rtol=1e-13, atol=1e-15
+    )
+    with pytest.raises(NotImplementedError, match="derivative of airy_ai"):
+        minigrad.special.airy_ai(x)
+
+
+def test_hurwitzs_zeta_function(device: str) -> None:
+    x, q, expected = np.array(ZETA).T
+    found = minigrad.special.zeta(ours(x, device=device), ours(q, device=device))
+    np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-12)
+    edges = np.meshgrid([0.5, 1, 2, 2.5, 60], [-3, -2.5, 0.0, 1.0, 1e-3, 1e10, math.nan])
+    near = torch.special.zeta(*map(theirs, edges)).numpy()
+    np.testing.assert_allclose(minigrad.special.zeta(*map(ours, edges)).numpy(), near, rtol=1e-10)
+    assert_close(minigrad.special.zeta(2.0, ours(q)), torch.special.zeta(2.0, theirs(q)))
+    assert_close(minigrad.special.zeta(ours(x), 3), torch.special.zeta(theirs(x), 3))
+    given = ours(x, True)
+    with pytest.raises(NotImplementedError, match="derivative for 'input' of zeta"):
+        minigrad.special.zeta(given, 3).sum().backward()

@@ -183,3 +183,41 @@ def test_indices_name_places_of_the_input(device: str) -> None:
     np.testing.assert_array_equal(
         np.take_along_axis(flat, host(cells).reshape(2, 3, -1), 2), host(values).reshape(2, 3, -1)
     )
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("how", [{"output_size": 2}, {"output_ratio": 0.6}, {"output_size": 1}], ids=str)
+def test_fractional_max_pool(axes: int, how: dict[str, Any], device: str) -> None:
+    name = f"FractionalMaxPool{axes}d"
+    mine, other = (getattr(n, name)(2, **how, return_indices=True) for n in (nn, torch.nn))
+    assert repr(mine) == repr(other)
+    for shape in ((2, 3, 5, 6, 7), (3, 5, 6, 7)) if axes == 3 else ((2, 3, 5, 7), (3, 5, 7)):
+        x, tx = pair(rng.standard_normal(shape), device, requires_grad=True)
+        minigrad.manual_seed(3)
+        torch.manual_seed(3)
+        (out, places), (expected, expected_places) = mine(x), other(tx)
+        assert_close(out, expected)
+        assert_close(places, expected_places)
+        out.exp().sum().backward()
+        expected.exp().sum().backward()
+        assert_close(x.grad, tx.grad)
+    with pytest.raises(RuntimeError, match=r"pool size and output size are too large"):
+        getattr(nn, name)(5, output_size=4)(x)
+    with pytest.raises(ValueError, match="requires specifying either"):
+        getattr(nn, name)(2)
+    with pytest.raises(ValueError, match="only one of output_size and output_ratio"):
+        getattr(nn, name)(2, 2, 0.5)
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
+        getattr(nn, name)(2, output_ratio=1.5)
+
+
+def test_three_axes_there_and_back(device: str) -> None:
+    x, tx = pair(np.abs(rng.standard_normal((2, 3, 4, 5, 6))), device, requires_grad=True)
+    results = []
+    for n, values in ((nn, x), (torch.nn, tx)):
+        largest, places = n.MaxPool3d(2, return_indices=True)(values)
+        back = n.MaxUnpool3d(2)(largest, places, output_size=(4, 5, 6))
+        results.append(back + n.LPPool3d(3.0, 2)(values).sum())
+        results[-1].exp().mean().backward()
+    assert_close(*results)
+    assert_close(x.grad, tx.grad)

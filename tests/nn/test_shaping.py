@@ -126,6 +126,15 @@ def test_the_old_name() -> None:
         nn.Upsample(6)(x)
 
 
+@pytest.mark.parametrize("name", ["upsample_nearest", "upsample_bilinear"])
+def test_older_names(name: str) -> None:
+    x, tx = pair(rng.standard_normal((1, 2, 3, 4)))
+    for how in ({"size": (5, 3)}, {"scale_factor": 2}):
+        with pytest.warns(UserWarning, match=f"{name}` is deprecated"):
+            out = getattr(F, name)(x, **how)
+        assert_close(out, getattr(torch.nn.functional, name)(tx, **how))
+
+
 one = minigrad.ones
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "neither": (lambda: F.interpolate(one(1, 2, 5)), ValueError, "either size or scale_factor should be"),

@@ -49,6 +49,11 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "maximize": True,
         },
     ),
+    "Adafactor": ("Adafactor", {}),
+    "Adafactor all": (
+        "Adafactor",
+        {"lr": 0.1, "beta2_decay": -0.5, "eps": (1e-6, 0.1), "d": 1.5, "weight_decay": 0.1, "maximize": True},
+    ),
     "Adadelta": ("Adadelta", {}),
     "Adadelta all": ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
     "Adamax": ("Adamax", {}),
@@ -469,6 +474,10 @@ def test_a_rate_that_is_a_tensor(library: Any) -> None:
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
+    ("Adafactor", {"beta2_decay": 0.1}),
+    ("Adafactor", {"eps": (-1, 0.1)}),
+    ("Adafactor", {"eps": (None, -1)}),
+    ("Adafactor", {"d": 0.5}),
     *[(name, {"lr": -1}) for name in [*NAMES, "SparseAdam", "LBFGS"]],
     *[(name, {"eps": -1}) for name in ("Adam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam")],
     *[(name, {"weight_decay": -1}) for name in NAMES if name != "Rprop"],
@@ -511,3 +520,19 @@ def test_signatures_and_defaults_are_pytorchs(name: str) -> None:
     assert list(found) == list(expected)
     for key, parameter in expected.items():
         assert found[key].default == parameter.default and found[key].kind == parameter.kind, key
+
+
+@pytest.mark.parametrize(("name", "shape"), [("Adafactor", (2,)), ("Muon", (2, 2)), ("SparseAdam", (2,))])
+def test_no_complex_parameters(name: str, shape: tuple[int, ...]) -> None:
+    p = nn.Parameter(minigrad.ones(shape, dtype=minigrad.complex64))
+    p.grad = minigrad.ones_like(p)
+    with pytest.raises((RuntimeError, ValueError), match=f"{name} does not support complex parameters"):
+        getattr(optim, name)([p]).step()
+
+
+def test_betas_that_are_tensors() -> None:
+    p, beta = nn.Parameter(minigrad.ones(1)), minigrad.tensor(0.9)
+    with pytest.raises(ValueError, match="must be either both floats or both Tensors"):
+        optim.Adam([p], betas=(beta, 0.9))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"betas\[0\] as a Tensor is not supported for capturable=False"):
+        optim.Adam([p], betas=(beta, beta), foreach=True)  # type: ignore[arg-type]

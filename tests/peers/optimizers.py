@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.testing._internal.common_optimizers import optim_db
+from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
 
 import minigrad
 
@@ -61,16 +61,17 @@ def _compare_steps(info: Any, ours: Any, dtype: torch.dtype, options: dict[str, 
     own = [minigrad.nn.Parameter(Translation()(p.detach())) for p in theirs]
     a, b = info.optim_cls(theirs, **options), ours(own, **Translation()(options))
     schedulers = [(make(a), _translated(make)(b)) for make in schedules]
-    for step in range(STEPS):
-        grads = [rng.standard_normal(shape) * (1 + step) for shape in shapes]
+    for step in range(STEPS if not info.step_requires_closure else 3):  # then rounding decides what a search finds
+        targets = [rng.standard_normal(shape) * (1 + step) for shape in shapes]
 
-        def closure(params: Any, library: Any, grads: Any = grads) -> Any:
+        def closure(params: Any, library: Any, targets: Any = targets) -> Any:
+            """Half the squared distance from the targets, and its gradient."""
             total = 0
-            for p, g in zip(params, grads, strict=True):
-                g = torch.from_numpy(np.array(g)).to(dtype)
-                sparse = info.only_supports_sparse_grads and library is torch and g.ndim
-                p.grad = (g.to_sparse() if sparse else g) if library is torch else Translation()(g)
-                total = total + (p.detach() * p.grad.to_dense() if sparse else p.detach() * p.grad).sum()
+            for p, target in zip(params, targets, strict=True):
+                there = torch.from_numpy(np.array(target)).to(dtype)
+                g = p.detach() - (there if library is torch else Translation()(there))
+                p.grad = g.to_sparse() if info.only_supports_sparse_grads and library is torch else g
+                total = total + (g * g).sum() / 2
             return total
 
         for optimizer, params, library in ((a, theirs, torch), (b, own, minigrad)):
@@ -100,11 +101,13 @@ def _check_alike(name: str, a: Any, b: Any, theirs: Any, own: Any, when: str) ->
         assert np.isclose(float(group["lr"]), float(our_group["lr"])), f"lr {when}"
     assert list(expected["state"]) == list(actual["state"]), f"state {when}"
     for index, state in expected["state"].items():
-        assert list(state) == list(actual["state"][index]), f"state {list(actual['state'][index])}, not {list(state)}"
+        state.pop("al", None)  # memory that LBFGS uses within a step
+        assert set(state) == set(actual["state"][index]), f"state {list(actual['state'][index])}, not {list(state)}"
         if not near:
             for key, value in state.items():
                 for x, y in zip(tensors(value), tensors(actual["state"][index][key]), strict=True):
-                    check_equal(x, y, f"state {key} of {index} {when}")
+                    alike = isinstance(y, (int, float)) and np.isclose(float(x), y)  # 1, 1.0 or a tensor
+                    alike or check_equal(x, y, f"state {key} of {index} {when}")
 
 
 def _translated(make: types.FunctionType) -> Any:
@@ -125,7 +128,11 @@ def _check_refused(info: Any, ours: Any, dtype: torch.dtype, error: Any) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            ours(params, **Translation()(sample.kwargs))
+            optimizer = ours(params, **Translation()(sample.kwargs))
+            if error.error_on is OptimizerErrorEnum.STEP_ERROR:
+                for p in params:
+                    p.grad = minigrad.ones_like(p)
+                optimizer.step()
         except error.error_type:
             return
         except Exception as refusal:

@@ -26,7 +26,7 @@ TOLERANCES = {torch.float32: 1e-4, torch.complex64: 1e-4, torch.float16: 1e-2}  
 
 
 class NoCounterpart(Exception):
-    """A sample has a layout or dtype that minigrad has not."""
+    """A sample has a layout, dtype or device that minigrad has not."""
 
 
 class Translation:
@@ -70,7 +70,7 @@ class Translation:
         """A tensor with the same values and strides."""
         if id(value) in self._tensors:
             return self._tensors[id(value)][1]
-        if value.layout is not torch.strided or value.dtype not in DTYPES:
+        if value.layout is not torch.strided or value.dtype not in DTYPES or value.is_meta:
             return _no_counterpart(value.dtype)
         result = minigrad.from_numpy(_with_its_memory(value))
         if value.requires_grad:

@@ -680,3 +680,22 @@ def test_arguments_of_pytorchs(path: Path) -> None:
 def test_safetensors_is_imported_only_when_it_is_needed() -> None:
     program = "import sys, minigrad, minigrad.serialization; assert 'safetensors' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
+
+
+@pytest.mark.parametrize(
+    ("shards", "told"),
+    [
+        ({"other": "weights.safetensors"}, "'other' as a tensor of weights.safetensors"),
+        ({"a": "list.safetensors"}, "does not hold it"),
+        ({"a": "model.safetensors.index.json"}, "an index"),
+        ({"a": 5}, "not the index"),
+    ],
+)
+def test_an_index_of_what_is_not_there(tmp_path: Path, shards: dict[str, Any], told: str) -> None:
+    save({"a": minigrad.zeros(2)}, tmp_path / "weights.safetensors")
+    save([1, 2], tmp_path / "list.safetensors")
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": shards}))
+    with pytest.raises(RuntimeError, match=told) as error:
+        load(index)
+    assert not isinstance(error.value, RecursionError)

@@ -14,7 +14,8 @@ from ...tensor import Tensor
 from ._spatial import tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear"]
+__all__ += ["upsample_nearest"]
 
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # the number of axes of an input
 _SMOOTH = (*_LINEAR, "bicubic")
@@ -166,6 +167,22 @@ def upsample(
     """``interpolate`` under its old name."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """``interpolate`` by its nearest element, under its old name."""
+    return _renamed("upsample_nearest", interpolate(input, size, scale_factor))
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Bilinear ``interpolate`` with ``align_corners``, under its old name."""
+    return _renamed("upsample_bilinear", interpolate(input, size, scale_factor, "bilinear", align_corners=True))
+
+
+def _renamed(name: str, result: Tensor) -> Tensor:
+    old = f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead."
+    warnings.warn(old, stacklevel=3)
+    return result
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:

@@ -161,12 +161,13 @@ def number(value: Any) -> float:
     infinity."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]
-    if not isinstance(value, Real):
-        return math.nan
-    real: Any = value
-    if abs(real) > _LARGEST:
-        return math.inf if real > 0 else -math.inf
-    return 0.0 if abs(real) < 1 / _LARGEST else float(real)
+    try:
+        plain = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        plain = math.inf if value > 0 else -math.inf
+    if abs(plain) > _LARGEST:
+        return math.copysign(math.inf, plain)
+    return 0.0 if abs(plain) < 1 / _LARGEST else plain
 
 
 def _short(value: Any) -> str:

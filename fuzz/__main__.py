@@ -1,0 +1,72 @@
+"""Attack minigrad with random input, and report what it does not stand.
+
+    python -m fuzz                              a minute: files, commands, requests, kills and threads in turn
+    python -m fuzz files --seconds 36000        a night of hostile files
+    python -m fuzz requests --seed 7            the same requests as the last time with this seed
+
+A finding is a hang over 10 s, a traceback, data that is lost, more than 1 GiB of memory, or a wrong number. It is
+printed as it comes; the exit status is 1 if there was one. Each should become a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PARTS = ("files", "commands", "requests", "kills", "threads")
+LONGEST = 3000  # characters of a finding
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+    raw = argparse.RawDescriptionHelpFormatter
+    p = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__, formatter_class=raw)
+    p.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)} (default: all)")
+    p.add_argument("--seconds", type=float, default=60.0, help="for all parts together (default: 60)")
+    p.add_argument("--cases", type=int, metavar="N", help="the most of each part (default: what the time allows)")
+    p.add_argument("--seed", type=int, default=None, help="of the random input (default: the time)")
+    options = p.parse_args(argv)
+    if wrong := [name for name in options.parts if name not in PARTS]:
+        p.error(f"there is no part {wrong[0]!r}: there are {', '.join(PARTS)}")
+    if not hasattr(os, "fork"):
+        p.error("each case runs in a forked process, and this system cannot fork")
+    seed = int(time.time()) if options.seed is None else options.seed
+    parts = options.parts or PARTS
+    found = [attack(name, options.seconds / len(parts), options.cases, seed) for name in parts]
+    return 1 if any(found) else 0
+
+
+def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
+    """Run the cases of a part for some seconds, one at least. Returns the number of findings."""
+    count = found = 0
+    before, start = Path.cwd(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        try:
+            findings = importlib.import_module(f".{part}", __package__).cases(
+                Path(folder), random.Random(f"{part} {seed}")
+            )
+            for finding in itertools.islice(findings, cases):
+                count += 1
+                if finding.fault:
+                    found += 1
+                    print(f"FOUND with --seed {seed}: {finding.case}\n{finding.fault[-LONGEST:]}\n", flush=True)
+                if time.monotonic() - start > seconds:
+                    break
+            findings.close()
+        finally:
+            os.chdir(before)
+    took = time.monotonic() - start
+    print(f"{part}: {count:,} cases in {took:.0f} s with --seed {seed}, {found} findings", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""What is spoiled: a small run of the translator, and files of every kind that something reads."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+from collections import OrderedDict
+from pathlib import Path
+
+import minigrad as mg
+from examples.translate import cli
+
+PAIRS = "one cat\tun gatto\ntwo dogs\tdue cani\nthe «end»\tla fine\n"
+SIZES = [
+    "--layers",
+    "1",
+    "--d-model",
+    "16",
+    "--d-ff",
+    "32",
+    "--heads",
+    "2",
+    "--vocabulary",
+    "80",
+    "--batch-tokens",
+    "100",
+    "--warm-up",
+    "1",
+    "--average",
+    "2",
+]
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    """The training of a small model, into ``run`` in a folder."""
+    data = folder / "c.tsv"
+    if not data.exists():
+        data.write_text(PAIRS * 10, encoding="utf-8")
+    return ["train", "--data", str(data), "--run", str(folder / "run"), *SIZES, *more]
+
+
+def trained(folder: Path, *more: str) -> Path:
+    """A folder with a run of a few steps. Returns the run's folder."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        status = cli.main(command(folder, "--steps", "2", *more))
+    if status:
+        raise RuntimeError(f"the training of the seed ended with {status}")
+    return folder / "run"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Whole files by name; the name's end says what reads them."""
+    run = trained(folder)
+    state = mg.nn.Linear(3, 2).state_dict()
+    contents = {
+        "model.safetensors": (run / "model.safetensors").read_bytes(),
+        "last.safetensors": (run / "last.safetensors").read_bytes(),
+        "weights.safetensors": saved(OrderedDict(state)),
+        "objects.pt": saved({"z": mg.zeros(2, dtype=mg.complex128), "n": [1, 2.5, "x", {"a": (1,)}]}),
+        "settings.toml": (run / "settings.toml").read_bytes(),
+        "log.jsonl": (run / "log.jsonl").read_bytes() + b'{"step": 3, "loss": 1.5, "evaluation": {"bleu": 2}}\n',
+        "pairs.tsv": PAIRS.encode(),
+        "pairs.tsv.gz": gzip.compress(PAIRS.encode()),
+        "model.safetensors.index.json": b'{"metadata": {}, "weight_map": {"weight": "weights.safetensors"}}',
+    }
+    with contextlib.suppress(ImportError):
+        import torch
+
+        for name, zipped in (("torch.pt", True), ("torch_old.pt", False)):
+            buffer = io.BytesIO()
+            content = {"w": torch.zeros(2, 3), "step": 1, "groups": [{"lr": 0.1}]}
+            torch.save(content, buffer, _use_new_zipfile_serialization=zipped)
+            contents[name] = buffer.getvalue()
+    return contents
+
+
+def saved(obj: object) -> bytes:
+    """The file of an object."""
+    buffer = io.BytesIO()
+    mg.save(obj, buffer)
+    return buffer.getvalue()

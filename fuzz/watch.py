@@ -1,0 +1,72 @@
+"""One case in a process of its own, and what it must not do: hang, end in a traceback, or fill the memory."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import NamedTuple
+
+LONGEST = 10.0  # seconds
+MOST_MEMORY = 1 << 30  # bytes, of the case alone
+_KIB = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
+
+
+class Finding(NamedTuple):
+    """What went wrong with a case, which its seed and number make again."""
+
+    case: str
+    fault: str
+
+
+def watched(case: Callable[[], object], allowed: tuple[type[BaseException], ...]) -> str:
+    """Run a case in a forked process. Returns its fault; "" if it ended in time, normally or with an error of an
+    allowed type. What it prints is held back, and a traceback among that is a fault."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _run(case, allowed, writing)
+    os.close(writing)
+    deadline, said = time.monotonic() + LONGEST, b""
+    with open(reading, "rb", buffering=0) as pipe:
+        while (left := deadline - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+            if not (part := pipe.read(1 << 16)):
+                break
+            said += part
+        else:
+            os.kill(child, signal.SIGKILL)
+            said = b"it hangs: more than %d s" % LONGEST
+    _, status = os.waitpid(child, 0)
+    if not said and status:
+        said = f"it died: {signal.Signals(status).name if os.WIFSIGNALED(status) else status}".encode()
+    return said.decode(errors="replace")
+
+
+def peak() -> int:
+    """The most memory that this process has had, in bytes. A forked one begins with what it shares with the other."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
+
+
+def _run(case: Callable[[], object], allowed: tuple[type[BaseException], ...], writing: int) -> None:
+    """The child's part: the case, its fault into the pipe, and an end without what else the program does at its end."""
+    sys.stdout = sys.stderr = shown = io.StringIO()
+    fault, before = "", peak()
+    try:
+        case()
+    except allowed:
+        pass
+    except BaseException:
+        fault = traceback.format_exc()
+    if not fault and "Traceback (most recent call last)" in shown.getvalue():
+        fault = shown.getvalue()
+    if not fault and peak() - before > MOST_MEMORY:
+        fault = f"it takes {peak() - before >> 20} MiB"
+    os.write(writing, fault[-4000:].encode(errors="replace"))
+    os._exit(0)

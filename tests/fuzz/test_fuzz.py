@@ -1,0 +1,82 @@
+"""The attacks of ``python -m fuzz``, some cases of each; and that they notice what they look for."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each case runs in a forked process")
+watch = pytest.importorskip("fuzz.watch")  # resource is POSIX's
+for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+    pytest.importorskip(module)
+
+from fuzz import mutate  # noqa: E402
+from fuzz.__main__ import main  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("part", "cases"), [("files", 12), ("commands", 6), ("requests", 20), ("kills", 2), ("threads", 4)]
+)
+def test_a_few_cases_of_each(part: str, cases: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([part, "--seconds", "5", "--cases", str(cases), "--seed", "0"]) == 0, capsys.readouterr().out
+    assert "0 findings" in capsys.readouterr().out
+
+
+def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fills() -> object:
+        return np.ones(1 << 24).sum()  # 128 MiB
+
+    def prints() -> None:
+        sys.stderr.write("Traceback (most recent call last)")
+
+    monkeypatch.setattr(watch, "MOST_MEMORY", 64 << 20)
+    assert watch.watched(lambda: None, ()) == ""
+    assert watch.watched(lambda: int("x"), (ValueError,)) == ""
+    assert "invalid literal" in watch.watched(lambda: int("x"), (TypeError,))
+    assert "Traceback" in watch.watched(prints, ())
+    assert "SIGKILL" in watch.watched(lambda: os.kill(os.getpid(), signal.SIGKILL), ())
+    assert "MiB" in watch.watched(fills, ())
+    monkeypatch.setattr(watch, "LONGEST", 0.2)
+    start = time.monotonic()
+    assert "hangs" in watch.watched(lambda: time.sleep(60), ()) and time.monotonic() - start < 20
+
+
+def test_a_finding_is_told_and_is_the_exit_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finding = watch.Finding("case 7", "it hangs")
+    monkeypatch.setattr("fuzz.threads.cases", lambda folder, rng: (finding for _ in range(1)))
+    assert main(["threads", "--seed", "3"]) == 1
+    told = capsys.readouterr().out
+    assert "FOUND with --seed 3: case 7\nit hangs" in told and "1 cases" in told
+    with pytest.raises(SystemExit):
+        main(["nothing"])
+
+
+def test_the_same_seed_spoils_alike() -> None:
+    data = bytes(range(256)) * 4
+    spoiled = [[mutate.spoiled(data, random.Random(seed)) for seed in range(50)] for _ in range(2)]
+    assert spoiled[0] == spoiled[1] and len(set(spoiled[0])) > 40
+    tree = {"a": [1, {"b": "c"}], "d": None}
+    texts = [[mutate.text_of(mutate.changed(tree, random.Random(seed))) for seed in range(50)] for _ in range(2)]
+    assert texts[0] == texts[1] and len(set(texts[0])) > 30
+    assert tree == {"a": [1, {"b": "c"}], "d": None}
+
+
+def test_a_lost_run_is_noticed(tmp_path: Path) -> None:
+    from fuzz.commands import lost
+
+    (tmp_path / "a").write_text("x")
+    whole = {tmp_path / "a": b"x"}
+    assert lost(tmp_path, whole) == ""
+    (tmp_path / "a").write_text("y")
+    assert "a" in lost(tmp_path, whole)
+    (tmp_path / "a").unlink()
+    assert "lost" in lost(tmp_path, whole)

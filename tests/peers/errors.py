@@ -1,0 +1,116 @@
+"""What PyTorch's operators must refuse, on minigrad: refused clearly, refused in others' words, or accepted.
+
+    python -m tests.peers.errors [NAME ...]
+
+The database of operators has for each inputs that are errors. Those that PyTorch accepts after all, and those without
+a counterpart (sparse tensors, say), are left out.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch.testing._internal.common_methods_invocations import op_db
+
+import minigrad
+
+from .translation import NoCounterpart, Translation, counterpart
+
+PACKAGE = str(Path(minigrad.__file__).parent)
+
+
+@dataclass
+class Refusal:
+    """What became of an input that PyTorch refuses.
+
+    Attributes:
+        name: the operator's.
+        number: which of its inputs it is, from 0.
+        verdict: "clear"; "others": the message is NumPy's or Python's; "accepted".
+        theirs, ours: what the libraries said.
+    """
+
+    name: str
+    number: int
+    verdict: str
+    theirs: str
+    ours: str
+
+
+def refusals(chosen: tuple[str, ...] = ()) -> Iterator[Refusal]:
+    """All inputs that PyTorch refuses, of the operators that minigrad has."""
+    for info in op_db:
+        if info.error_inputs_func is None or (chosen and info.name not in chosen):
+            continue
+        try:
+            ours = counterpart(info.name, info.op)
+        except (AttributeError, NotImplementedError):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, error_input in enumerate(info.error_inputs("cpu")):
+                refusal = _compare(info, number, ours, error_input.sample_input)
+                if refusal is not None:
+                    yield refusal
+
+
+def _compare(info: Any, number: int, ours: Callable[..., Any], sample: Any) -> Refusal | None:
+    """One input on both libraries; None where it says nothing."""
+    translate = Translation()
+    try:
+        args, kwargs = translate((sample.input, *sample.args)), translate(dict(sample.kwargs))
+    except (NoCounterpart, ValueError):  # NumPy has no more than 64 axes
+        return None
+    try:
+        info.op(sample.input, *sample.args, **sample.kwargs)
+    except Exception as error:
+        theirs = _line(error)
+    else:
+        return None
+    try:
+        result = ours(*args, **kwargs)
+    except NoCounterpart:
+        return None
+    except Exception as error:
+        return Refusal(info.name, number, "clear" if is_own(error) else "others", theirs, _line(error))
+    return Refusal(info.name, number, "accepted", theirs, f"{type(result).__name__}")
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether a message is minigrad's: a ``raise`` of its own, that does not hand on another's words."""
+    trace: Any = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    path = trace.tb_frame.f_code.co_filename
+    if not path.startswith(PACKAGE) or not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise"):
+        return False
+    cause = error.__cause__
+    return cause is None or is_own(cause) or str(cause) not in str(error)
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def main() -> None:
+    """Print what is not refused clearly, and how many are."""
+    done = list(refusals(tuple(sys.argv[1:])))
+    for refusal in done:
+        if refusal.verdict != "clear":
+            print(f"{refusal.verdict} {refusal.name} {refusal.number}: {refusal.ours[:160]}")
+            print(f"    PyTorch: {refusal.theirs[:200]}")
+    counts = Counter(refusal.verdict for refusal in done)
+    print(f"{len(done)}: {counts['clear']} clear, {counts['others']} in others' words, {counts['accepted']} accepted")
+
+
+if __name__ == "__main__":
+    main()
