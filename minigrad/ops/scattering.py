@@ -47,6 +47,7 @@ def _share(g: Array, x: Array, dim: int, index: Array, src: Array, out: Array) -
     "dx = g Π srcᵢ; dsrcᵢ = g at index · x Π srcⱼ over j ≠ i",
     x=lambda g, x, dim, index, src: g * _others(x, dim, index, src)[0],
     src=lambda g, x, dim, index, src: gather(g, dim, index) * _others(x, dim, index, src)[1],
+    holomorphic=True,
 )
 def scatter_prod(x: Array, dim: int, index: Array, src: Array) -> Array:
     """x[k, j] times all src[i, j] with index[i, j] = k, for dim 0"""

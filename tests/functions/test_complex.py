@@ -185,3 +185,8 @@ def test_a_conjugate_that_is_resolved_stays_one() -> None:
     torch = pytest.importorskip("torch")
     found, expected = (t.tensor([1 + 2j, 3 - 1j]).conj().resolve_conj() for t in (minigrad, torch))
     assert found.tolist() == expected.tolist() == [1 - 2j, 3 + 1j]
+
+
+def test_the_residuals_of_least_squares_are_real() -> None:
+    a = minigrad.eye(2, dtype=minigrad.complex128) * 1j
+    assert minigrad.linalg.lstsq(a, a).residuals.dtype is minigrad.float64

@@ -968,6 +968,13 @@ _complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]], device=z.
 _complex(
     "scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]], device=y.device), z) * y, (3, 3, 2), (1, 2, 2)
 )
+_complex(
+    "scatter_prod",
+    lambda t, y, z: y.scatter(0, t.tensor([[0, 1]], device=y.device), z, reduce="multiply"),
+    (2, 2, 2),
+    (1, 2, 2),
+    theirs=lambda t, y, z: y * t.where(t.eye(2, dtype=t.bool), z, t.ones_like(y)),
+)
 _complex("phase", lambda t, z: t.sgn(z) * z[0], (3, 2))
 _complex("conj", lambda t, z: z.conj() * z[0], (3, 2))
 _complex("fft", lambda t, z: t.fft.fft(z, dim=0, norm="ortho"), (3, 4, 2))
