@@ -94,9 +94,9 @@ class Translation:
 
 
 def _with_its_memory(value: torch.Tensor) -> Any:
-    """A copy of a tensor's values; of a part of larger memory, that part of a copy of the memory."""
+    """A copy of a tensor's values; of a part of a memory, or an expanded one, the same of a copy."""
     memory = value.untyped_storage().nbytes() // value.itemsize
-    if memory == value.numel() or 0 in value.stride() or value.is_conj() or value.is_neg():
+    if memory == value.numel() or value.is_conj() or value.is_neg():
         return numbers(value).copy(order="K")
     whole = numbers(value.detach().as_strided((memory,), (1,), 0)).copy()
     steps = [n * whole.itemsize for n in value.stride()]
