@@ -489,6 +489,8 @@ def extreme(input: Tensor, which: str) -> Any:
     kind = input.array.dtype
     if kind.kind == "f":
         return float("-inf") if which == "min" else float("inf")
+    if kind.kind == "b":
+        return which == "max"
     return int(getattr(np.iinfo(kind), which)) if kind.kind != "c" else 0  # complex numbers have none
 
 

@@ -13,7 +13,7 @@ from ..autograd.tape import Variable
 from ..ops import decompositions
 from ..ops import linear as ops
 from ..tensor import Tensor
-from .creation import arange, eye
+from .creation import arange, eye, zeros_like
 from .define import function, method
 from .pointwise import level
 from .shaping import stack
@@ -87,14 +87,14 @@ ger = outer
 @factors_first
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
-    return _scaled(input, beta) + _scaled(mm(mat1, mat2), alpha)
+    return _base(input, beta) + _scaled(mm(mat1, mat2), alpha)
 
 
 @method(in_place=True)
 @factors_first
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
-    return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
+    return _base(input, beta) + _scaled(bmm(batch1, batch2), alpha)
 
 
 @function
@@ -206,21 +206,21 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 @factors_first
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
-    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
+    return _base(input, beta) + _scaled(mv(mat, vec), alpha)
 
 
 @method(in_place=True)
 @factors_first
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · vec1 vec2ᵀ."""
-    return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
+    return _base(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 
 @method(in_place=True)
 @factors_first
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
-    return _scaled(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
+    return _base(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
 
 
 def _scaled(x: Tensor, factor: float) -> Tensor:
@@ -228,6 +228,11 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     if x.array.dtype.kind in "iu":
         factor = int(factor)
     return x if factor == 1 else x * factor
+
+
+def _base(x: Tensor, beta: float) -> Tensor:
+    """beta · x; with beta 0 zeros, whatever x holds, as in BLAS."""
+    return level(zeros_like(x.detach()), x) if beta == 0 else _scaled(x, beta)
 
 
 @method

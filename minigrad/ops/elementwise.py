@@ -142,7 +142,7 @@ def abs(x: Array) -> Array:
 @op("dx = 0", x=lambda g: g * 0)
 def sign(x: Array) -> Array:
     """-1, 0 or 1"""
-    return xp(x).sign(x)
+    return xp(x).sign(x) if x.dtype.kind != "b" else x.copy()
 
 
 # Powers, exponentials, logarithms --------------------------------------------------------------------------

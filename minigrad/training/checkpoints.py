@@ -210,8 +210,9 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
-    if (version := checkpoint.get("version", "unknown")) != VERSION:
-        raise RuntimeError(f"{file} is of version {short(version)}, this program reads version {VERSION}")
+    if (version := checkpoint.get("version")) != VERSION:
+        other = "unknown" if version is None else short(version)
+        raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:

@@ -119,7 +119,7 @@ def test_50_steps(options: str, dtype: Any, device: str) -> None:
             assert host(found[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", [o for o in OPTIONS if OPTIONS[o][0] != "Adafactor"])  # PyTorch's refuses them, too
 def test_complex_parameters(options: str) -> None:
     """A rule works on the two parts as on two numbers; the state is complex where PyTorch's is."""
     name, how = OPTIONS[options]
