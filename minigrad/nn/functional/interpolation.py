@@ -40,6 +40,10 @@ def interpolate(
         align_corners: of the linear and cubic modes: whether the first and last elements keep their positions.
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
         antialias: not provided.
+
+    Raises:
+        ValueError: not exactly one of ``size`` and ``scale_factor``. NotImplementedError: the mode does not fit
+            the number of axes; ``antialias``.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:

@@ -26,6 +26,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
             (from the other end). The last three do not pad the first axis (unbatched) or the first two.
         value: the constant, 0 if None.
+
+    Raises:
+        RuntimeError: the number of widths is odd or too large, or an axis is too short.
+        NotImplementedError: the mode is unknown, or does not pad these axes.
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")
