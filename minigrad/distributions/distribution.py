@@ -231,7 +231,11 @@ def _kind(value: Tensor) -> str:
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``."""
+    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``.
+
+    Raises:
+        TypeError: something else than distributions.
+    """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")

@@ -47,7 +47,11 @@ class formula(property):
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor."""
+    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
+
+    Raises:
+        ValueError: something else.
+    """
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."

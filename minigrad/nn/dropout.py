@@ -23,7 +23,11 @@ class _DropoutNd(FunctionLayer, fields=True):
 
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014)."""
+    2014).
+
+    Raises:
+        ValueError: ``p`` is not a probability.
+    """
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):

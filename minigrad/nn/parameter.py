@@ -45,6 +45,9 @@ class Buffer(Tensor):
 
     Args:
         data: as in Parameter. persistent: whether it is part of ``state_dict``.
+
+    Raises:
+        TypeError: ``data`` is not a tensor.
     """
 
     persistent: bool = True

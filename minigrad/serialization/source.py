@@ -23,6 +23,10 @@ class Source:
 
     Attributes:
         name: the file in messages. data: its bytes, (size,) uint8.
+
+    Raises:
+        FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
+        ValueError: ``mmap`` of a file object. EmptyFileError: the file is empty.
     """
 
     def __init__(self, f: Any, mmap: bool = False) -> None:

@@ -128,7 +128,11 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``."""
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``.
+
+        Raises:
+            RuntimeError: ``last`` is damaged, or holds no training.
+        """
         files = self._files()
         if not self.last.exists():
             return files

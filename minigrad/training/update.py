@@ -96,7 +96,11 @@ def update(
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one process's batches, with weights relative to the first of them."""
+    """Add up the gradients of one process's batches, with weights relative to the first of them.
+
+    Raises:
+        ValueError: a weight is not positive.
+    """
     parts: list[Part] = []
     for number, batch in _seeded(batches, step, share):
         if number % share.count != share.rank:

@@ -16,10 +16,10 @@ import pytest
 import minigrad
 from minigrad import nn, viz
 from minigrad.autograd import Function
+from minigrad.autograd.walk import nodes_behind
 from minigrad.nn import hooks
 from minigrad.profiler import profile
 from minigrad.viz.graph import observe
-from minigrad.viz.graph.observe import tape_of
 from models.transformer import Transformer
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
@@ -74,7 +74,7 @@ def test_the_engine_is_as_it_was(draw: Draw) -> None:
 
 def test_a_tensors_graph_is_as_it_was() -> None:
     loss = small().loss(*sentences())
-    tape = tape_of(loss)
+    tape = nodes_behind((loss,))
 
     def told() -> list[Any]:
         return [(id(node.saved), id(node.out), id(node.hooks), *map(id, node.edges)) for node in tape]

@@ -113,6 +113,10 @@ def embedding_bag(
         padding_idx: an index that is left out.
         sparse: ignored: gradients are dense.
         max_norm, scale_grad_by_freq: not provided.
+
+    Raises:
+        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: ``max_norm``,
+            ``scale_grad_by_freq``, or factors in another mode than "sum".
     """
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(

@@ -44,6 +44,10 @@ def interpolate(
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
         antialias: of "bilinear" and "bicubic": where the result is smaller, average over all that an element stands
             for, with a wider triangle or cubic, so that no detail is skipped.
+
+    Raises:
+        ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
+            NotImplementedError: the mode does not fit the number of axes.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:

@@ -12,7 +12,11 @@ __all__ = ["bilinear", "linear"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out)."""
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:

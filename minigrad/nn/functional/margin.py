@@ -49,7 +49,11 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should."""
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
+
+    Raises:
+        RuntimeError: the numbers of axes differ.
+    """
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
@@ -82,6 +86,9 @@ def cosine_embedding_loss(
 
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
+
+    Raises:
+        RuntimeError: the numbers of axes do not fit.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -163,6 +170,9 @@ def multilabel_margin_loss(
     Args:
         input: scores, (N, C), or (C).
         target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
+
+    Raises:
+        RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or tuple(array.shape) != shape:

@@ -49,6 +49,9 @@ def layer_norm(
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
+
+    Raises:
+        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ.
     """
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)

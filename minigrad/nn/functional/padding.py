@@ -26,6 +26,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             (from the other end). The last three do not pad the first axis (unbatched) or the first two. What negative
             numbers remove is still there to be mirrored or repeated, but not to come round.
         value: the constant, 0 if None.
+
+    Raises:
+        RuntimeError: the number of widths is odd or too large, or an axis is too short.
+        NotImplementedError: the mode is unknown, or does not pad these axes.
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")

@@ -103,7 +103,12 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked
-    on the CPU."""
+    on the CPU.
+
+    Raises:
+        ValueError: input and target differ in shape.
+        RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked on the CPU).
+    """
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -125,6 +130,9 @@ def binary_cross_entropy_with_logits(
 
     Args:
         pos_weight: a factor for the part of the loss where the target is 1.
+
+    Raises:
+        ValueError: input and target differ in shape. RuntimeError: the target is not floating-point.
     """
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
@@ -196,6 +204,9 @@ def gaussian_nll_loss(
         input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which one axis may
             be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
+
+    Raises:
+        ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):

@@ -18,6 +18,10 @@ class ReduceLROnPlateau(LRScheduler):
         threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
         eps: the smallest change.
+
+    Raises:
+        ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
+        TypeError: not an Optimizer.
     """
 
     def __init__(

@@ -56,6 +56,9 @@ class RandomSampler(Sampler[int]):
         num_samples: the length of a pass, that of the dataset if None. Without replacement, a longer pass goes
             through several orders.
         generator: of the numbers; None is a new one for each pass, seeded from the default generator.
+
+    Raises:
+        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -133,7 +136,11 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter."""
+    """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter.
+
+    Raises:
+        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)

@@ -79,6 +79,9 @@ class SummaryWriter:
         comment: the end of the default folder's name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
         max_queue, flush_secs, filename_suffix: as in ``FileWriter``.
+
+    Raises:
+        ImportError: the package ``tensorboard`` is not installed.
     """
 
     def __init__(

@@ -8,12 +8,14 @@ from itertools import accumulate, islice
 from typing import Any
 
 from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.walk import nodes_behind
+from ...backend.storage import owner
 from ...nn.parameter import Parameter
 from ...utils._pytree import tree_leaves
 from . import data
 from .data import Edge, Graph, Kind, Saved, common
 from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
-from .observe import Arrays, Observation, Shown, tape_of
+from .observe import Arrays, Observation, Shown
 from .rules import op_info
 from .values import outline, value_of
 
@@ -26,7 +28,7 @@ class Builder:
         self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
     ) -> None:
         self.root, self.modules = root, modules
-        self.tape = tape_of(root)
+        self.tape = nodes_behind((root,))
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
@@ -128,7 +130,7 @@ class Builder:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
         parameters = (leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind == "parameter")
-        paid = {id(owner) for leaf in parameters for owner in _owners(leaf)}
+        paid = {id(memory) for leaf in parameters for memory in _owners(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
@@ -230,9 +232,7 @@ def _owners(value: Any) -> list[Any]:
     for leaf in tree_leaves(value):
         array: Any = vars(leaf).get("array") if isinstance(leaf, Variable) else leaf
         if hasattr(array, "nbytes") and hasattr(array, "strides"):
-            while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
-                array = array.base
-            owners.append(array)
+            owners.append(owner(array))
     return owners
 
 

@@ -16,7 +16,7 @@ from ... import cuda
 from ...autograd.observer import Observer, attach, detach, observed
 from ...autograd.places import user_frame
 from ...autograd.tape import RETAINED, Node, Variable, wrap
-from ...autograd.walk import pass_back
+from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...ops.op import Op
 from ...profiler import watch
@@ -173,7 +173,7 @@ def watch_backward(root: Variable, observer: Observer, free: bool = False) -> No
     """Walk back from a tensor, with ones there; ``free`` what nodes keep, or not (what a checkpoint has computed again
     is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
     of ``retain_grad`` do not, which would add to a ``.grad``."""
-    tables = [hooks for node in tape_of(root) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
+    tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
     away = [hooks.pop(RETAINED) for hooks in tables]
     try:
         with observed(observer):
@@ -181,15 +181,3 @@ def watch_backward(root: Variable, observer: Observer, free: bool = False) -> No
     finally:
         for hooks, hook in zip(tables, away, strict=True):
             hooks[RETAINED] = hook
-
-
-def tape_of(root: Variable) -> list[Node]:
-    """All nodes that lead to a tensor, the oldest first."""
-    source = root._source()[0]
-    stack, seen = [] if source is None else [source], set[Node]()
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
-    return sorted(seen, key=lambda node: node.order)

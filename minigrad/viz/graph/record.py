@@ -10,13 +10,14 @@ import numpy as np
 
 from ...autograd.places import user_frame
 from ...autograd.tape import Variable
+from ...autograd.walk import nodes_behind
 from ...backend import of
 from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
 from .names import Modules, argument_names, tensors_within, variables_of
-from .observe import Observation, Shown, tape_of, watch_backward
+from .observe import Observation, Shown, watch_backward
 
 
 def record(
@@ -117,7 +118,7 @@ def last_result_of(tensor: Variable) -> Variable | None:
         node = variable._source()[0]
         if node is None or node.order <= last:
             continue
-        tape = tape_of(variable)
+        tape = nodes_behind((variable,))
         if source in tape if source else any(edge[0] is tensor for n in tape for edge in n.edges):
             youngest, last = variable, node.order
     return youngest

@@ -14,8 +14,9 @@ from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.autograd.observer import Observer
 from minigrad.autograd.tape import Node
+from minigrad.autograd.walk import nodes_behind
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph.observe import tape_of, watch_backward
+from minigrad.viz.graph.observe import watch_backward
 
 
 class Collected(Observer):
@@ -149,7 +150,7 @@ def test_what_arrives_is_the_sum_of_what_was_passed(case: Callable[[str], Any]) 
     assert set(sums) == set(found.results)
     for key, total in sums.items():
         np.testing.assert_array_equal(found.results[key], total)
-    assert found.order == sorted(tape_of(loss), key=lambda node: -node.order)
+    assert found.order == sorted(nodes_behind((loss,)), key=lambda node: -node.order)
 
 
 def test_the_second_of_two_equal_inputs_is_told_from_the_first() -> None:
