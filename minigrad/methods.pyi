@@ -437,7 +437,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In main memory."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The vector product along an axis of length 3 (by default the first such axis)."""
+        """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
+
+        Raises:
+            RuntimeError: the axis has another length. IndexError: there is no such axis.
+        """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """On a GPU."""

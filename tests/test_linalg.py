@@ -282,6 +282,8 @@ def test_refusals() -> None:
         minigrad.linalg.svd(minigrad.ones(3))
     with pytest.raises(RuntimeError, match="same number of dimensions"):
         minigrad.linalg.cross(minigrad.ones(2, 3), minigrad.ones(3))
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        minigrad.linalg.cross(minigrad.ones(2, 3), minigrad.ones(2, 3), dim=2)
     with pytest.raises(RuntimeError, match=r"must be equal to input.shape\[-2\]"):
         minigrad.ormqr(minigrad.ones(3, 2), minigrad.ones(2), minigrad.ones(2, 3))
     with pytest.raises(RuntimeError, match="without pivoting"):

@@ -13,6 +13,7 @@ from ..autograd.tape import Variable
 from ..ops import decompositions
 from ..ops import linear as ops
 from ..tensor import Tensor
+from .arguments import axis
 from .creation import arange, eye, zeros_like
 from .define import function, method
 from .pointwise import level
@@ -299,10 +300,15 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along an axis of length 3 (by default the first such axis)."""
+    """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
+
+    Raises:
+        RuntimeError: the axis has another length. IndexError: there is no such axis.
+    """
     if dim is None:
         dim = next((d for d, n in enumerate(input.array.shape) if n == 3), -1)
-    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
+    lengths = {t.array.shape[axis(dim, t.array.ndim)] if t.array.ndim else 0 for t in (input, other)}
+    if lengths != {3}:
         raise RuntimeError(f"inputs dimension {dim} must have length 3: got {input.shape} and {other.shape}")
     (a, b, c), (d, e, f) = input.unbind(dim), other.unbind(dim)
     return stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)

@@ -39,6 +39,11 @@ class _Table(Module):
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 
+    def _unusual(self, **usual: Any) -> str:
+        """The attributes with another value than the usual one, for ``repr``."""
+        values = {name: getattr(self, name) for name in usual}
+        return "".join(f", {name}={value}" for name, value in values.items() if value != usual[name])
+
 
 class Embedding(_Table):
     """A vector for each of V indices: (...) integers -> (..., embedding_dim).
@@ -97,8 +102,7 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        unusual = [f", {name}={value}" for name, default in usual.items() if (value := getattr(self, name)) != default]
-        return f"{self.num_embeddings}, {self.embedding_dim}{''.join(unusual)}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{self._unusual(**usual)}"
 
 
 class EmbeddingBag(_Table):
@@ -122,9 +126,9 @@ class EmbeddingBag(_Table):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        if max_norm is not None or scale_grad_by_freq:
-            raise NotImplementedError("EmbeddingBag: max_norm and scale_grad_by_freq are not provided")
         super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.mode, self.include_last_offset = mode, include_last_offset
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
 
@@ -150,9 +154,11 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
-        options = {name: getattr(self, name) for name in ("mode", "include_last_offset", "padding_idx")}
+        names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "include_last_offset", "padding_idx")
+        options = {name: getattr(self, name) for name in names}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{padding}"
+        scale = self._unusual(max_norm=None, norm_type=2, scale_grad_by_freq=False)
+        padding = self._unusual(padding_idx=None)
+        return f"{self.num_embeddings}, {self.embedding_dim}{scale}, mode={self.mode!r}{padding}"

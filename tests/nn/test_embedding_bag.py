@@ -41,6 +41,35 @@ def test_layer(bags: str, mode: str, padding_idx: int | None, device: str) -> No
     assert repr(mine) == repr(other)
 
 
+@pytest.mark.parametrize("how", [{"mode": "max"}, {"norm_type": 1.0}, {"mode": "sum"}])
+@pytest.mark.parametrize("padding_idx", [None, 4])
+@pytest.mark.parametrize("bags", BAGS)
+def test_longest_norm(bags: str, padding_idx: int | None, how: dict[str, Any], device: str) -> None:
+    how = {"padding_idx": padding_idx, "max_norm": 1.2, **how}
+    mine, other = twinned(nn.EmbeddingBag(5, 3, **how), torch.nn.EmbeddingBag(5, 3, **how), device)
+    before = mine.weight.detach().clone()
+    pairs = [(None, None) if a is None else pair(a, device) for a in BAGS[bags]]
+    assert_close(mine(*(p for p, _ in pairs)), other(*(t for _, t in pairs)))
+    assert_close(mine.weight, other.weight)
+    assert not mine.weight.equal(before)  # long rows were scaled down in place
+    assert repr(mine) == repr(other)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("bags", BAGS)
+def test_gradients_by_frequency(bags: str, mode: str, device: str) -> None:
+    """Each row's gradient is divided by the number of its lookups. PyTorch on a CPU takes another row's number."""
+    index, offsets = (None if a is None else minigrad.tensor(a, device=device) for a in BAGS[bags])
+    weight = minigrad.tensor(rng.standard_normal((5, 3)), device=device, requires_grad=True)
+
+    def gradient(scale: bool) -> minigrad.Tensor:
+        out = F.embedding_bag(index, weight, offsets, mode=mode, scale_grad_by_freq=scale)
+        return minigrad.autograd.grad(out.square().sum(), weight)[0]
+
+    counts = np.bincount(BAGS[bags][0].ravel(), minlength=5).clip(1)[:, None]
+    assert_close(gradient(scale=True), gradient(scale=False) / minigrad.tensor(counts, device=device))
+
+
 @pytest.mark.parametrize("bags", BAGS)
 def test_factors(bags: str, device: str) -> None:
     weight, tweight = pair(rng.standard_normal((5, 3)), device, requires_grad=True)
@@ -96,7 +125,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "only supported for mode='sum'",
     ),
     "mode": (lambda: F.embedding_bag(ints, table, mode="x"), ValueError, "one of sum, mean or max"),
-    "max_norm": (lambda: nn.EmbeddingBag(3, 2, max_norm=1.0), NotImplementedError, "max_norm"),
+    "frequencies": (
+        lambda: F.embedding_bag(ints.reshape(1, 5), table, mode="max", scale_grad_by_freq=True),
+        RuntimeError,
+        "not supported for max mode",
+    ),
     "index": (lambda: F.embedding_bag(ints.reshape(1, 5) * 3, table), IndexError, "index 3 is out of range"),
 }
 

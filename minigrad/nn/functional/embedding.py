@@ -111,19 +111,18 @@ def embedding_bag(
         per_sample_weights: (the input's shape): factors of the rows, for "sum" only.
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
         padding_idx: an index that is left out.
-        sparse: ignored: gradients are dense.
-        max_norm, scale_grad_by_freq: not provided.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
     Raises:
-        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: ``max_norm``,
-            ``scale_grad_by_freq``, or factors in another mode than "sum".
+        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
+            "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max".
     """
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError(
-            "embedding_bag: there are no max_norm and scale_grad_by_freq: scale the weight yourself"
-        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
+    if scale_grad_by_freq and mode == "max":
+        raise RuntimeError(
+            "embedding_bag: scaling gradients by the frequency of indices is not supported for max mode: use 'sum'"
+        )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
     if per_sample_weights is not None and per_sample_weights.array.shape != input.array.shape:
@@ -136,7 +135,7 @@ def embedding_bag(
         is_kept = flat != padding_idx % weight.array.shape[0]
         flat, bag = flat[is_kept], bag[is_kept]
         factors = None if factors is None else factors[is_kept]
-    rows = embedding(flat, weight)
+    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if mode == "max":
         return _largest(rows, bag, bags)
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
