@@ -24,12 +24,14 @@ from minigrad.ops.attention import attention_weights, scaled_dot_product_attenti
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
 
+from .translation import TranslationModel
+
 INITIAL_CAPACITY = 32  # tokens in a new cache
 Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class Model(Protocol):
-    """The parts of a transformer that decoding uses."""
+    """The parts of a transformer that its cache uses."""
 
     embedding: nn.Embedding
     decoder: nn.ModuleList
@@ -38,25 +40,19 @@ class Model(Protocol):
     def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
         """Tokens (N, T), the first at position ``start`` -> inputs of the decoder (N, T, D)."""
 
-    def decode(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Tokens (N, T) -> states (N, T, D)."""
-
-    def cross_attention(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """The weights of cross-attention (layers, H, N, T, S)."""
-
 
 class Plain:
     """The definition: at each step the decoder runs over all tokens so far.
 
     Args:
-        model: the transformer.
+        model: any translation model.
         start: the first token of each sentence (B, 1).
-        memory: the encoded sentences (B, S, D). mask: True at their tokens (B, 1, 1, S).
+        memory: the encoded sentences, indexed by sentence. mask: True at their tokens (B, 1, 1, S).
     """
 
-    def __init__(self, model: Model, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+    def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
-        self.memory, self.mask = memory, mask  # (N, S, D) and (N, 1, 1, S) from now on
+        self.memory, self.mask = memory, mask  # of N rows from now on
 
     @no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:

@@ -13,12 +13,11 @@ from typing import Any
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
-from minigrad.text import generate
-from minigrad.text.generate import MaxLength
 from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Cached, Plain
-from .r_drop import r_drop_loss
+from .translation import TranslationModel
+from .translation import pad as pad
 
 POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
@@ -193,7 +192,7 @@ class DecoderLayer(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
-class Transformer(nn.Module):
+class Transformer(TranslationModel):
     """Figure 1 as a whole: from source and target tokens to the next target token.
 
     One matrix is both embeddings and the last linear layer (section 3.4); a separate source vocabulary has a
@@ -201,11 +200,8 @@ class Transformer(nn.Module):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
+        super().__init__(config.vocabulary, config.d_model, config.source_vocabulary, config.positions)
         self.config = config
-        self.embedding = nn.Embedding(config.vocabulary, config.d_model, padding_idx=PAD)
-        if config.source_vocabulary is not None:
-            self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model, padding_idx=PAD)
         dropout = config.dropout if config.embedding_dropout is None else config.embedding_dropout
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
@@ -232,8 +228,7 @@ class Transformer(nn.Module):
         end = start + tokens.shape[1]
         if end > self.config.positions:
             raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
-        separate = source and self.config.source_vocabulary is not None
-        x = (self.source_embedding if separate else self.embedding)(tokens) * math.sqrt(self.config.d_model)
+        x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
         if self.config.position_encoding == "sinusoidal":
             x = x + self.positions[start:end]
         return self.dropout(x)
@@ -253,52 +248,9 @@ class Transformer(nn.Module):
             x = layer(x, memory, mask)
         return self.decoder_norm(x)
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
-        return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
-
-    def loss(
-        self,
-        source: Tensor,
-        target: Tensor,
-        label_smoothing: float = 0.0,
-        r_drop: float = 0.0,
-        read: Tensor | None = None,
-    ) -> Tensor:
-        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar.
-
-        Args:
-            source: (B, S). target: from BOS on (B, T).
-            r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
-            read: the decoder's input (B, T - 1); by default ``target`` without its last token.
-        """
-        read = target[:, :-1] if read is None else read
-        if r_drop:
-            states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
-            return r_drop_loss(states, self.embedding.weight, target[:, 1:], r_drop, label_smoothing, PAD)
-        states = self.decode(read, *self.encode(source))
-        return F.linear_cross_entropy(
-            states.reshape(-1, self.config.d_model),
-            self.embedding.weight,
-            target[:, 1:].reshape(-1),
-            ignore_index=PAD,
-            label_smoothing=label_smoothing,
-        )
-
-    # Looking inside -----------------------------------------------------------------------------------------
-
-    @mg.no_grad()
-    def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S).
-
-        Returns:
-            The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
-        """
-        return self.cross_attention(target, *self.encode(source))
-
     @mg.no_grad()
     def cross_attention(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """``attention`` after ``encode``: (layers, H, B, T, S)."""
+        """See ``TranslationModel``: (layers, H, B, T, S)."""
         weights: list[Tensor] = []
 
         def record(attention: Any, inputs: tuple[Any, ...]) -> None:
@@ -312,61 +264,11 @@ class Transformer(nn.Module):
                 handle.remove()
         return mg.stack(weights)
 
-    # Decoding -----------------------------------------------------------------------------------------------
-
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
-        """The decoder for ``minigrad.text.generate``, at the beginning of each sentence's translation.
-
-        Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step
-        draws dropout for all tokens anew.
-        """
+        """See ``TranslationModel``."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
-
-    @mg.no_grad()
-    def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    @mg.no_grad()
-    def sample(
-        self,
-        source: Tensor,
-        max_length: MaxLength = 100,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        cached: bool = True,
-    ) -> Tensor:
-        """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
-        decoder = self.begin(source, cached)
-        hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    @mg.no_grad()
-    def beam_search(
-        self,
-        source: Tensor,
-        beam_size: int = 5,
-        max_length: MaxLength = 100,
-        length_penalty: float = 0.6,
-        coverage_penalty: float = 0.0,
-        cached: bool = True,
-    ) -> Tensor:
-        """The best translation by beam search (section 6.1): source (B, S) -> (B, T), padded after EOS.
-
-        ``generate.beam_search`` describes the arguments, and returns all beams with their scores.
-        """
-        decoder = self.begin(source, cached)
-        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
-        return pad([beam[0].tokens for beam in beams], source.device)
-
-    def fitting(self, max_length: MaxLength) -> MaxLength:
-        """The limit on the tokens to write, lowered to the model's positions."""
-        most = self.config.positions - 1
-        return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:
@@ -394,10 +296,3 @@ def initialise(module: nn.Module) -> None:
         nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         with mg.no_grad():
             module.weight[PAD].zero_()
-
-
-def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
-    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones padded with PAD."""
-    length = max(map(len, sentences), default=0) or 1
-    rows = [s + [PAD] * (length - len(s)) for s in sentences]
-    return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)
