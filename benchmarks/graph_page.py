@@ -60,17 +60,17 @@ class Call(NamedTuple):
 
 def translator(run: str | None) -> Call:
     """The loss of a sentence pair."""
-    from examples.translate import data, settings, training
+    from examples.translate import architectures, data, settings
     from examples.translate.run import load
     from minigrad.text.tokenizer import BOS, EOS
-    from models.transformer import Transformer, pad
+    from models.translation import pad
 
     if run is not None:
         model, words, chosen = load(Path(run), "cpu")
     else:
         chosen = settings.preset("toy")
         words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
-        model = Transformer(training.config(chosen.model, words))
+        model = architectures.build(chosen.model, words)
     sides = zip((words.source, words.target), SENTENCES, strict=True)
     source, target = (side.encode(side.prepare(text)) for side, text in sides)
     sizes = f"{chosen.model.layers}+{chosen.model.layers} × {chosen.model.d_model}"

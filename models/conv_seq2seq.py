@@ -17,7 +17,7 @@ from minigrad.nn import functional as F
 from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Plain
-from .translation import TranslationModel
+from .translation import TranslationModel, embedding_shapes
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
@@ -61,6 +61,14 @@ class Config:
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
         return dict(vars(self))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of some weights, which tell all sizes that take memory."""
+        return {
+            **embedding_shapes(self),
+            "positions.weight": (self.positions, self.d_model),
+            f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
+        }
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,7 @@ class ConvSeq2Seq(TranslationModel):
     """Encoder and decoder of convolutions, with attention in every layer of the decoder."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.vocabulary, config.d_model, config.source_vocabulary, config.positions)
-        self.config = config
+        super().__init__(config)
         d, h = config.d_model, config.hidden
         self.positions = nn.Embedding(config.positions, d)
         self.dropout = nn.Dropout(config.dropout)
@@ -135,8 +142,10 @@ class ConvSeq2Seq(TranslationModel):
             ValueError: the sentence is longer than the model's positions.
         """
         length = tokens.shape[1]
-        if length > self.longest:
-            raise ValueError(f"a sentence of {length} tokens is longer than the model's {self.longest} positions")
+        if length > self.config.positions:
+            raise ValueError(
+                f"a sentence of {length} tokens is longer than the model's {self.config.positions} positions"
+            )
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:

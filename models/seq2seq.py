@@ -25,7 +25,7 @@ from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Plain
-from .translation import TranslationModel
+from .translation import TranslationModel, embedding_shapes
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 ATTENTIONS = ("none", "additive", "multiplicative")
@@ -74,6 +74,14 @@ class Config:
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
         return dict(vars(self))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of some weights, which tell all sizes that take memory."""
+        gates = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell]
+        return {
+            **embedding_shapes(self),
+            f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
+        }
 
     def network(self, width: int, **options: Any) -> Any:
         """The recurrent layers of encoder or decoder, for inputs of a width."""
@@ -209,8 +217,7 @@ class Seq2Seq(TranslationModel):
     """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.vocabulary, config.d_model, config.source_vocabulary, config.positions)
-        self.config = config
+        super().__init__(config)
         self.encoder, self.decoder = Encoder(config), Decoder(config)
         self.dropout = nn.Dropout(config.dropout)
 

@@ -16,7 +16,7 @@ from minigrad.nn import functional as F
 from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Cached, Plain
-from .translation import TranslationModel
+from .translation import TranslationModel, embedding_shapes
 from .translation import pad as pad
 
 POSITION_ENCODINGS = ("sinusoidal", "rotary")
@@ -81,6 +81,13 @@ class Config:
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
         return dict(vars(self))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of some weights, which tell all sizes that take memory."""
+        return {
+            **embedding_shapes(self),
+            f"encoder.{self.layers - 1}.feed_forward.inner.weight": (self.d_ff, self.d_model),
+        }
 
 
 class MultiHeadAttention(nn.Module):
@@ -200,8 +207,7 @@ class Transformer(TranslationModel):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.vocabulary, config.d_model, config.source_vocabulary, config.positions)
-        self.config = config
+        super().__init__(config)
         dropout = config.dropout if config.embedding_dropout is None else config.embedding_dropout
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))

@@ -24,20 +24,20 @@ class TranslationModel(nn.Module):
     source vocabulary has a separate embedding.
 
     Args:
-        vocabulary: V. width: D. source_vocabulary: entries of the source's vocabulary; None if the languages share one.
-        positions: tokens of the longest sentence.
+        config: has ``vocabulary`` (V), ``source_vocabulary`` (None if the languages share one), ``d_model`` (D), and
+            ``positions``, the tokens of the longest sentence.
     """
 
-    def __init__(self, vocabulary: int, width: int, source_vocabulary: int | None, positions: int) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
-        self.longest = positions
-        self.embedding = nn.Embedding(vocabulary, width, padding_idx=PAD)
-        if source_vocabulary is not None:
-            self.source_embedding = nn.Embedding(source_vocabulary, width, padding_idx=PAD)
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model, padding_idx=PAD)
+        if config.source_vocabulary is not None:
+            self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model, padding_idx=PAD)
 
     def vectors(self, tokens: Tensor, source: bool = False) -> Tensor:
         """The embeddings of target or source tokens: (B, T) -> (B, T, D)."""
-        separate = source and "source_embedding" in self._modules
+        separate = source and self.config.source_vocabulary is not None
         embedded: Tensor = (self.source_embedding if separate else self.embedding)(tokens)
         return embedded
 
@@ -145,8 +145,14 @@ class TranslationModel(nn.Module):
 
     def fitting(self, max_length: MaxLength) -> MaxLength:
         """The limit on the tokens to write, lowered to the model's longest sentence."""
-        most = self.longest - 1
+        most = self.config.positions - 1
         return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+
+
+def embedding_shapes(config: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes of the embeddings, by name."""
+    sizes = {"embedding.weight": config.vocabulary, "source_embedding.weight": config.source_vocabulary}
+    return {name: (size, config.d_model) for name, size in sizes.items() if size is not None}
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, TypedDict, get_type_hints
+from typing import Any, TypedDict
 
 from minigrad import Tensor
 from minigrad.serialization.schema import check, short
@@ -25,10 +25,11 @@ from minigrad.text.lines import Texts
 from minigrad.training import read_checkpoint, write_checkpoint
 from minigrad.training.checkpoints import check_same
 from minigrad.training.lock import locked
-from models.transformer import Config, Transformer
+from models.translation import TranslationModel
 
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
-from .settings import Settings, check_positions
+from .architectures import restored
+from .settings import Settings
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
@@ -54,7 +55,9 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
     return {**settings.fixed(), "the text of the corpus": digests}
 
 
-def extra(model: Transformer, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
+def extra(
+    model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]
+) -> dict[str, Any]:
     """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
     return {
         "program": PROGRAM,
@@ -87,7 +90,7 @@ def write_settings(folder: Path, text: str) -> None:
         print(f"note: settings.toml is not written: {error}", file=sys.stderr)
 
 
-def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]:
+def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings]:
     """The model of a run (if it is not finished, the best so far), or of a file.
 
     Raises:
@@ -97,39 +100,15 @@ def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]
     checkpoint = read_checkpoint(file)
     description = checked(file, checkpoint.get("extra"))
     try:
-        sizes = sizes_of(description["model"], checkpoint["model"])
+        settings = Settings.from_dict(description["settings"], str(file))
+        model = restored(settings.model.model, description["model"], checkpoint["model"])
         tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
         lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
-        if any(getattr(sizes, name) not in (None, length) for name, length in lengths.items()):
+        if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
             raise ValueError("its tokenizers have other vocabularies than its model")
-        settings = Settings.from_dict(description["settings"], str(file))
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    model = Transformer(sizes)
-    model.load_state_dict(checkpoint["model"])
     return model.to(device).eval(), tokenizers, settings
-
-
-def sizes_of(model: dict[str, Any], weights: dict[str, Any]) -> Config:
-    """The model's configuration. Raises ValueError: wrong types, or sizes that are not those of the weights: nothing
-    is made in sizes that a file merely claims."""
-    hints = get_type_hints(Config.__init__)
-    for name, value in model.items():
-        if name not in hints:
-            raise ValueError(f"its model has an entry {short(name)}, which there is not")
-        check(value, hints[name], f"its model's {name}")
-    check(weights, dict[str, Tensor], "its weights")
-    if "vocabulary" not in model or any(type(value) is int and value < 1 for value in model.values()):
-        raise ValueError("its model has no sizes")
-    config = Config(**model)
-    inner = weights.get("encoder.0.feed_forward.inner.weight")
-    layers = {name.split(".")[1] for name in weights if name.startswith("encoder.")}
-    embedding = weights.get("embedding.weight")
-    shapes = [None if weight is None else tuple(weight.shape) for weight in (embedding, inner)]
-    if shapes != [(config.vocabulary, config.d_model), (config.d_ff, config.d_model)] or len(layers) != config.layers:
-        raise ValueError("its weights are not of the sizes that its model has")
-    check_positions(config.positions, config.d_model)
-    return config
 
 
 def find(path: Path) -> Path:

@@ -15,6 +15,11 @@ from typing import Any, get_args, get_type_hints
 
 from minigrad.serialization.schema import short
 
+MODELS = (
+    "transformer",
+    "convolution",
+    *(cell + kind for cell in ("rnn", "lstm", "gru") for kind in ("", "-attention", "-multiplicative")),
+)
 PRESETS = Path(__file__).parent / "presets"
 # Settings that do not affect the result of a training: they may change when it resumes.
 FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
@@ -47,8 +52,11 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The sizes of the transformer."""
+    """The model and its sizes. Only the transformer has heads, d_ff and what follows them; only others have hidden."""
 
+    model: str = _setting("transformer", "the architecture: the transformer, or what it replaced", MODELS)
+    hidden: int = _setting(256, "width of a recurrent or convolutional layer")
+    kernel: int = _setting(3, "tokens that a convolution mixes, an odd number")
     layers: int = _setting(4, "layers of the encoder, and of the decoder")
     d_model: int = _setting(128, "width of every layer's input and output")
     heads: int = _setting(4, "attention heads")
@@ -138,7 +146,8 @@ class Settings:
             choices = definition.metadata["choices"]
             if kind is str and choices and value not in choices:
                 raise ValueError(f"{name} is {short(value)}, and should be one of: {', '.join(choices)}")
-        if self.model.d_model % self.model.heads or self.model.d_model % 2:
+        sizes = self.model
+        if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
             raise ValueError(
                 f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
             )
@@ -202,6 +211,8 @@ LIMITS = [
             "vocabulary",
             "longest",
             "layers",
+            "hidden",
+            "kernel",
             "d_model",
             "heads",
             "d_ff",

@@ -13,13 +13,14 @@ from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import EncodedPairs, Pairs, TokenizerPair
 from minigrad.training import Settings as LoopSettings
 from minigrad.training import Trainer, averaged_state, schedules
-from models.transformer import Config, Transformer
+from models.translation import TranslationModel
 
 from . import data, run
+from .architectures import build
 from .data import PairBatches
 from .evaluation import report, samples, write
 from .loss import loss_of
-from .settings import ModelSettings, Settings, TrainingSettings, as_toml
+from .settings import Settings, TrainingSettings, as_toml
 from .translator import Translator
 from .validation import Evaluation
 
@@ -36,7 +37,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
-    model = Transformer(config(settings.model, tokenizers)).to(settings.training.device)
+    model = build(settings.model, tokenizers).to(settings.training.device)
     configuration = configuration or run.configuration(settings, pairs["train"])
     description = run.extra(model, tokenizers, settings, configuration)
     with run.prepared(folder, fresh) as place:
@@ -66,27 +67,8 @@ def command(*arguments: str) -> str:
     return shlex.join(["python", "tasks.py", "translate", *arguments])
 
 
-def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
-    """The model's configuration."""
-    return Config(
-        vocabulary=len(tokenizers.target),
-        source_vocabulary=None if tokenizers.joint else len(tokenizers.source),
-        d_model=sizes.d_model,
-        heads=sizes.heads,
-        layers=sizes.layers,
-        d_ff=sizes.d_ff,
-        dropout=sizes.dropout,
-        positions=sizes.positions,
-        norm_first=sizes.norm_first,
-        position_encoding=sizes.position_encoding,
-        attention_dropout=sizes.attention_dropout,
-        activation_dropout=sizes.activation_dropout,
-        embedding_dropout=None if sizes.embedding_dropout < 0 else sizes.embedding_dropout,
-    )
-
-
 def make_trainer(
-    model: Transformer,
+    model: TranslationModel,
     pairs: dict[str, Pairs],
     encoded: EncodedPairs,
     tokenizers: TokenizerPair,
@@ -113,7 +95,7 @@ def make_trainer(
     )
 
 
-def optimizer_of(model: Transformer, s: TrainingSettings) -> mg.optim.AdamW:
+def optimizer_of(model: TranslationModel, s: TrainingSettings) -> mg.optim.AdamW:
     """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors."""
     options: dict[str, Any] = {"lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay}
     if s.optimizer == "adamw":
@@ -158,7 +140,7 @@ def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
 
 def finish(
     trainer: Trainer,
-    model: Transformer,
+    model: TranslationModel,
     pairs: dict[str, Pairs],
     tokenizers: TokenizerPair,
     settings: Settings,

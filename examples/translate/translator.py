@@ -15,7 +15,7 @@ from minigrad.text.generate import Hypothesis as TokenHypothesis
 from minigrad.text.generate import beam_search, greedy, power, sample
 from minigrad.text.risk import minimum_bayes_risk
 from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
-from models.transformer import Transformer, pad
+from models.translation import TranslationModel, pad
 
 from . import run
 from .settings import DecodingSettings, Settings
@@ -96,12 +96,12 @@ class Translator:
     """A model and its tokenizers.
 
     Args:
-        model: the transformer.
+        model: any translation model.
         tokenizers: of its source and target.
         settings: of its training, and the defaults of its search.
     """
 
-    def __init__(self, model: Transformer, tokenizers: TokenizerPair, settings: Settings) -> None:
+    def __init__(self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings) -> None:
         self.model, self.tokenizers, self.settings = model, tokenizers, settings
 
     @classmethod

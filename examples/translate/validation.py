@@ -8,7 +8,7 @@ import numpy as np
 
 from minigrad.text import Pairs, TokenBatches
 from minigrad.text.scores import bleu
-from models.transformer import Transformer, pad
+from models.translation import TranslationModel, pad
 
 from .translator import Translator
 
@@ -35,7 +35,7 @@ class Evaluation:
         tokens = translator.settings.training.batch_tokens
         self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
 
-    def __call__(self, model: Transformer) -> dict[str, float]:
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Metrics by name: "bleu" from 0 to 100, "loss" in nats per token."""
         translator = Translator(model, self.translator.tokenizers, self.translator.settings)
         translations = translator.translate(self.source, beam=1)
@@ -43,7 +43,7 @@ class Evaluation:
         score = bleu([t.text for t in translations], self.target, tokenize).value
         return {"bleu": score, "loss": self.loss(model)}
 
-    def loss(self, model: Transformer) -> float:
+    def loss(self, model: TranslationModel) -> float:
         """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
         device = model.embedding.weight.device
         total = count = 0.0

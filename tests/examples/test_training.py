@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
+
+import pytest
 
 import minigrad as mg
 from examples.translate import settings
-from examples.translate.training import config, loop_settings, optimizer_of
+from examples.translate.architectures import ARCHITECTURES, build
+from examples.translate.training import loop_settings, optimizer_of
 from minigrad.text import TokenizerPair, WordTokenizer
 from tests.support.transformers import small
 
@@ -19,13 +22,22 @@ def test_processes_share_batches_on_the_cpu_alone() -> None:
     assert (there.processes, there.accumulate) == (1, chosen.accumulate)
 
 
-def test_every_setting_of_the_model_reaches_it() -> None:
-    given = settings.ModelSettings(3, 24, 2, 40, False, 50, "rotary", 0.1, 0.2, 0.3, 0.4)
+@pytest.mark.parametrize("name", settings.MODELS)
+def test_every_setting_of_a_model_reaches_it(name: str) -> None:
+    sizes = {"layers": 3, "d_model": 24, "heads": 2, "d_ff": 40, "hidden": 14, "kernel": 5, "positions": 50}
+    dropouts = {"dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.3, "embedding_dropout": 0.4}
+    chosen = settings.ModelSettings(name, norm_first=False, position_encoding="rotary", **sizes, **dropouts)
     words = WordTokenizer.train(["a b c"], 10)
-    found = config(given, TokenizerPair(words, words)).as_dict()
-    assert found == asdict(given) | {"vocabulary": len(words), "source_vocabulary": None}
-    same = config(replace(given, embedding_dropout=-1.0), TokenizerPair(words, words))
-    assert same.embedding_dropout is None  # as dropout
+    config = build(chosen, TokenizerPair(words, words)).config.as_dict()
+    assert config.pop("vocabulary") == len(words) and config.pop("source_vocabulary") is None
+    kind = ARCHITECTURES[name]
+    assert config == {**kind.arguments, **{key: getattr(chosen, key) for key in config.keys() - kind.arguments.keys()}}
+    assert set(ARCHITECTURES) == set(settings.MODELS)
+
+
+def test_dropout_of_embeddings_is_dropout_unless_it_is_set() -> None:
+    words = WordTokenizer.train(["a b c"], 10)
+    assert build(settings.ModelSettings(), TokenizerPair(words, words)).config.embedding_dropout is None
 
 
 def test_muon_takes_the_matrices_of_the_layers() -> None:

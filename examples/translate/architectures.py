@@ -1,0 +1,73 @@
+"""The models that a run may train, by the setting ``model``: the transformer, and what it replaced."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple, get_type_hints
+
+from minigrad import Tensor
+from minigrad.serialization.schema import check, short
+from minigrad.text import TokenizerPair
+from models import conv_seq2seq, seq2seq, transformer
+from models.translation import TranslationModel
+
+from .settings import ModelSettings, check_positions
+
+
+class Architecture(NamedTuple):
+    """A model's class, that of its configuration, and the arguments of this that the architecture's name stands for."""
+
+    model: Any
+    config: Any
+    arguments: dict[str, Any]
+
+
+ARCHITECTURES = {
+    "transformer": Architecture(transformer.Transformer, transformer.Config, {}),
+    "convolution": Architecture(conv_seq2seq.ConvSeq2Seq, conv_seq2seq.Config, {}),
+    **{
+        f"{cell}{suffix}": Architecture(seq2seq.Seq2Seq, seq2seq.Config, {"cell": cell, "attention": attention})
+        for cell in seq2seq.CELLS
+        for suffix, attention in (("", "none"), ("-attention", "additive"), ("-multiplicative", "multiplicative"))
+    },
+}
+
+
+def build(sizes: ModelSettings, tokenizers: TokenizerPair) -> TranslationModel:
+    """A new model. Raises ValueError: sizes that it cannot have."""
+    kind = ARCHITECTURES[sizes.model]
+    known = inspect.signature(kind.config).parameters
+    arguments = {name: value for name, value in vars(sizes).items() if name in known}
+    if arguments.get("embedding_dropout", 0) < 0:
+        arguments["embedding_dropout"] = None  # TOML has no None
+    vocabularies = {
+        "vocabulary": len(tokenizers.target),
+        "source_vocabulary": None if tokenizers.joint else len(tokenizers.source),
+    }
+    model: TranslationModel = kind.model(kind.config(**arguments, **kind.arguments, **vocabularies))
+    return model
+
+
+def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
+    """The model of a file. Raises ValueError: arguments of wrong types, or sizes that are not those of the weights:
+    nothing is made in sizes that a file merely claims."""
+    kind = ARCHITECTURES[name]
+    hints = get_type_hints(kind.config.__init__)
+    for argument, value in arguments.items():
+        if argument not in hints:
+            raise ValueError(f"its model has an entry {short(argument)}, which there is not")
+        check(value, hints[argument], f"its model's {argument}")
+    check(weights, dict[str, Tensor], "its weights")
+    if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
+        raise ValueError("its model has no sizes")
+    config = kind.config(**arguments)
+    shapes = {key: tuple(weight.shape) for key, weight in weights.items()}
+    if any(shapes.get(key) != shape for key, shape in config.shapes().items()):
+        raise ValueError("its weights are not of the sizes that its model has")
+    check_positions(config.positions, config.d_model)
+    model: TranslationModel = kind.model(config)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"its weights do not fit its model: {error}") from None
+    return model
