@@ -15,6 +15,7 @@ from ..backend.device import Device
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
+from .keys import dict_of
 from .placing import Placing, Storage
 from .source import Ndarray, Source, aligned, widened
 from .tree import check_attributes, check_flag, set_attributes
@@ -166,7 +167,7 @@ class Rebuilder:
         parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
             self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
-        set_attributes(parameter, dict(state))
+        set_attributes(parameter, dict_of(state))
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
@@ -174,7 +175,7 @@ class Rebuilder:
         if function not in self.functions().values() or cls not in (Tensor, Parameter):
             raise TypeError(f"a tensor of class {cls!r}")
         tensor: Tensor = function(*args)
-        set_attributes(tensor, dict(state))
+        set_attributes(tensor, dict_of(state))
         return tensor
 
     def pickled(self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None) -> Tensor:
@@ -182,8 +183,9 @@ class Rebuilder:
         if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
             raise TypeError(f"a tensor of class {cls!r}")
         check_flag(wrap(array), requires_grad)
+        attributes = dict_of(attributes or {})
         if cls in (Tensor, Parameter):
-            check_attributes(cls, attributes or {})
+            check_attributes(cls, attributes)
         tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
         return self._moved(tensor, self._place(Storage(array, str(device))))
 
