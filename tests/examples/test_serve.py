@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -365,6 +366,25 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
     for sent in (b"", b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"):
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
             connection.sendall(sent)
+    assert post(server, "/translate", text="one").status == 200
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the layout of SO_LINGER")
+@pytest.mark.parametrize(
+    "sent", [b"G", b"GET / HTTP/1.1\r\nHost", b"POST /translate HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_who_resets_the_connection_does_no_harm(
+    server: Server, sent: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(sent)
+        deadline = time.monotonic() + 10
+        while not threads_of_requests() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no goodbye
+    while threads_of_requests() and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert post(server, "/translate", text="one").status == 200
     assert capsys.readouterr().err == ""
 
