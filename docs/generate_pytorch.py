@@ -43,7 +43,11 @@ Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be importe
 - There is one device at a time, the CPU or (with CuPy) a GPU, and one process: `torch.distributed` is a
   world of one, and wrappers for several devices call the module itself.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
-- `autocast` changes nothing; a model computes in the dtype of its tensors. There are no bfloat16 arrays.
+- `autocast` changes nothing; a model computes in the dtype of its tensors.
+- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and is there on the CPU alone. An op is
+  computed in float32, and its result rounded, as in PyTorch; functions of several ops round after each. `grad_fn`
+  then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays what it is; where the package
+  is missing, and on a GPU, it is loaded as float32, which holds all its numbers.
 - Switches in `torch.backends` can be set and read, and have no effect.
 - `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
   stands behind the plus sign, and in `minigrad.version.project`.

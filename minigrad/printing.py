@@ -96,11 +96,11 @@ def _formatter(values: np.ndarray[Any, Any]) -> Any:
     if values.dtype.kind == "c":
         real, imag = _formatter(values.real), _formatter(np.abs(values.imag))
         return lambda v: f"{real(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{imag(abs(v.imag))}j"
-    if values.dtype.kind != "f":
+    if dt.kind_of(values) != "f":
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width)
-    finite = values[np.isfinite(values) & (values != 0)]
-    text = _float_text(np.abs(finite.astype(np.float64)))
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    text = _float_text(np.abs(finite))
     width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width)
 

@@ -52,7 +52,7 @@ class Anomalies(Observer):
 
 def _flaw(array: dt.Array) -> str:
     """ "NaN", "Inf", or "" for finite numbers."""
-    if array.dtype.kind not in "fc" or bool(xp(array).isfinite(array).all()):
+    if dt.kind_of(array) not in "fc" or bool(xp(array).isfinite(array).all()):
         return ""
     return "NaN" if bool((array != array).any()) else "Inf"
 

@@ -286,7 +286,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
     if kind.kind in "iu":
         first, last, by = int(first), int(last), int(by)
     count = ceil((last - first) / by)
-    if kind.kind == "f":
+    if dt.has_gradient(kind):
         return (first + np.arange(count, dtype=np.float64) * by).astype(kind)
     return np.arange(first, last, by).astype(kind)
 

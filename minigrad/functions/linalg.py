@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable
+from ..backend.dtype import kind_of
 from ..ops import decompositions
 from ..ops import linear as ops
 from ..tensor import Tensor
@@ -340,7 +341,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     shape = input.array.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
-    if input.array.dtype.kind not in "fc":
+    if kind_of(input.array) not in "fc":
         raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
     return apply(decompositions.matrix_exp, (input,))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import complex128, float64, result_type
+from ..backend.dtype import complex128, float64, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
@@ -114,7 +114,7 @@ def _times(alpha: Scalar, right: Any, left: Any) -> Any:
 
 def _is_inexact(operand: Any) -> bool:
     """Whether an operand is of floating-point or complex numbers."""
-    return operand.array.dtype.kind in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
+    return kind_of(operand.array) in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.calls import apply
+from ..backend.dtype import kind_of
 from ..ops import cumulative as cumulative_ops
 from ..ops import decompositions
 from ..ops import indexing as i
@@ -31,7 +32,7 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 
 def _check_float(input: Tensor, name: str) -> None:
     """Means and variances of integers are a mistake more often than a wish."""
-    if input.array.dtype.kind not in "fc":
+    if kind_of(input.array) not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
             f"{input.dtype}. Convert it with .float()"

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import DType, get_default_dtype, result_type
+from ..backend.dtype import DType, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
@@ -523,7 +523,7 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     """The slopes along an axis, for neighbours at one distance, or at given places."""
     count, column = x.array.shape[place], [1] * x.array.ndim
     column[place] = -1
-    x = x if x.array.dtype.kind in "fc" else x.to(get_default_dtype())
+    x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
     if isinstance(step, Tensor) and step.array.ndim:
         if step.array.shape != (count,):
             raise RuntimeError(f"torch.gradient expected {count} places along axis {place}, got {list(step.shape)}")

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
-from ..backend.dtype import get_default_dtype
+from ..backend.dtype import get_default_dtype, kind_of, widened
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
@@ -153,7 +153,7 @@ def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
 
 def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.ValuesIndices:
     place = axis(dim, input.array.ndim)
-    host = input.numpy(force=True)
+    host = _host(input)
     best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
     shape = [1] * host.ndim
     shape[place] = -1
@@ -226,13 +226,13 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
     rows = input if input.array.ndim == 2 else input.reshape(1, -1)
-    rows = rows if rows.array.dtype.kind in "fc" else rows.to(get_default_dtype())
+    rows = rows if kind_of(rows.array) in "fc" else rows.to(get_default_dtype())
     count = rows.array.shape[1]
     weights = None
     for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
         if given is None:
             continue
-        if given.array.shape != (count,) or given.array.dtype.kind not in kinds or (count and given.min() < 0):
+        if given.array.shape != (count,) or kind_of(given.array) not in kinds or (count and given.min() < 0):
             raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
         weights = given if weights is None else weights * given
     if weights is None:
@@ -274,10 +274,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
     tensor's own extremes), in the tensor's dtype."""
-    host = input.numpy(force=True).reshape(-1)
+    host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     low, high = (low - 1, high + 1) if low == high else (low, high)
-    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(host.dtype)
+    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(input.array.dtype)
     return tensor_on(counts, input.device)
 
 
@@ -288,11 +288,11 @@ def histogram(
 ) -> return_types.histogram:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    host = input.numpy(force=True).reshape(-1)
+    host = _host(input).reshape(-1)
     ends: Any = _host(bins)
     weights = None if weight is None else _host(weight).reshape(-1)
     results = np.histogram(host, ends, range, density=density, weights=weights)
-    return return_types.histogram(*(tensor_on(part.astype(host.dtype), input.device) for part in results))
+    return return_types.histogram(*(tensor_on(part.astype(input.array.dtype), input.device) for part in results))
 
 
 @function
@@ -325,13 +325,13 @@ def histogramdd(
         raise RuntimeError("histogramdd: the edges of bins must not decrease")
     weights = None if weight is None else _host(weight).reshape(-1)
     counts, edges = np.histogramdd(points, each, limits, density=density, weights=weights)
-    results = [tensor_on(part.astype(host.dtype), input.device) for part in (counts, *edges)]
+    results = [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
     return results[0], tuple(results[1:])
 
 
 def _host(value: Any) -> Any:
-    """The NumPy array of a tensor; any other value as it is."""
-    return of(value.array).to_numpy(value.array) if isinstance(value, Variable) else value
+    """The NumPy array of a tensor, in float32 of bfloat16; any other value as it is."""
+    return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
 
 
 @function
@@ -373,7 +373,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """Which elements stand among the others."""
     like = elements if isinstance(elements, Variable) else test_elements
     elements, tested = as_tensor_like(elements, like), as_tensor_like(test_elements, like)
-    return wrap(xp(like.array).isin(elements.array, tested.array, invert=invert))
+    return wrap(xp(like.array).isin(widened(elements.array), widened(tested.array), invert=invert))
 
 
 @method
@@ -388,6 +388,7 @@ def unique_consecutive(
     first[1:] = (flat[1:] != flat[:-1]).any(1)
     starts = np.flatnonzero(first)
     inverse = (np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
+    rows = rows.astype(input.array.dtype, copy=False)
     values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
     parts = [values] + [inverse] * return_inverse + [np.diff(np.append(starts, len(rows)))] * return_counts
     results = tuple(tensor_on(np.array(part, order="C"), input.device) for part in parts)

@@ -561,7 +561,7 @@ def clone(x: Array) -> Array:
 @op("dx = g in the dtype of x", x=lambda g: g)
 def cast(x: Array, dtype: Any) -> Array:
     """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
-    to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiu"
+    to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiuV"
     return (x.real if to_real else x).astype(dtype)
 
 

@@ -37,8 +37,8 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
     if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
-    if x.dtype == np.float16:  # 11 bits are too few to add up in
-        return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16))
+    if x.dtype.itemsize == 2:  # the 11 bits of float16, or 8, are too few to add up in
+        return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(x.dtype))
     if type(x) is np.ndarray and (columns := _leading(x, dim)):
         return _column_sums(x, columns, keepdim)
     return in_order(x.sum(axis=dim, keepdims=keepdim))

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import dtype as dt
+
 Ndarray = np.ndarray[Any, Any]
 
 
@@ -65,8 +67,10 @@ def aligned(raw: Ndarray, kind: Any) -> Ndarray:
     return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
 
 
-def widened(halves: Ndarray) -> Ndarray:
-    """bfloat16, the upper half of float32, as float32: (n,) of 2 bytes -> (n,)."""
+def from_halves(halves: Ndarray) -> Ndarray:
+    """Numbers of bfloat16, the upper halves of float32: (n,) uint16 -> (n,), in float32 where ml_dtypes is missing."""
+    if dt.bfloat16.is_available:
+        return halves.astype(np.uint16, copy=False).view(dt.bfloat16.numpy)
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 

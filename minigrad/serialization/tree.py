@@ -278,6 +278,6 @@ class Reader:
             array = self._arrays[name]
             device = self._place(Storage(array, location))
             if device.type != "cpu":
-                array = for_device(device).asarray(array, device)
+                array = for_device(device).asarray(dt.widened(array), device)
             self._tensors[name, location] = wrap(array)
         return self._tensors[name, location]

@@ -28,8 +28,10 @@ def check(reports: Iterable[object], dtype: str, table: str = "") -> None:
 # The databases are imported within the tests, as they take seconds to load.
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bool", "complex128"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"])
 def test_operators(dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
     from .operators import reports
 
     check(reports(getattr(torch, dtype)), dtype)

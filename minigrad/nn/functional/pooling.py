@@ -10,7 +10,7 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
-from ...backend.dtype import int64
+from ...backend.dtype import int64, kind_of
 from ...functions.creation import as_tensor
 from ...functions.random import rand
 from ...functions.shaping import stack
@@ -158,7 +158,7 @@ def _avg_pool(
     """
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
-    is_float = input.array.dtype.kind in "fc"
+    is_float = kind_of(input.array) in "fc"
     if not is_float and input.dtype is not int64:
         raise NotImplementedError(f"{axes.name}: not provided for {input.dtype}: convert the input with .float()")
     lengths = input.array.shape[2:]
