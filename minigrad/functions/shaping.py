@@ -246,9 +246,15 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+    Raises:
+        RuntimeError: an axis is there twice.
+    """
     places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, places))
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"flip: an axis appears twice in dims {places}")
+    return apply(s.flip, (input, places if input.array.ndim else ()))
 
 
 @method
