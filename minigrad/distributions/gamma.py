@@ -99,7 +99,7 @@ class FromGamma(Distribution):
         """Draws of rate 1, without history, in the dtype of the concentrations; never 0."""
         shapes = concentration.detach().expand(self._extended_shape(sample_shape)).cpu().numpy()
         drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes.astype(np.float64))
-        drawn = np.maximum(drawn.astype(shapes.dtype), np.finfo(shapes.dtype).tiny)
+        drawn = np.maximum(np.asarray(drawn, shapes.dtype), np.finfo(shapes.dtype).tiny)
         return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
 
 

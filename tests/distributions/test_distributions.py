@@ -118,6 +118,13 @@ def test_draws_of_the_right_distribution(name: str, device: str) -> None:
         mine.rsample()
 
 
+def test_one_draw() -> None:
+    D = distributions
+    for d in (D.Poisson(2.0), D.Gamma(2.0, 1.0), D.Chi2(3), D.StudentT(3.0), D.Beta(1.0, 2.0)):
+        assert d.sample().shape == ()
+        assert d.sample((2,)).dtype is minigrad.float32
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_log_prob_and_its_gradients(name: str, device: str) -> None:
     value = draw(name, (3,))
