@@ -282,8 +282,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
             a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
-    count = prod(a.array.shape[d] for d in left)
-    product = a.permute(rows + left).reshape(-1, count) @ b.permute(right + columns).reshape(count, -1)
+    count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)
+    wide = prod(b.array.shape[d] for d in columns)
+    product = a.permute(rows + left).reshape(high, count) @ b.permute(right + columns).reshape(count, wide)
     return product.reshape(shape)
 
 

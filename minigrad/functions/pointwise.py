@@ -177,8 +177,7 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
-        low = input if min is None else maximum(input, min)
-        return low if max is None else minimum(low, max)
+        return apply(e.clamp, (input, min, max))
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
         input = input.float()
     return apply(e.clamp, (input, raw(min), raw(max)))

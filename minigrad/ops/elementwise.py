@@ -447,9 +447,15 @@ def _share(wins: Array, ties: Array) -> Array:
     return where(wins, 1.0, where(ties, 0.5, 0.0))
 
 
-@op("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
+@op(
+    "dx = g where min ≤ x ≤ max, else 0; dmin = g where x < min < max, else 0; dmax = g where max < x or min, else 0",
+    x=lambda g, x, min, max: g * _inside(x, min, max),
+    min=lambda g, x, min, max: g * ((x < min) if max is None else (x < min) & (min < max)),
+    max=lambda g, x, min, max: g * ((x > max) if min is None else (x > max) | (max < min)),
+    promote="same",
+)
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
-    """x held within [min, max]; the gradient is 0 outside"""
+    """x held within [min, max], which are numbers or arrays; max where they are out of order"""
     m = xp(x)
     if min is not None:
         x = m.maximum(x, min)
