@@ -137,6 +137,8 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
     most = 0
     for n, term in enumerate(terms):
+        if "." in term.replace("...", "", 1):
+            raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
             raise RuntimeError(

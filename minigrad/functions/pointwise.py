@@ -308,7 +308,8 @@ def rad2deg(input: Tensor) -> Tensor:
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
-    p = input if eps is None else clamp(input, eps, 1 - eps)
+    p = input if input.is_floating_point() or input.is_complex() else input.float()
+    p = p if eps is None else clamp(p, eps, 1 - eps)
     return log(p / (1 - p))
 
 

@@ -122,6 +122,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(named)) < len(named):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     order = [d for d in range(n) if d not in sources]
+    if not n:
+        return permute(input, ())
     for place, moved in sorted(zip(places, sources, strict=True)):
         order.insert(place, moved)
     return permute(input, order)
@@ -295,7 +297,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     listed = _together(tensors, "cat")
     if scalars := [n for n, t in enumerate(listed) if not t.array.ndim]:
         raise RuntimeError(f"zero-dimensional tensor (at position {scalars[0]}) cannot be concatenated")
-    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
+    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
         shape, first = other.array.shape, listed[0].array.shape

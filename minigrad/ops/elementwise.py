@@ -52,7 +52,8 @@ def div(a: Array, b: Array) -> Array:
 def _check_divisor(a: Array, b: Array) -> None:
     """Refuse integers over 0 (on the CPU; a GPU would have to be waited for)."""
     array = _array_of(a, b)
-    if array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
+    empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
+    if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
@@ -90,7 +91,9 @@ def pow(a: Array, b: Array) -> Array:
         return a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and bool((b < 0).any()):
         return _integer_power(a, b)
-    return xp(_array_of(a, b)).power(a, b)
+    array = _array_of(a, b)
+    out = xp(array).power(a, b)
+    return out.astype(bool) if array.dtype.kind == "b" else out
 
 
 def _integer_power(a: Array, b: Array) -> Array:
@@ -141,8 +144,8 @@ def abs(x: Array) -> Array:
 
 @op("dx = 0", x=lambda g: g * 0)
 def sign(x: Array) -> Array:
-    """-1, 0 or 1"""
-    return xp(x).sign(x) if x.dtype.kind != "b" else x.copy()
+    """-1, 0 or 1; 0 of NaN, too"""
+    return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
 
 
 # Powers, exponentials, logarithms --------------------------------------------------------------------------

@@ -105,6 +105,38 @@ def test_copysign_has_a_second_gradient() -> None:
     agree(lambda t, a, b: t.copysign(a, b) ** 3, R(4), R(4, seed=1), orders=2)
 
 
+# What hypothesis and the lists of other projects found ----------------------------------------------------
+
+FOUND: dict[str, Case] = {
+    "clamp where bounds are equal": (
+        lambda t, x, low, high: t.clamp(x, low, high),
+        (np.array([1.0, 0, 3, 5, 2]), np.array([1.0, 1, 4, 1, 2]), np.array([1.0, 2, 3, 4, 2])),
+    ),
+    "clamp to tensors of integers": (lambda t, x, y: t.clamp(x, y), (R(3, dtype=np.float32), integers(0, 1, -1))),
+    "tensordot along an empty axis": (lambda t, a, b: t.tensordot(a, b, 1), (R(2, 0), R(0, 3))),
+    "tensordot beside an empty axis": (lambda t, a, b: t.tensordot(a, b, 2), (R(0, 2, 3), R(2, 3, 4))),
+    "glu of none": (lambda t, x: t.nn.functional.glu(x), (R(2, 0),)),
+    "sign of NaN": (
+        lambda t, x: (t.sign(x), t.sgn(x), x.detach().clone().sign_()),
+        (np.array([np.nan, -np.inf, -0.0, 2]),),
+    ),
+    "any and all of uint8": (lambda t, x: (x.any(), x.all(0), x.any(0, True)), (np.array([[1, 0]], np.uint8),)),
+    "movedim of a number": (lambda t, x: (x.movedim(0, 0), x.movedim(-1, 0)), (R(),)),
+    "none by zero": (lambda t, x: (x % 0, x // 0, t.fmod(x, 0)), (np.zeros(0, np.int64),)),
+    "cat of none": (lambda t, x, y: t.cat([x, y]), (np.zeros(0, np.int64), R(0))),
+    "logsumexp of none": (lambda t, x: (x.logsumexp(1), x.logsumexp(0), x.logsumexp((0, 1))), (R(2, 0),)),
+    "logit of integers": (lambda t, x: t.logit(x), (np.array([0, 1, 2], np.uint8),)),
+    "logit of bools": (lambda t, x: t.logit(x), (np.array([True, False]),)),
+    "powers of bools": (lambda t, x: (x**True, x**False, x**2), (np.array([True, False]),)),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name: str) -> None:
+    program, values = FOUND[name]
+    agree(program, *values)
+
+
 NORMS: dict[str, Program] = {
     "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, (6,)),
     "rms_norm": lambda t, x: t.nn.functional.rms_norm(x, (6,)),
@@ -140,6 +172,7 @@ REFUSED: dict[str, Case] = {
     "movedim of other lengths": (lambda t, x: x.movedim((0, 1), (0,)), (R(3, 2),)),
     "movedim of an axis twice": (lambda t, x: x.movedim((0, 0), (0, 1)), (R(3, 2),)),
     "flip of an axis twice": (lambda t, x: x.flip(0, 0), (R(3, 2),)),
+    "the largest along no axis of a number": (lambda t, x: x.max(1), (R(),)),
     "rot90 in one axis": (lambda t, x: t.rot90(x, 1, (0, 0)), (R(3, 2),)),
     "rot90 of a vector": (lambda t, x: t.rot90(x), (R(3),)),
     "diff of a negative order": (lambda t, x: x.diff(n=-1), (R(3),)),
