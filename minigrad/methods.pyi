@@ -97,7 +97,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether no element over ``dim`` is 0, bool."""
+        """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
     def allclose(
         self,
@@ -121,7 +121,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
 
     def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether one element over ``dim`` at least is not 0, bool."""
+        """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """In place: a Python function of each element (slow; CPU)."""
@@ -604,7 +604,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+        """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+        Raises:
+            RuntimeError: an axis is there twice.
+        """
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""

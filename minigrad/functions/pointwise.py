@@ -271,6 +271,7 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 @factors_first
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
 
 
@@ -278,7 +279,14 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 @factors_first
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 / tensor2 if value == 1 else tensor1 / tensor2 * value)
+
+
+def _of_common_dtype(input: Tensor, *factors: Tensor) -> tuple[Tensor, ...]:
+    """The factors in the dtype of the result, in which they are multiplied, unless that is a whole one."""
+    common = result_type(raw(input), *map(raw, factors))
+    return tuple(f.to(common) for f in factors) if common.rank >= 2 else factors
 
 
 @method

@@ -127,6 +127,10 @@ FOUND: dict[str, Case] = {
     "logsumexp of none": (lambda t, x: (x.logsumexp(1), x.logsumexp(0), x.logsumexp((0, 1))), (R(2, 0),)),
     "logit of integers": (lambda t, x: t.logit(x), (np.array([0, 1, 2], np.uint8),)),
     "logit of bools": (lambda t, x: t.logit(x), (np.array([True, False]),)),
+    "products of three dtypes": (
+        lambda t, x, y, z: (t.addcmul(x, y, z), t.addcdiv(x, y, z), t.addcmul(z, y, x)),
+        (R(2, 2, dtype=np.float32), integers(1, 2), R(low=1)),
+    ),
     "powers of bools": (lambda t, x: (x**True, x**False, x**2), (np.array([True, False]),)),
 }
 
@@ -134,7 +138,7 @@ FOUND: dict[str, Case] = {
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found(name: str) -> None:
     program, values = FOUND[name]
-    agree(program, *values)
+    agree(program, *values, near=1e-6 if "dtypes" in name else None)
 
 
 NORMS: dict[str, Program] = {
