@@ -354,7 +354,7 @@ class Methods(Viewing, Generic[Tensor]):
         """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]; bounds are numbers or tensors."""
@@ -1883,7 +1883,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0

@@ -363,11 +363,11 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """About ``chunks`` pieces of equal length."""
+    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[axis(dim, input.array.ndim)]
-    return split(input, max(1, -(-length // chunks)), dim)
+    return split(input, -(-length // chunks) or [0] * chunks, dim)
 
 
 @method

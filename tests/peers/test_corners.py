@@ -125,6 +125,7 @@ FOUND: dict[str, Case] = {
     "none by zero": (lambda t, x: (x % 0, x // 0, t.fmod(x, 0)), (np.zeros(0, np.int64),)),
     "cat of none": (lambda t, x, y: t.cat([x, y]), (np.zeros(0, np.int64), R(0))),
     "logsumexp of none": (lambda t, x: (x.logsumexp(1), x.logsumexp(0), x.logsumexp((0, 1))), (R(2, 0),)),
+    "chunks of none": (lambda t, x: (x.chunk(3, 1), x.chunk(2, 0)), (R(2, 0),)),
     "logit of integers": (lambda t, x: t.logit(x), (np.array([0, 1, 2], np.uint8),)),
     "logit of bools": (lambda t, x: t.logit(x), (np.array([True, False]),)),
     "products of three dtypes": (

@@ -252,6 +252,7 @@ def test_reductions(name: str, x: Drawn, data: Any) -> None:
         kwargs["dim"] = data.draw(axes(ndim, name not in ONE_AXIS), "dim")
         if name != "count_nonzero" and data.draw(st.booleans(), "keepdim"):
             kwargs["keepdim"] = True
+    hypothesis.assume(not (x.extremes and name in ("std_mean", "var_mean")))  # PyTorch's mean of inf is NaN there
     if name in ("mode", "median", "nanmedian"):  # which of equal ones is not specified; PyTorch's fail when expanded
         check(lambda t, x: next(results(getattr(t, name)(x.contiguous(), **kwargs))), x, gradient=False)
     else:
