@@ -97,7 +97,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether no element over ``dim`` is 0, bool."""
+        """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
     def allclose(
         self,
@@ -121,7 +121,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
 
     def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether one element over ``dim`` at least is not 0, bool."""
+        """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """In place: a Python function of each element (slow; CPU)."""
@@ -354,7 +354,7 @@ class Methods(Viewing, Generic[Tensor]):
         """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]; bounds are numbers or tensors."""
@@ -604,7 +604,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+        """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+        Raises:
+            RuntimeError: an axis is there twice.
+        """
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""
@@ -1879,7 +1883,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0

@@ -732,7 +732,7 @@ def alias_copy(input: Tensor) -> Tensor:
     """A copy of ``alias``."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether no element over ``dim`` is 0, bool."""
+    """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The largest over ``dim``; equal ones share the gradient."""
@@ -741,7 +741,7 @@ def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The smallest over ``dim``; equal ones share the gradient."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether one element over ``dim`` at least is not 0, bool."""
+    """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
 
 def arange(
     *bounds: Any,
@@ -1061,7 +1061,11 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+
+    Raises:
+        NotImplementedError: a dtype of bools.
+    """
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""

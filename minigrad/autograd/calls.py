@@ -190,9 +190,8 @@ def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     """An array library's error as one that names the op and its operands."""
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
     if isinstance(error, TypeError) and "not supported for the input types" in str(error):
-        kind = TypeError if op.name == "bitwise_not" else NotImplementedError
-        return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")
-    if "could not be broadcast together" in str(error):
+        return NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})")
+    if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
         return RuntimeError(f"{op.name}: {misfit or 'the shapes of the operands do not fit together'} (given {shapes})")
     message = f"{op.name}: {error} (given {shapes})"

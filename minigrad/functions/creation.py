@@ -301,8 +301,14 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @announced
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+
+    Raises:
+        NotImplementedError: a dtype of bools.
+    """
     first, last = float(start), float(end)
+    if float_dtype(dtype).kind == "b":
+        raise NotImplementedError("linspace is not implemented for bools")
     return np.linspace(first, last, _count(steps, "linspace")).astype(float_dtype(dtype))
 
 

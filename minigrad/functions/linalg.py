@@ -138,6 +138,8 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
     most = 0
     for n, term in enumerate(terms):
+        if "." in term.replace("...", "", 1):
+            raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
             raise RuntimeError(
@@ -283,8 +285,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
             a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
-    count = prod(a.array.shape[d] for d in left)
-    product = a.permute(rows + left).reshape(-1, count) @ b.permute(right + columns).reshape(count, -1)
+    count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)
+    wide = prod(b.array.shape[d] for d in columns)
+    product = a.permute(rows + left).reshape(high, count) @ b.permute(right + columns).reshape(count, wide)
     return product.reshape(shape)
 
 

@@ -177,8 +177,7 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
-        low = input if min is None else maximum(input, min)
-        return low if max is None else minimum(low, max)
+        return apply(e.clamp, (input, min, max))
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
         input = input.float()
     return apply(e.clamp, (input, raw(min), raw(max)))
@@ -272,6 +271,7 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 @factors_first
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
 
 
@@ -279,7 +279,14 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 @factors_first
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 / tensor2 if value == 1 else tensor1 / tensor2 * value)
+
+
+def _of_common_dtype(input: Tensor, *factors: Tensor) -> tuple[Tensor, ...]:
+    """The factors in the dtype of the result, in which they are multiplied, unless that is a whole one."""
+    common = result_type(raw(input), *map(raw, factors))
+    return tuple(f.to(common) for f in factors) if common.rank >= 2 else factors
 
 
 @method
@@ -309,7 +316,8 @@ def rad2deg(input: Tensor) -> Tensor:
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
-    p = input if eps is None else clamp(input, eps, 1 - eps)
+    p = input if input.is_floating_point() or input.is_complex() else input.float()
+    p = p if eps is None else clamp(p, eps, 1 - eps)
     return log(p / (1 - p))
 
 

@@ -352,7 +352,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    return tensor_on(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
+    drawn = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
+    return tensor_on(drawn, input.device)
 
 
 # The default stream -----------------------------------------------------------------------------------------

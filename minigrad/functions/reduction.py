@@ -126,8 +126,8 @@ def _over(op: Op, doc: str, of_nothing: bool = True) -> Callable[..., Tensor]:
     return method(named(over, op.name, doc))
 
 
-any = _over(r.any, "Whether one element over ``dim`` at least is not 0, bool.")
-all = _over(r.all, "Whether no element over ``dim`` is 0, bool.")
+any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.")
+all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.")
 amax = _over(r.amax, "The largest over ``dim``; equal ones share the gradient.", of_nothing=False)
 amin = _over(r.amin, "The smallest over ``dim``; equal ones share the gradient.", of_nothing=False)
 _INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
@@ -156,9 +156,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
     _check_not_empty(input, dim, name)
     if dim is None:
         return apply(r.amax if name == "max" else r.amin, (input, None, False))
+    dim = axis(dim, input.array.ndim)
     if input.array.ndim == 0:
         return kind(input.clone(), argmax(input))
-    dim = axis(dim, input.array.ndim)
     indices = apply(r.argmax if name == "max" else r.argmin, (input, dim, True))
     values = apply(i.gather, (input, dim, indices))
     if not keepdim:

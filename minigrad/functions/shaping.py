@@ -122,6 +122,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(named)) < len(named):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     order = [d for d in range(n) if d not in sources]
+    if not n:
+        return permute(input, ())
     for place, moved in sorted(zip(places, sources, strict=True)):
         order.insert(place, moved)
     return permute(input, order)
@@ -246,9 +248,15 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+    Raises:
+        RuntimeError: an axis is there twice.
+    """
     places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, places))
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"flip: an axis appears twice in dims {places}")
+    return apply(s.flip, (input, places if input.array.ndim else ()))
 
 
 @method
@@ -289,7 +297,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     listed = _together(tensors, "cat")
     if scalars := [n for n, t in enumerate(listed) if not t.array.ndim]:
         raise RuntimeError(f"zero-dimensional tensor (at position {scalars[0]}) cannot be concatenated")
-    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
+    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
         shape, first = other.array.shape, listed[0].array.shape
@@ -355,11 +363,11 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """About ``chunks`` pieces of equal length."""
+    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[axis(dim, input.array.ndim)]
-    return split(input, max(1, -(-length // chunks)), dim)
+    return split(input, -(-length // chunks) or [0] * chunks, dim)
 
 
 @method

@@ -52,7 +52,8 @@ def div(a: Array, b: Array) -> Array:
 def _check_divisor(a: Array, b: Array) -> None:
     """Refuse integers over 0 (on the CPU; a GPU would have to be waited for)."""
     array = _array_of(a, b)
-    if array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
+    empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
+    if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
@@ -90,7 +91,9 @@ def pow(a: Array, b: Array) -> Array:
         return a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and bool((b < 0).any()):
         return _integer_power(a, b)
-    return xp(_array_of(a, b)).power(a, b)
+    array = _array_of(a, b)
+    out = xp(array).power(a, b)
+    return out.astype(bool) if array.dtype.kind == "b" else out
 
 
 def _integer_power(a: Array, b: Array) -> Array:
@@ -141,8 +144,8 @@ def abs(x: Array) -> Array:
 
 @op("dx = 0", x=lambda g: g * 0)
 def sign(x: Array) -> Array:
-    """-1, 0 or 1"""
-    return xp(x).sign(x) if x.dtype.kind != "b" else x.copy()
+    """-1, 0 or 1; 0 of NaN, too"""
+    return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
 
 
 # Powers, exponentials, logarithms --------------------------------------------------------------------------
@@ -447,9 +450,15 @@ def _share(wins: Array, ties: Array) -> Array:
     return where(wins, 1.0, where(ties, 0.5, 0.0))
 
 
-@op("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
+@op(
+    "dx = g where min ≤ x ≤ max, else 0; dmin = g where x < min < max, else 0; dmax = g where max < x or min, else 0",
+    x=lambda g, x, min, max: g * _inside(x, min, max),
+    min=lambda g, x, min, max: g * ((x < min) if max is None else (x < min) & (min < max)),
+    max=lambda g, x, min, max: g * ((x > max) if min is None else (x > max) | (max < min)),
+    promote="same",
+)
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
-    """x held within [min, max]; the gradient is 0 outside"""
+    """x held within [min, max], which are numbers or arrays; max where they are out of order"""
     m = xp(x)
     if min is not None:
         x = m.maximum(x, min)

@@ -151,6 +151,8 @@ for _form in ("none", "tanh"):
 case("clamp", lambda t, x: t.clamp(x, -0.5, 0.7), (3, 4), extreme=True)
 case("clamp", lambda t, x: t.clamp(x, max=0.0), (3, 4))
 case("clamp", lambda t, x: x.clamp(min=0.1), (5,))
+case("clamp", lambda t, x, low, high: t.clamp(x, low, high), (3, 4), between(-1, 0, 4), between(0.2, 1, 3, 1))
+case("clamp", lambda t, x, high: x.clamp(max=high), (3, 4), (3, 4))
 
 # Elementwise: several operands, which broadcast ------------------------------------------------------------
 
