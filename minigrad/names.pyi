@@ -136,7 +136,6 @@ from .functions.pointwise import logit as logit
 from .functions.pointwise import nan_to_num as nan_to_num
 from .functions.pointwise import neg as neg
 from .functions.pointwise import negative as negative
-from .functions.pointwise import nextafter as nextafter
 from .functions.pointwise import positive as positive
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import round as round
@@ -1121,6 +1120,9 @@ def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
+
+def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
