@@ -86,3 +86,14 @@ def test_errors() -> None:
             minigrad.masked.sum(x, mask=ours(mask))
     with pytest.raises(ValueError, match="only one of unbiased and correction"):
         minigrad.masked.var(x, 0, True, correction=1)
+
+
+def test_logsumexp_of_complex_numbers() -> None:
+    values = VALUES + 1j * np.flip(VALUES)
+    for dim in (0, (0, 2), None):
+        compare("logsumexp", dim, mask=MASK[:, :1], values=values, gradients=False)
+
+
+def test_logaddexp_of_complex_numbers() -> None:
+    x, mask = minigrad.tensor([1 + 2j, 3 - 1j]), minigrad.tensor([True, False])
+    assert_close(minigrad.masked.logaddexp(x, 2 * x, input_mask=mask)[1], torch.tensor(6 - 2j))
