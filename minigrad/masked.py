@@ -138,14 +138,19 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Tensor:
     """ln Σ eˣ over ``dim``; -inf where the mask leaves nothing."""
-    return _as(reduction.logsumexp(_filled(input, mask, extreme(input, "min")), dim, keepdim), dtype, input)
+    return _as(reduction.logsumexp(_filled(input, mask, _log_of_zero(input)), dim, keepdim), dtype, input)
+
+
+def _log_of_zero(x: Tensor) -> Any:
+    """-inf, also of complex numbers; of integers the least."""
+    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
 ) -> Tensor:
     """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
-    operands = (_filled(x, mask, extreme(x, "min")) for x, mask in ((input, input_mask), (other, other_mask)))
+    operands = (_filled(x, mask, _log_of_zero(x)) for x, mask in ((input, input_mask), (other, other_mask)))
     return _as(pointwise.logaddexp(*operands), dtype, input)
 
 

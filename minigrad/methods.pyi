@@ -88,10 +88,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: beta · input + alpha · mat vec."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta · input + alpha · vec1 vec2ᵀ."""
+        """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
 
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In place: beta · input + alpha · vec1 vec2ᵀ."""
+        """In place: beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
 
     def adjoint(self) -> Tensor:
         """``mH`` as a method."""
@@ -499,7 +499,7 @@ class Methods(Viewing, Generic[Tensor]):
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences of neighbours along ``dim``, ``n`` times over."""
+        """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
 
     def digamma(self) -> Tensor:
         """The slope of ln Γ(x), elementwise."""
@@ -1307,11 +1307,11 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """Zeros with this tensor's dtype and device."""
 
-    def nextafter(self, other: Tensor) -> Tensor:
-        """The next number of the dtype after ``input`` towards ``other``."""
+    def nextafter(self, other: Tensor | Scalar) -> Tensor:
+        """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
-    def nextafter_(self, other: Tensor) -> Tensor:
-        """In place: The next number of the dtype after ``input`` towards ``other``."""
+    def nextafter_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""

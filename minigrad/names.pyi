@@ -136,7 +136,6 @@ from .functions.pointwise import logit as logit
 from .functions.pointwise import nan_to_num as nan_to_num
 from .functions.pointwise import neg as neg
 from .functions.pointwise import negative as negative
-from .functions.pointwise import nextafter as nextafter
 from .functions.pointwise import positive as positive
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import round as round
@@ -1061,7 +1060,8 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
+    first lose their fractions.
 
     Raises:
         NotImplementedError: a dtype of bools.
@@ -1125,6 +1125,9 @@ def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
+
+def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""

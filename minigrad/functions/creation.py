@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -301,22 +302,36 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @announced
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
+    first lose their fractions.
 
     Raises:
         NotImplementedError: a dtype of bools.
     """
-    first, last = float(start), float(end)
-    if float_dtype(dtype).kind == "b":
+    kind = float_dtype(dtype)
+    if kind.kind == "b":
         raise NotImplementedError("linspace is not implemented for bools")
-    return np.linspace(first, last, _count(steps, "linspace")).astype(float_dtype(dtype))
+    return _line(start, end, _count(steps, "linspace"), kind).astype(kind)
 
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
     """``base`` to the powers of ``linspace``."""
-    exponents = np.linspace(float(start), float(end), _count(steps, "logspace"))
-    return (float(base) ** exponents).astype(float_dtype(dtype))
+    kind = float_dtype(dtype)
+    return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
+
+
+def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """Numbers at equal distances in float64, counted from both ends as in PyTorch, so that they round alike."""
+    first, last = float(start), float(end)
+    if dtype.kind in "iu" and steps > 1:
+        if not (math.isfinite(first) and math.isfinite(last)):
+            raise RuntimeError(f"{first} and {last} cannot be converted to {dtype} without overflow")
+        first, last = float(int(first)), float(int(last))
+    i = np.arange(steps)
+    with np.errstate(all="ignore"):
+        step = (last - first) / max(steps - 1, 1)
+        return np.where((i < steps // 2) | (steps == 1), first + step * i, last - step * (steps - 1 - i))
 
 
 def _count(steps: Any, name: str) -> int:

@@ -216,7 +216,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @method(in_place=True)
 @factors_first
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta · input + alpha · vec1 vec2ᵀ."""
+    """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+    if all(x.array.dtype == bool for x in (input, vec1, vec2)):
+        return (input & bool(beta)) | (outer(vec1, vec2) & bool(alpha))
     return _base(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 

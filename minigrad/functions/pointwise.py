@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import complex128, float64, kind_of, result_type
+from ..backend.dtype import complex128, float64, get_default_dtype, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
@@ -42,6 +42,7 @@ maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place
 logaddexp = binary(e.logaddexp, in_place=False)
 xlogy = binary(_xlogy)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
+nextafter = binary(e.nextafter)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
 lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
 gt, ge = binary(e.gt, in_place=changing), binary(e.ge, in_place=changing)
@@ -316,7 +317,7 @@ def rad2deg(input: Tensor) -> Tensor:
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
-    p = input if input.is_floating_point() or input.is_complex() else input.float()
+    p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
     p = p if eps is None else clamp(p, eps, 1 - eps)
     return log(p / (1 - p))
 
@@ -411,9 +412,3 @@ def frexp(input: Tensor) -> return_types.frexp:
     half = exponent // 2  # in two steps, as 2^1074 alone is infinite
     near = input * exp2(-half.to(input.dtype))
     return return_types.frexp(near * exp2((half - exponent).to(input.dtype)), exponent)
-
-
-@method(in_place=True)
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number of the dtype after ``input`` towards ``other``."""
-    return wrap(xp(input.array).nextafter(input.array, other.array))

@@ -485,11 +485,13 @@ def ravel(input: Tensor) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences of neighbours along ``dim``, ``n`` times over."""
+    """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
     if not input.array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n == 0:
+        return input.clone()
     parts = [part for part in (prepend, input, append) if part is not None]
     out, place = cat(parts, dim) if len(parts) > 1 else input, axis(dim, input.array.ndim)
     for _ in range(n):
@@ -839,7 +841,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         fits = False
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(full)}.")
-    return sum_to(input, shape)
+    return sum_to(input, shape) if full else input.sum()  # of a bool int64, as in PyTorch
 
 
 @method

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
+from ..backend import xp
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {
@@ -44,7 +45,7 @@ def spelled(function: Function) -> Function:
         if not _SPELLINGS.keys().isdisjoint(kwargs):
             kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
         result = function(*args, **kwargs)
-        return result if out is None else _written(result, out)
+        return result if out is None else _written(result, out, [*args, *kwargs.values()])
 
     return with_spellings  # type: ignore[return-value]
 
@@ -60,10 +61,15 @@ def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], error: Attri
     return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(wrong).__name__}")
 
 
-def _written(result: Any, out: Any) -> Any:
-    """Write results to the tensors of ``out=``, which take the results' shapes."""
+def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
+    """Write results to the tensors of ``out=``, which take the results' shapes.
+
+    Raises:
+        RuntimeError: a tensor of ``out`` has elements that share memory, requires a gradient, has a dtype that the
+            result cannot be cast to, or would have to change its shape and is an argument, too.
+    """
     if isinstance(result, tuple):
-        parts = [_written(r, o) for r, o in zip(result, out, strict=True)]
+        parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
         raise RuntimeError(
@@ -75,9 +81,23 @@ def _written(result: Any, out: Any) -> Any:
     if not dt.can_cast(dt.of(result.array), dt.of(out.array)):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
     if out.array.shape != result.array.shape:
+        if _is_among(out, arguments):
+            raise RuntimeError(
+                f"unsupported operation: out= of shape {list(out.array.shape)} is an argument as well, or a view of "
+                f"one, and the result's shape is {list(result.array.shape)}: write it to another tensor"
+            )
         out.resize_(result.array.shape)
     out.copy_(result)
     return out
+
+
+def _is_among(out: Any, arguments: Any) -> bool:
+    """Whether a tensor may share memory with one of the arguments, lists of tensors included."""
+    if isinstance(arguments, (list, tuple)):
+        return any(_is_among(out, argument) for argument in arguments)
+    if arguments is out:
+        return True
+    return isinstance(arguments, Variable) and bool(xp(out.array).may_share_memory(out.array, arguments.array))
 
 
 def factors_first(function: Function) -> Function:

@@ -89,7 +89,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 
 
 @method
-@scalars_as_vectors
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -98,7 +97,6 @@ def quantile(
 
 
 @method
-@scalars_as_vectors
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -130,7 +128,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
         )
     result = (result if skip else where(missing > 0, math.nan, result)).movedim(-1, 0)
-    if keepdim:
+    if keepdim and input.array.ndim:
         result = result.reshape(-1, *(1,) * input.array.ndim) if dim is None else result.unsqueeze(place + 1)
     return result if shares.array.ndim else result[0]
 
@@ -346,7 +344,11 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
-    ``right`` after them."""
+    ``right`` after them.
+
+    Raises:
+        RuntimeError: sequences of several axes, of which all but the last are not those of the values.
+    """
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -354,9 +356,13 @@ def searchsorted(
     after: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         places = np.asarray(np.searchsorted(rows, values, after))
+    elif not rows.ndim or not values.ndim or rows.shape[:-1] != values.shape[:-1]:
+        expected = "boundaries tensor should be 1 dimension or all but its last axis must match the input's"
+        raise RuntimeError(f"searchsorted(): {expected}, but got {list(rows.shape)} and {list(values.shape)}")
     else:
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        places = np.array([np.searchsorted(row, v, after) for row, v in pairs]).reshape(values.shape)
+        places = np.empty(values.shape, np.int64)
+        for row in np.ndindex(rows.shape[:-1]):
+            places[row] = np.searchsorted(rows[row], values[row], after)
     return tensor_on(places.astype(np.int32 if out_int32 else np.int64), sorted_sequence.device)
 
 
@@ -383,7 +389,7 @@ def unique_consecutive(
     """The values without repeats in a row; also, if asked, where each element's is, and counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
-    flat = rows.reshape(len(rows), -1)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     first = np.ones(len(rows), bool)
     first[1:] = (flat[1:] != flat[:-1]).any(1)
     starts = np.flatnonzero(first)

@@ -519,6 +519,14 @@ def copysign(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).copysign(a, b)
 
 
+@op(
+    "da = g where a ≠ b, else 0; db = 0", a=lambda g, a, b: where(a == b, 0.0, g), b=lambda g, shape: zeros_of(g, shape)
+)
+def nextafter(a: Array, b: Array) -> Array:
+    """The next number of the dtype after a towards b"""
+    return xp(_array_of(a, b)).nextafter(a, b)
+
+
 @op("dxᵢ = 0", xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
 def level(value: Array, *xs: Array) -> Array:
     """A value that is the same all around the xᵢ it was computed from, such as a rounded quotient"""

@@ -189,6 +189,9 @@ def linear_cross_entropy(
         raise RuntimeError(
             f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}: use reshape"
         )
+    if len(shape) < 2 < len(widths):
+        problem = f"linear_weight of shape {widths} requires batched input, (N, {shape[-1]})"
+        raise RuntimeError(f"linear_cross_entropy: {problem}, got unbatched input of shape {shape}")
     flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
     logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
