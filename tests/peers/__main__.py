@@ -19,7 +19,7 @@ from . import errors, modules, operators, optimizers
 from .report import counts, show
 
 FILE = Path(__file__).with_name("counts.toml")
-DTYPES = ("float64", "float32", "float16", "int64", "bool", "complex128")
+DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128")
 
 
 def main() -> None:

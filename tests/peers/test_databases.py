@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's databases need it")
 pytestmark = pytest.mark.parity
-DTYPES = ["float64", "float32", "float16", "int64", "bool", "complex128"]
+DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"]
 MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # of names in float64, of inputs that are errors
 
 
