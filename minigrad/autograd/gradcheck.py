@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import of, xp
-from .functional import rows
+from .jacobian import rows
 from .tape import Node, Variable, wrap
 from .walk import grad, paths
 

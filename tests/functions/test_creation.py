@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any
 
 import numpy as np
@@ -267,3 +268,10 @@ def test_default_dtype() -> None:
         minigrad.set_default_dtype(minigrad.float32)
     with pytest.raises(TypeError, match="floating-point"):
         minigrad.set_default_dtype(minigrad.int64)
+
+
+def test_the_signature_shows_the_keywords_of_all_creating_functions() -> None:
+    signature = inspect.signature(minigrad.full)
+    keywords = ["dtype", "layout", "device", "pin_memory", "requires_grad"]
+    assert list(signature.parameters) == ["size", "fill_value", *keywords]
+    assert inspect.signature(minigrad.zeros_like).parameters["device"].kind is inspect.Parameter.KEYWORD_ONLY
