@@ -6,7 +6,6 @@ It lies below its functions: those in ``functions``, ``__init__`` and the operat
 
 from __future__ import annotations
 
-import copy
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
@@ -342,11 +341,13 @@ class Tensor(Methods["Tensor"]):
             return memo[id(self)]
         if id(self.array) not in memo:  # tensors that share memory share it again
             memo[id(self.array)] = self.array.copy(order="K")
+        from copy import deepcopy  # a quarter of a millisecond that most programs can do without
+
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
         twin.array, twin._version, twin._needs = memo[id(self.array)], [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
-        vars(twin).update(copy.deepcopy(_attributes(self), memo))
+        vars(twin).update(deepcopy(_attributes(self), memo))
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import ceil, isfinite
 from typing import Any
@@ -19,6 +18,7 @@ from ..backend import dtype as dt
 from ..tensor import Size, Tensor
 from .arguments import Maybe, raw, same_layout, sizes, to_array
 from .define import attached, function, named
+from .spelling import wrapping
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
@@ -82,12 +82,24 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
     """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
-    keywords = {p.name: p for p in signature(create).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    others = [p for p in signature(make).parameters.values() if p.name not in keywords]
-    public = wraps(make)(create)
-    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
-    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
+    annotations = create.__annotations__
+    public = wrapping(create, make)
+    public.__annotations__, public.__wrapped__ = annotations, _Signed(public, make)
     return public
+
+
+class _Signed:
+    """What ``inspect`` finds behind a wrapper: its signature, computed when somebody asks for it."""
+
+    def __init__(self, wrapper: Callable[..., Any], make: Callable[..., Any]) -> None:
+        self.wrapper, self.__wrapped__ = wrapper, make
+
+    @property
+    def __signature__(self) -> Signature:
+        parameters = signature(self.wrapper, follow_wrapped=False).parameters.values()
+        keywords = {p.name: p for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+        others = [p for p in signature(self.__wrapped__).parameters.values() if p.name not in keywords]
+        return Signature(sorted([*others, *keywords.values()], key=lambda p: p.kind), return_annotation="Tensor")
 
 
 def float_dtype(dtype: Maybe) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any
 
 import numpy as np
@@ -304,3 +305,10 @@ def test_integers_at_equal_distances_without_end() -> None:
     for t in (minigrad, torch):
         with pytest.raises(RuntimeError, match="without overflow"):
             t.linspace(0, float("inf"), 3, dtype=t.int64)
+
+
+def test_the_signature_shows_the_keywords_of_all_creating_functions() -> None:
+    signature = inspect.signature(minigrad.full)
+    keywords = ["dtype", "layout", "device", "pin_memory", "requires_grad"]
+    assert list(signature.parameters) == ["size", "fill_value", *keywords]
+    assert inspect.signature(minigrad.zeros_like).parameters["device"].kind is inspect.Parameter.KEYWORD_ONLY
