@@ -115,19 +115,25 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
-def _over(op: Op, doc: str, of_nothing: bool = True) -> Callable[..., Tensor]:
-    """The function over some axes that an op is; without ``of_nothing`` an error of a tensor without elements."""
+def _over(op: Op, doc: str, of_nothing: bool = True, along_none: bool = False) -> Callable[..., Tensor]:
+    """The function over some axes that an op is.
+
+    Args:
+        of_nothing: there is a value of no element; else an error.
+        along_none: an empty tuple of axes leaves all as they are; else it means all.
+    """
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
             _check_not_empty(input, dim, op.name)
-        return apply(op, (input, axes(dim, input.array.ndim), keepdim))
+        places = () if along_none and dim in ((), []) else axes(dim, input.array.ndim)
+        return apply(op, (input, places, keepdim))
 
     return method(named(over, op.name, doc))
 
 
-any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.")
-all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.")
+any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.", along_none=True)
+all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.", along_none=True)
 amax = _over(r.amax, "The largest over ``dim``; equal ones share the gradient.", of_nothing=False)
 amin = _over(r.amin, "The smallest over ``dim``; equal ones share the gradient.", of_nothing=False)
 _INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."

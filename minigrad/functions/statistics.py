@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
-from ..backend.dtype import get_default_dtype, kind_of, widened
+from ..backend.dtype import get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
@@ -63,7 +63,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
     if dim is None:
         flat = input.reshape(-1)
-        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else flat.sum() * math.nan
+        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else _median_of_nothing(flat)
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
@@ -71,6 +71,13 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     at = (last - missing) // 2 if skip else m.where(missing > 0, last, last // 2)
     indices = m.take_along_axis(order, m.maximum(at, 0), place)
     return _picked(input, indices, place, keepdim, kind)
+
+
+def _median_of_nothing(input: Tensor) -> Tensor:
+    """NaN; of integers, as in PyTorch, the smallest of the dtype."""
+    if has_gradient(input.array.dtype):
+        return input.sum() * math.nan
+    return input.sum().fill_(iinfo(input.dtype).min).to(input.dtype)
 
 
 @method

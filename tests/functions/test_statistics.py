@@ -189,3 +189,10 @@ def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
     for t in (minigrad, torch):
         with pytest.raises(RuntimeError, match="boundaries tensor"):
             t.searchsorted(t.zeros(shapes[0]), t.zeros(shapes[1]))
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8"])
+def test_the_median_of_nothing(name: str, dtype: str) -> None:
+    found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
+    assert (str(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
