@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -36,7 +37,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
-    model = Transformer(config(settings.model, tokenizers)).to(settings.training.device)
+    sizes = config(settings.model, tokenizers)
+    check_memory(sizes, settings.training.device)
+    model = Transformer(sizes).to(settings.training.device)
     configuration = configuration or run.configuration(settings, pairs["train"])
     description = run.extra(model, tokenizers, settings, configuration)
     with run.prepared(folder, fresh) as place:
@@ -46,11 +49,11 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         if fresh:
             run.set_aside(folder, place)
     count = sum(p.numel() for p in model.parameters())
-    sizes = f"{len(tokenizers.target):,}"
+    entries = f"{len(tokenizers.target):,}"
     if not tokenizers.joint:
-        sizes = f"{len(tokenizers.source):,} and {sizes}"
+        entries = f"{len(tokenizers.source):,} and {entries}"
     print(
-        f"{len(encoded):,} sentence pairs, {sizes} tokens in the vocabulary, {count:,} parameters, "
+        f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )
@@ -83,6 +86,19 @@ def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
         activation_dropout=sizes.activation_dropout,
         embedding_dropout=None if sizes.embedding_dropout < 0 else sizes.embedding_dropout,
     )
+
+
+def check_memory(sizes: Config, device: str) -> None:
+    """Raises ValueError: the machine has no memory for the weights, their gradients and Adam's two averages."""
+    if not device.startswith("cpu") or not hasattr(os, "sysconf"):
+        return
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    needed = 4 * 4 * sizes.size() / 2**30
+    if needed > machine:
+        raise ValueError(
+            f"a model of {sizes.size():,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
+            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
+        )
 
 
 def make_trainer(

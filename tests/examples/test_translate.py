@@ -625,6 +625,7 @@ IMPOSSIBLE = [
     ("--processes", "2", "--accumulate", "1"),
     ("--tokenizer", "words", "--subword-dropout", "0.1"),
     ("--position-encoding", "rotary", "--d-model", "6"),
+    ("--layers", "1000000", "--d-model", "512"),
 ]
 
 

@@ -302,3 +302,10 @@ def test_it_learns_to_copy(device: str) -> None:
     assert all(p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32 for p in model.parameters())
     copied = mg.equal(model.eval().greedy(source, 8)[:, :4].cpu(), target[:, 1:].cpu())
     assert copied or device == "strict"
+
+
+@pytest.mark.parametrize("source_vocabulary", [None, 400])
+def test_the_size_is_that_of_the_weights(source_vocabulary: int | None) -> None:
+    config = Config(300, d_model=64, heads=4, layers=3, d_ff=128, source_vocabulary=source_vocabulary)
+    matrices = sum(p.numel() for p in Transformer(config).parameters() if p.ndim == 2)
+    assert config.size() == matrices
