@@ -79,7 +79,8 @@ def free_functions(functions: dict[str, Any]) -> str:
 
 def is_written(name: str, value: Any) -> bool:
     """Whether a name is a definition or an assignment in a file, and not the work of ``unary`` or ``creating``."""
-    if not hasattr(sys.modules.get(value.__module__), name) or "__signature__" in vars(value):
+    signed = inspect.unwrap(value, stop=lambda f: hasattr(f, "__signature__"))
+    if not hasattr(sys.modules.get(value.__module__), name) or hasattr(signed, "__signature__"):
         return False
     return inspect.isclass(value) or inspect.unwrap(value).__code__.co_name == inspect.unwrap(value).__name__
 

@@ -12,6 +12,7 @@ import argparse
 import importlib
 import inspect
 import sys
+import tomllib
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ROOT / "docs" / "pytorch_names.txt"
+COUNTS, LEFT = (ROOT / "tests" / "peers" / name for name in ("counts.toml", "left.toml"))
 PAGE = ROOT / "docs" / "pytorch.md"
 INTRODUCTION = """\
 # PyTorch's names
@@ -43,7 +45,11 @@ Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be importe
 - There is one device at a time, the CPU or (with CuPy) a GPU, and one process: `torch.distributed` is a
   world of one, and wrappers for several devices call the module itself.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
-- `autocast` changes nothing; a model computes in the dtype of its tensors. There are no bfloat16 arrays.
+- `autocast` changes nothing; a model computes in the dtype of its tensors.
+- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and is there on the CPU alone. An op is
+  computed in float32, and its result rounded, as in PyTorch; functions of several ops round after each. `grad_fn`
+  then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays what it is; where the package
+  is missing, and on a GPU, it is loaded as float32, which holds all its numbers.
 - Switches in `torch.backends` can be set and read, and have no effect.
 - `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
   stands behind the plus sign, and in `minigrad.version.project`.
@@ -162,7 +168,47 @@ def write_page(names: list[Name]) -> str:
         parts.append(f"## {title}\n\n| name | instead |\n|---|---|")
         parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(rows.items(), key=_by_name)]
         parts.append("")
+    parts.append(write_databases())
     return "\n".join(parts).rstrip() + "\n"
+
+
+def write_databases() -> str:
+    """The section on PyTorch's own databases: counts, and what is left."""
+    counts = tomllib.loads(COUNTS.read_text(encoding="utf-8"))
+    left = tomllib.loads(LEFT.read_text(encoding="utf-8"))
+    errors = counts["errors"]
+    parts = [
+        "## PyTorch's own tests\n",
+        (
+            "PyTorch's tests draw on three databases (`torch.testing._internal`): of operators, of modules and of "
+            "optimizers,\neach with samples of inputs, and with inputs that must be refused. The samples run on both "
+            "libraries; results,\ndtypes, shapes and gradients are compared, of operators also those of methods and of "
+            f"methods in place. Measured with\nPyTorch {counts['pytorch']} by `python -m tests.peers`, which writes "
+            "these counts; `tests/peers` fails on whatever differs or\nis missing and is not in a table below, and on "
+            "what is in a table and agrees.\n"
+        ),
+        "| database | names | provided | agree in all samples | samples | differ | PyTorch itself refuses | missing |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for run in ("float64", "float32", "float16", "int64", "bool", "complex128", "modules", "optimizers"):
+        title = run if run in ("modules", "optimizers") else f"operators, {run}"
+        columns = ("names", "provided", "agree", "samples", "different", "skipped", "missing")
+        parts.append(f"| {title} | {' | '.join(f'{counts[run][column]:,}' for column in columns)} |")
+    parts.append(
+        f"\nOf {sum(errors.values())} inputs of operators that PyTorch refuses, {errors['clear']} are refused in "
+        f"minigrad's words, {errors['others']} in those of NumPy or\nPython, and {errors['accepted']} are accepted."
+    )
+    for table, heading, title in (
+        ("missing", "Missing", "name"),
+        ("different", "Different", "name"),
+        ("accepted", "Accepted, though PyTorch refuses", "function"),
+    ):
+        parts.append(f"\n### {heading}\n\n| {title} | dtypes | reason |\n|---|---|---|")
+        for row in left[table]:
+            names = dict.fromkeys(name.split()[0] if table == "accepted" else name for name in row["names"])
+            shown = ", ".join(f"`{name}`" for name in names)
+            parts.append(f"| {shown} | {', '.join(row.get('dtypes', ['all']))} | {row['reason']} |")
+    return "\n".join(parts)
 
 
 def _row(name: Name) -> str:

@@ -59,6 +59,8 @@ def hostile(rng: random.Random) -> Any:
         return node
     if kind < 0.25:  # each list holds the one before twice: a tree of 2ⁿ leaves
         return [[], *([{"again": i + 1}, {"again": i + 1}] for i in range(60))]
+    if kind < 0.27:  # keys with one hash
+        return {rng.choice(("items", "Counter")): [[{"int": hex((i + 2**70) * (2**61 - 1))}, 0] for i in range(20_000)]}
     if kind < 0.4:
         return {rng.choice(TAGS): copy.deepcopy(rng.choice((*HOSTILE, [1 << 40] * 3, "7" * 9, {"dict": {}})))}
     return copy.deepcopy(rng.choice(HOSTILE))

@@ -7,6 +7,7 @@ import io
 import json
 import random
 import socket
+import struct
 import sys
 import threading
 import time
@@ -68,6 +69,9 @@ def one(port: int, data: bytes, rng: random.Random, open_: list[socket.socket]) 
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(1 << 16):
                     pass
+            if 0.6 <= how < 0.7:  # without the end that TCP has
+                time.sleep(rng.choice((0, 0.01)))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             if how < 0.8:
                 connection.close()  # the rest is left open, and silent
         del open_[: -2 * MOST_CLIENTS]

@@ -55,7 +55,7 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None
 def _extend(module: ModuleType) -> None:
     """Give a loaded module its ``__getattr__``, and its folders the finder."""
     name, names = module.__name__, vars(module)
-    if any(f"{name}.".startswith(f"{PACKAGE}.{room}.") for room in _rooms):
+    if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
         names.setdefault(_HOOK, partial(look_up, name))
         names.setdefault("__path__", [NO_FOLDER])
     _open(names.get("__path__", ()))

@@ -46,7 +46,11 @@ def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of matrices: "fro"; "nuc", 2, -2, the sum, the largest, the smallest of the singular values; 1, -1, inf,
-    -inf, the largest or smallest sum of |x| in a column or row."""
+    -inf, the largest or smallest sum of |x| in a column or row. The largest of none is 0.
+
+    Raises:
+        IndexError: the smallest of none. ValueError: another order.
+    """
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -54,15 +58,20 @@ def matrix_norm(
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = sum(A.abs(), first, True)
-        result = (amax if ord > 0 else amin)(sums, second, True)
+        result = (_largest if ord > 0 else amin)(sums, second, True)
     elif ord in (2, -2):
         values = svdvals(A.movedim((rows, columns), (-2, -1)))
-        result = values.amax(-1) if ord == 2 else values.amin(-1)
+        result = (_largest if ord == 2 else amin)(values, -1, False)
         for place in sorted((rows, columns)):
             result = result.unsqueeze(place)
     else:
         raise ValueError(f"linalg.matrix_norm: {ord!r} is not one of 'fro', 'nuc', inf, -inf, 1, -1, 2, -2")
     return result if keepdim else result.squeeze((rows, columns))
+
+
+def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The largest of numbers of which none is negative; of none 0."""
+    return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 
 @spelled

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import linalg
-from .backend.dtype import get_default_dtype
+from .backend.dtype import get_default_dtype, kind_of
 from .functions import pointwise, reduction, statistics
 from .functions.arguments import Dims, axes, common_shape
 from .functions.define import named
@@ -109,7 +109,7 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     Raises:
         ValueError: integers, without a ``dtype`` for the mean.
     """
-    if input.array.dtype.kind not in "fc" and dtype is None:
+    if kind_of(input.array) not in "fc" and dtype is None:
         raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
 
@@ -138,14 +138,19 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Tensor:
     """ln Σ eˣ over ``dim``; -inf where the mask leaves nothing."""
-    return _as(reduction.logsumexp(_filled(input, mask, extreme(input, "min")), dim, keepdim), dtype, input)
+    return _as(reduction.logsumexp(_filled(input, mask, _log_of_zero(input)), dim, keepdim), dtype, input)
+
+
+def _log_of_zero(x: Tensor) -> Any:
+    """-inf, also of complex numbers; of integers the least."""
+    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
 ) -> Tensor:
     """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
-    operands = (_filled(x, mask, extreme(x, "min")) for x, mask in ((input, input_mask), (other, other_mask)))
+    operands = (_filled(x, mask, _log_of_zero(x)) for x, mask in ((input, input_mask), (other, other_mask)))
     return _as(pointwise.logaddexp(*operands), dtype, input)
 
 
@@ -175,7 +180,7 @@ def var(
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
-    numbers = input if dtype is None and input.array.dtype.kind in "fc" else input.to(dtype or get_default_dtype())
+    numbers = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
     count = _count(input, dim, True, mask)
     centred = numbers - sum(numbers, dim, keepdim=True, mask=mask) / count
     total = sum(centred * centred.conj(), dim, keepdim=keepdim, mask=mask)

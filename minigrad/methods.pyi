@@ -88,16 +88,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: beta · input + alpha · mat vec."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta · input + alpha · vec1 vec2ᵀ."""
+        """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
 
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In place: beta · input + alpha · vec1 vec2ᵀ."""
+        """In place: beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
 
     def adjoint(self) -> Tensor:
         """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether no element over ``dim`` is 0, bool."""
+        """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
     def allclose(
         self,
@@ -121,7 +121,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
 
     def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether one element over ``dim`` at least is not 0, bool."""
+        """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """In place: a Python function of each element (slow; CPU)."""
@@ -354,7 +354,7 @@ class Methods(Viewing, Generic[Tensor]):
         """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]; bounds are numbers or tensors."""
@@ -499,7 +499,7 @@ class Methods(Viewing, Generic[Tensor]):
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences of neighbours along ``dim``, ``n`` times over."""
+        """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
 
     def digamma(self) -> Tensor:
         """The slope of ln Γ(x), elementwise."""
@@ -604,7 +604,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+        """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+        Raises:
+            RuntimeError: an axis is there twice.
+        """
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""
@@ -1303,11 +1307,11 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """Zeros with this tensor's dtype and device."""
 
-    def nextafter(self, other: Tensor) -> Tensor:
-        """The next number of the dtype after ``input`` towards ``other``."""
+    def nextafter(self, other: Tensor | Scalar) -> Tensor:
+        """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
-    def nextafter_(self, other: Tensor) -> Tensor:
-        """In place: The next number of the dtype after ``input`` towards ``other``."""
+    def nextafter_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
@@ -1879,7 +1883,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length."""
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0

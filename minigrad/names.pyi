@@ -136,7 +136,6 @@ from .functions.pointwise import logit as logit
 from .functions.pointwise import nan_to_num as nan_to_num
 from .functions.pointwise import neg as neg
 from .functions.pointwise import negative as negative
-from .functions.pointwise import nextafter as nextafter
 from .functions.pointwise import positive as positive
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import round as round
@@ -732,7 +731,7 @@ def alias_copy(input: Tensor) -> Tensor:
     """A copy of ``alias``."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether no element over ``dim`` is 0, bool."""
+    """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The largest over ``dim``; equal ones share the gradient."""
@@ -741,7 +740,7 @@ def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The smallest over ``dim``; equal ones share the gradient."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether one element over ``dim`` at least is not 0, bool."""
+    """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
 
 def arange(
     *bounds: Any,
@@ -1061,7 +1060,12 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
+    first lose their fractions.
+
+    Raises:
+        NotImplementedError: a dtype of bools.
+    """
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -1121,6 +1125,9 @@ def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
+
+def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""

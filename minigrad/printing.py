@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from .functions.define import attached
 from .tensor import Tensor
 
 
-@dataclass
 class Options:
     """How tensors are shown: digits, from how many elements on the middle is left out, how many then stay at
     each end of an axis, columns, and whether exponents are always (or never) written."""
@@ -27,7 +25,8 @@ class Options:
 
 
 options = Options()
-_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
+_PROFILES: dict[str, dict[str, float]]
+_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
 
 
 def set_printoptions(
@@ -40,7 +39,8 @@ def set_printoptions(
 ) -> None:
     """Change how tensors are shown; a profile is "default", "short" or "full"."""
     if profile is not None:
-        vars(options).update(vars(_PROFILES[profile]))
+        vars(options).clear()
+        vars(options).update(_PROFILES[profile])
     changes = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     vars(options).update({name: value for name, value in changes.items() if value is not None})
     options.sci_mode = sci_mode
@@ -96,11 +96,11 @@ def _formatter(values: np.ndarray[Any, Any]) -> Any:
     if values.dtype.kind == "c":
         real, imag = _formatter(values.real), _formatter(np.abs(values.imag))
         return lambda v: f"{real(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{imag(abs(v.imag))}j"
-    if values.dtype.kind != "f":
+    if dt.kind_of(values) != "f":
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width)
-    finite = values[np.isfinite(values) & (values != 0)]
-    text = _float_text(np.abs(finite.astype(np.float64)))
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    text = _float_text(np.abs(finite))
     width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width)
 

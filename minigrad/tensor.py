@@ -6,7 +6,6 @@ It lies below its functions: those in ``functions``, ``__init__`` and the operat
 
 from __future__ import annotations
 
-import copy
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
@@ -126,7 +125,7 @@ class Tensor(Methods["Tensor"]):
         Raises:
             RuntimeError: True for integers or bools, False for the result of a recorded op.
         """
-        if requires_grad and self.array.dtype.kind not in "fc":
+        if requires_grad and dt.kind_of(self.array) not in "fc":
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients, not {self.dtype}")
         if not requires_grad and self._source()[0] is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables; use .detach() for a copy")
@@ -256,6 +255,7 @@ class Tensor(Methods["Tensor"]):
 
         Raises:
             RuntimeError: the tensor requires a gradient. TypeError: it is on a GPU. ``force`` copies.
+            TypeError: it is of bfloat16, which NumPy lacks.
         """
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -264,6 +264,8 @@ class Tensor(Methods["Tensor"]):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 f"tensor to host memory first."
             )
+        if self.array.dtype.kind == "V":
+            raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such numbers; use .float().numpy()")
         return of(self.array).to_numpy(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -339,17 +341,21 @@ class Tensor(Methods["Tensor"]):
             return memo[id(self)]
         if id(self.array) not in memo:  # tensors that share memory share it again
             memo[id(self.array)] = self.array.copy(order="K")
+        from copy import deepcopy  # a quarter of a millisecond that most programs can do without
+
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
         twin.array, twin._version, twin._needs = memo[id(self.array)], [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
-        vars(twin).update(copy.deepcopy(_attributes(self), memo))
+        vars(twin).update(deepcopy(_attributes(self), memo))
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        array = of(self.array).to_numpy(self.array)
+        array, attributes = of(self.array).to_numpy(self.array), _attributes(self)
         state = (self.__class__, array, str(self.device), self.requires_grad)
-        return _rebuilt, (*state, attributes) if (attributes := _attributes(self)) else state
+        if self.dtype is dt.bfloat16:  # as bits, which all can read
+            return _rebuilt, (*state[:1], array.view(np.uint16), *state[2:], attributes, "bfloat16")
+        return _rebuilt, (*state, attributes) if attributes else state
 
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
@@ -359,10 +365,16 @@ def _attributes(tensor: Tensor) -> dict[str, Any]:
 
 
 def _rebuilt(
-    cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool, attributes: dict[str, Any] | None = None
+    cls: type[Tensor],
+    array: np.ndarray[Any, Any],
+    device: str,
+    needs: bool,
+    attributes: dict[str, Any] | None = None,
+    dtype: str = "",
 ) -> Tensor:
-    """Unpickle a tensor, as in PyTorch without history and gradient."""
+    """Unpickle a tensor, as in PyTorch without history and gradient; ``dtype`` is that of an array of bits."""
     result = object.__new__(cls)
+    array = array.view(dt.named(dtype).numpy) if dtype else array
     place = Device(device)
     result.array = array if place.type == "cpu" else for_device(place).asarray(array, place)
     result._version, result._needs = [0, None], needs

@@ -70,6 +70,12 @@ class Config:
             f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
         }
 
+    def size(self) -> int:
+        """The number of weights, without biases."""
+        d, h = self.d_model, self.hidden
+        embeddings = (self.vocabulary + (self.source_vocabulary or 0) + self.positions) * d
+        return embeddings + 4 * d * h + self.layers * (2 * 2 * h * h * self.kernel + 2 * d * h)
+
 
 @dataclass(frozen=True)
 class Memory:

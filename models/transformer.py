@@ -78,6 +78,11 @@ class Config:
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
 
+    def size(self) -> int:
+        """The number of weights, without biases and those of norms (a hundredth of all)."""
+        embeddings = (self.vocabulary + (self.source_vocabulary or 0)) * self.d_model
+        return embeddings + self.layers * self.d_model * (12 * self.d_model + 4 * self.d_ff)
+
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
         return dict(vars(self))

@@ -315,3 +315,16 @@ def test_pdist(p: float, device: str) -> None:
     assert_close(found, expected)
     got, wanted = (listed(gradients([f], [i], [f.detach()])) for f, i in ((found, a), (expected, b)))
     assert_close(got[0], wanted[0])
+
+
+@pytest.mark.parametrize("order", [1, -1, 2, -2, math.inf, -math.inf])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (2, 0, 3)])
+def test_norms_of_empty_matrices(order: float, shape: tuple[int, ...]) -> None:
+    """The largest of none is 0; there is no smallest."""
+    try:
+        expected = torch.linalg.matrix_norm(torch.ones(shape), order, keepdim=True)
+    except IndexError:
+        with pytest.raises(IndexError, match="Expected reduction dim to have non-zero size"):
+            minigrad.linalg.matrix_norm(minigrad.ones(shape), order, keepdim=True)
+    else:
+        assert_close(minigrad.linalg.matrix_norm(minigrad.ones(shape), order, keepdim=True), expected)

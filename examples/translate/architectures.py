@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any, NamedTuple, get_type_hints
 
 from minigrad import Tensor
@@ -33,8 +34,8 @@ ARCHITECTURES = {
 }
 
 
-def build(sizes: ModelSettings, tokenizers: TokenizerPair) -> TranslationModel:
-    """A new model. Raises ValueError: sizes that it cannot have."""
+def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") -> TranslationModel:
+    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
     kind = ARCHITECTURES[sizes.model]
     known = inspect.signature(kind.config).parameters
     arguments = {name: value for name, value in vars(sizes).items() if name in known}
@@ -44,8 +45,23 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair) -> TranslationModel:
         "vocabulary": len(tokenizers.target),
         "source_vocabulary": None if tokenizers.joint else len(tokenizers.source),
     }
-    model: TranslationModel = kind.model(kind.config(**arguments, **kind.arguments, **vocabularies))
-    return model
+    config = kind.config(**arguments, **kind.arguments, **vocabularies)
+    check_memory(config.size(), device)
+    model: TranslationModel = kind.model(config)
+    return model.to(device)
+
+
+def check_memory(size: int, device: str) -> None:
+    """Raises ValueError: the machine has no memory for so many weights, their gradients and Adam's two averages."""
+    if not device.startswith("cpu") or not hasattr(os, "sysconf"):
+        return
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    needed = 4 * 4 * size / 2**30
+    if needed > machine:
+        raise ValueError(
+            f"a model of {size:,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
+            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
+        )
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:

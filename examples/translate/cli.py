@@ -258,8 +258,7 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_translate(options: argparse.Namespace) -> int:
-    if "stdout" in CLOSED and options.output is None:
-        raise OSError("standard output is closed: give --output FILE")
+    _check_output(options.output, "--output")
     if "stdin" in CLOSED and options.input is None and not options.sentences:
         raise OSError("standard input is closed: give sentences, or --input FILE")
     from .inference import translate
@@ -267,7 +266,14 @@ def _do_translate(options: argparse.Namespace) -> int:
     return translate(options)
 
 
+def _check_output(file: Path | None, option: str) -> None:
+    """Raise OSError if what a command is there for would go nowhere."""
+    if "stdout" in CLOSED and file is None:
+        raise OSError(f"standard output is closed{option and f': give {option} FILE'}")
+
+
 def _do_evaluate(options: argparse.Namespace) -> int:
+    _check_output(options.json, "--json")
     from .inference import evaluate
 
     return evaluate(options)
@@ -281,6 +287,7 @@ def _do_serve(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
+    _check_output(None, "")
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
     origin = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
+LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to find out that a model cannot translate that much
 NOTES = 10  # the most to print for a text
 
 
@@ -72,6 +73,9 @@ def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[
     notes: list[str] = []
     before = 0
     for lines in chunks:
+        for number, line in enumerate(lines, before + 1):
+            if len(line) > LONGEST_LINE:
+                raise ValueError(_too_long(number))
         for number, translation in enumerate(_translated(translator, options, lines), before + 1):
             out.write(_formatted(translation, options.n_best))
             notes += [f"line {number:,}: {note}" for note in translation.notes]
@@ -146,7 +150,7 @@ def _stdin() -> Iterator[list[str]]:
     """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
 
     Raises:
-        ValueError: a line is not UTF-8.
+        ValueError: a line is not UTF-8, or does not end.
     """
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
@@ -157,8 +161,14 @@ def _stdin() -> Iterator[list[str]]:
         if whole:
             yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
         count += len(whole)
+        if len(rest) > LONGEST_LINE:
+            raise ValueError(f"standard input: {_too_long(count + 1)}")
     if rest:
         yield [_decoded(rest, count + 1)]
+
+
+def _too_long(number: int) -> str:
+    return f"line {number:,} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 
 
 def _decoded(line: bytes, number: int) -> str:

@@ -37,7 +37,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
-    model = build(settings.model, tokenizers).to(settings.training.device)
+    model = build(settings.model, tokenizers, settings.training.device)
     configuration = configuration or run.configuration(settings, pairs["train"])
     description = run.extra(model, tokenizers, settings, configuration)
     with run.prepared(folder, fresh) as place:
@@ -47,11 +47,11 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         if fresh:
             run.set_aside(folder, place)
     count = sum(p.numel() for p in model.parameters())
-    sizes = f"{len(tokenizers.target):,}"
+    entries = f"{len(tokenizers.target):,}"
     if not tokenizers.joint:
-        sizes = f"{len(tokenizers.source):,} and {sizes}"
+        entries = f"{len(tokenizers.source):,} and {entries}"
     print(
-        f"{len(encoded):,} sentence pairs, {sizes} tokens in the vocabulary, {count:,} parameters, "
+        f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )

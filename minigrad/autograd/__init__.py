@@ -1,11 +1,16 @@
 """Reverse-mode differentiation: the tape (``tape``), the walk back over it (``walk``), modes and checks."""
 
-from . import function, functional, graph
+from typing import TYPE_CHECKING
+
+from . import function, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .walk import backward, grad
+
+if TYPE_CHECKING:  # imported when first used
+    from . import functional
 
 __all__ = [
     "Function",

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..backend import dtype as dt
 from ..backend import xp
-from ..ops.op import Op, bare, watch
-from .observer import Observer
+from ..ops.op import Op, Watch, bare, watch
+from .observer import Observer, register, restore
 from .places import caller
 from .tape import Node, Variable
 
@@ -52,7 +52,7 @@ class Anomalies(Observer):
 
 def _flaw(array: dt.Array) -> str:
     """ "NaN", "Inf", or "" for finite numbers."""
-    if array.dtype.kind not in "fc" or bool(xp(array).isfinite(array).all()):
+    if dt.kind_of(array) not in "fc" or bool(xp(array).isfinite(array).all()):
         return ""
     return "NaN" if bool((array != array).any()) else "Inf"
 
@@ -75,15 +75,15 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = watch.observers
+        self._before, self._everywhere = watch.observers, Watch.observers
         others = tuple(o for o in watch.observers if not isinstance(o, Anomalies))
-        watch.observers = (*others, Anomalies(check_nan)) if mode else others
+        register((*others, Anomalies(check_nan)) if mode else others)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *raised: object) -> None:
-        watch.observers = self._before
+        restore(self._before, self._everywhere)
 
 
 class detect_anomaly(set_detect_anomaly):

@@ -6,12 +6,14 @@ promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-prom
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ..backend import Device, of
 from ..backend import dtype as dt
+from ..ops import bfloat16
 from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast
@@ -52,7 +54,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     if not uniform or dtype is not _FLOAT32:
         converted = _converted(op, args, arrays, dtype, uniform)
         if converted is not None:
-            return apply(*converted)
+            op, args, rounds = converted
+            return _rounded(apply(op, args)) if rounds else apply(op, args)
     try:
         result = _run(op, args)
     except _REFUSED as error:
@@ -66,25 +69,62 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 
 def _converted(
     op: Op, args: tuple[Any, ...], arrays: list[Any], dtype: Any, uniform: bool
-) -> tuple[Op, tuple[Any, ...]] | None:
-    """The op and the arguments to use in their place; None where they are right as they are."""
+) -> tuple[Op, tuple[Any, ...], bool] | None:
+    """The op and the arguments to use in their place, and whether the results are to be rounded to bfloat16; None
+    where they are right as they are."""
     if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
         args_of_one_dtype = _one_dtype(op, args, arrays)
         if args_of_one_dtype is not None:
-            return op, args_of_one_dtype
-    if dtype is None or not (dtype.kind == "c" if uniform else any(map(_is_complex, args))):
+            return op, args_of_one_dtype, False
+    if dtype is None or not (dtype.kind in "cV" if uniform else any(map(_is_special, args))):
         return None
+    if any(map(_is_bfloat16, args)):
+        return None if bfloat16.moves(op, args) else _in_float32(op, args)
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(
             f"{op.name} is not implemented for complex tensors: take view_as_real(x), or x.real and x.imag, and "
             f"compute with these"
         )
-    return None if other is op else (other, args)
+    return None if other is op else (other, args, False)
 
 
-def _is_complex(a: Any) -> bool:
-    return isinstance(a, Variable) and a.array.dtype.kind == "c"
+def _is_special(a: Any) -> bool:
+    return isinstance(a, Variable) and a.array.dtype.kind in "cV"
+
+
+def _is_bfloat16(a: Any) -> bool:
+    return isinstance(a, Variable) and a.array.dtype.kind == "V"
+
+
+def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], bool]:
+    """The arguments of an op on bfloat16 in float32. The results are rounded where no tensor is of a wider dtype."""
+    unites = bfloat16.unites(op)
+    common: dt.DType = dt.bfloat16  # of an op that promotes, as it would not be here otherwise
+    if unites and not op.promote:
+        common = dt.result_type(*(a.array if isinstance(a, Variable) else a for a in args))
+    elif not unites:
+        common = reduce(dt.promote_types, (dt.of(a.array) for a in args if isinstance(a, Variable)))
+    if unites and common is dt.bfloat16:
+        return op, tuple(_widened(op, i, a) for i, a in enumerate(args)), True
+    return op, tuple(_cast(a, _FLOAT32) if _is_bfloat16(a) else a for a in args), common is dt.bfloat16
+
+
+def _widened(op: Op, position: int, a: Any) -> Any:
+    """An operand rounded to bfloat16, unless it keeps its digits, and in float32."""
+    if isinstance(a, Variable):
+        rounds = a.array.ndim or bfloat16.rounds(op, position, False)
+        return _cast(_cast(a, dt.bfloat16.numpy) if rounds else a, _FLOAT32)
+    if isinstance(a, (int, float)) and bfloat16.rounds(op, position, True):
+        return float(np.float64(a).astype(dt.bfloat16.numpy))
+    return a
+
+
+def _rounded(result: Any) -> Any:
+    """The results of an op in float32, as bfloat16."""
+    if result.__class__ is tuple:
+        return tuple(map(_rounded, result))
+    return apply(cast, (result, dt.bfloat16.numpy)) if result.array.dtype == _FLOAT32 else result
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -129,7 +169,7 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
     common = dt.result_type(*operands)
     if op.promote == "float" and common.rank < 2:
         common = dt.get_default_dtype()
-    if agree and first == common.numpy:
+    if common is dt.bfloat16 or (agree and first == common.numpy):
         return None
     return tuple(_cast(a, common.numpy) if isinstance(a, Variable) else a for a in args)
 
@@ -150,9 +190,8 @@ def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     """An array library's error as one that names the op and its operands."""
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
     if isinstance(error, TypeError) and "not supported for the input types" in str(error):
-        kind = TypeError if op.name == "bitwise_not" else NotImplementedError
-        return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")
-    if "could not be broadcast together" in str(error):
+        return NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})")
+    if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
         return RuntimeError(f"{op.name}: {misfit or 'the shapes of the operands do not fit together'} (given {shapes})")
     message = f"{op.name}: {error} (given {shapes})"

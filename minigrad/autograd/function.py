@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from .inplace import rebase
 from .mode import enable_grad, no_grad, state
@@ -193,7 +194,7 @@ class Function:
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
     tensors = [r for r in results if isinstance(r, Variable)]
-    if not mask or not any(t.array.dtype.kind in "fc" for t in tensors):
+    if not mask or not any(has_gradient(t.array.dtype) for t in tensors):
         return results
     ctx._are_tensors = [isinstance(r, Variable) for r in results]
     recorded = record(op, args, mask, tuple(t.array for t in tensors), None, ctx)

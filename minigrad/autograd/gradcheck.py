@@ -13,7 +13,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
-from .functional import rows
+from .jacobian import rows
 from .tape import Node, Variable, wrap
 from .walk import grad, paths
 

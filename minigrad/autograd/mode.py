@@ -28,16 +28,17 @@ class _Mode:
 
     def __init__(self, grad: bool, inference: bool | None = None) -> None:
         self.grad, self.inference = grad, inference
-        self._before: list[tuple[bool, bool]] = []
+        self._before: dict[int, list[tuple[bool, bool]]] = {}  # by thread: several may enter the same mode
 
     def __enter__(self) -> None:
-        self._before.append((state.grad, state.inference))
+        self._before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
         state.grad = self.grad
         if self.inference is not None:
             state.inference = self.inference
 
     def __exit__(self, *raised: object) -> None:
-        state.grad, state.inference = self._before.pop()
+        if before := self._before.get(threading.get_ident()):  # none where another thread ends what one has begun
+            state.grad, state.inference = before.pop()
 
     def __call__(self, function: F) -> F:
         """The function, run in the mode; of a class, its constructor."""

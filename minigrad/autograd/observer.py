@@ -57,15 +57,15 @@ class Observer:
 @contextmanager
 def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
     """Within it, these watch this thread as well; with ``alone``, nobody else does."""
-    before = watch.observers
-    watch.observers = observers if alone else (*before, *observers)
+    before, everywhere = watch.observers, Watch.observers
+    register(observers if alone else (*before, *observers))
     try:
         yield
     finally:
-        _set(before)
+        restore(before, everywhere)
 
 
-def _set(observers: tuple[Observer, ...]) -> None:
+def register(observers: tuple[Observer, ...]) -> None:
     """Let these watch this thread: they, or if they are those of every thread, whoever these will be."""
     if observers == Watch.observers:
         vars(watch).pop("observers", None)
@@ -73,19 +73,26 @@ def _set(observers: tuple[Observer, ...]) -> None:
         watch.observers = observers
 
 
+def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...]) -> None:
+    """Let those watch this thread again that did ``before``, when ``everywhere`` watched every thread: of these, those
+    who still do, and those who have come since."""
+    came = tuple(o for o in Watch.observers if o not in everywhere and o not in before)
+    register((*(o for o in before if o not in everywhere or o in Watch.observers), *came))
+
+
 def attach(observer: Observer, everywhere: bool = False) -> None:
     """Let an observer watch this thread from now on, or every thread; ``detach`` ends it and leaves the others."""
     here = (*watch.observers, observer)
     if everywhere:
         Watch.observers = (*Watch.observers, observer)  # of threads that have registered none
-    _set(here)
+    register(here)
 
 
 def detach(observer: Observer) -> None:
     """End what ``attach`` began."""
     here = tuple(o for o in watch.observers if o is not observer)
     Watch.observers = tuple(o for o in Watch.observers if o is not observer)
-    _set(here)
+    register(here)
 
 
 class span:

@@ -8,7 +8,6 @@ The walk back over the nodes is in ``walk.py``. What a library adds rests on thi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -56,7 +55,6 @@ class Variable(Traced):
         return self._node, self._slot
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class Node:
     """One application of an op, kept for the backward pass.
 
@@ -75,6 +73,23 @@ class Node:
         place: the line of the program that called the op, where somebody has noted it.
         order: its number in order of creation.
     """
+
+    __slots__ = (
+        "__weakref__",
+        "edges",
+        "hooks",
+        "kernel",
+        "op",
+        "order",
+        "out",
+        "place",
+        "plan",
+        "residual",
+        "results",
+        "saved",
+        "shapes",
+        "versions",
+    )
 
     op: Op
     plan: Plan

@@ -133,7 +133,7 @@ def _start(root: Variable, gradient: Any) -> Variable:
                 f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its "
                 f"shape"
             )
-        if root.array.dtype.kind not in "f":
+        if dt.kind_of(root.array) != "f":
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {dt.of(root.array)}: take its "
                 f".real or .abs(), or pass a gradient"

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import kernels, random
 from .device import Device
-from .dtype import Array
+from .dtype import Array, bfloat16
 
 _INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda13x), and see `nvidia-smi`"
 
@@ -46,6 +46,8 @@ class CupyBackend:
     def asarray(self, array: Array, device: Device) -> Array:
         with self.on(device) as target:
             if isinstance(array, (np.ndarray, np.generic)):
+                if array.dtype.kind == "V":
+                    raise bfloat16.refused_on("cuda")
                 return self.xp.asarray(array)
             return array if array.device.id == target.id else array.copy()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda"}
@@ -57,23 +58,27 @@ class Device:
 
     def __enter__(self) -> Device:
         """Within ``with device:`` it is the device of new tensors that name no other."""
-        _entered.append(self)
+        _entered.devices = (*_entered.devices, self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        _entered.pop()
+        _entered.devices = _entered.devices[:-1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (self.type, self.index)
 
 
-_entered: list[Device] = []
+class _Entered(threading.local):
+    devices: tuple[Device, ...] = ()  # that this thread is within, the innermost last
+
+
+_entered = _Entered()
 _default: Device | None = None
 
 
 def default() -> Device | None:
     """The device of new tensors that name none; None for the CPU."""
-    return _entered[-1] if _entered else _default
+    return _entered.devices[-1] if _entered.devices else _default
 
 
 def set_default_device(device: str | Device | int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -41,31 +42,47 @@ class DType:
         return (named, (self.name,))
 
 
-class AbsentDType(DType):
-    """A format that NumPy and CuPy arrays do not have: it has a name and limits, and can be compared,
-    but no tensor can be of it."""
+class ExtraDType(DType):
+    """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are known without the
+    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V".
+    """
 
-    __slots__ = ("_instead",)
+    __slots__ = ()
 
-    def __init__(self, name: str, itemsize: int, rank: int, instead: str) -> None:
-        self.name, self.itemsize, self.rank, self._instead = name, itemsize, rank, instead
-        self.is_floating_point, self.is_complex, self.is_signed = rank == 2, rank == 3, True
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name, self.itemsize, self.rank = name, itemsize, 2
+        self.is_floating_point, self.is_complex, self.is_signed = True, False, True
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
-        """No array has this format.
+        """The NumPy dtype.
 
         Raises:
-            TypeError: always; the message names the alternative.
+            TypeError: the package is not installed.
         """
-        raise TypeError(f"there are no {self.name} tensors in minigrad, as NumPy has none: {self._instead}")
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError(
+                f"{self.name} tensors need the package ml_dtypes (pip install ml_dtypes): install it, or use float32"
+            ) from None
+        return np.dtype(getattr(ml_dtypes, self.name))
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the package is installed."""
+        return find_spec("ml_dtypes") is not None
+
+    def refused_on(self, device_type: str) -> TypeError:
+        """The error for an array of the format on another device than the CPU, where NumPy's are the only ones."""
+        return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
 
 
 # rank: the category of promotion (bool < integer < float), as in PyTorch
 bool_ = DType("bool", 0)
 uint8, int8, int16, int32, int64 = (DType(n, 1) for n in ("uint8", "int8", "int16", "int32", "int64"))
 float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float64"))
-bfloat16 = AbsentDType("bfloat16", 2, 2, "use float16 or float32")
+bfloat16 = ExtraDType("bfloat16", 2)
 complex64, complex128 = DType("complex64", 3), DType("complex128", 3)
 
 ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
@@ -82,8 +99,7 @@ _ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-_ABSENT = {d.name: d for d in (bfloat16,)}
-_NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES | _ABSENT
+_NAMED: dict[str, DType] = {d.name: d for d in (*ALL, bfloat16)} | _ALIASES
 
 _default = float32
 
@@ -124,6 +140,8 @@ def of_numpy(dtype: Any) -> DType:
     try:
         return _OF_NUMPY[dtype]
     except KeyError:
+        if dtype.name == "bfloat16":
+            return bfloat16
         names = ", ".join(d.name for d in ALL)
         raise TypeError(f"arrays of dtype {dtype} are not supported; convert to one of {names}") from None
 
@@ -152,7 +170,18 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 def has_gradient(kind: np.dtype[Any]) -> bool:
     """Whether numbers of a NumPy dtype can have a gradient."""
-    return kind.kind in "fc"
+    return kind.kind in "fcV"
+
+
+def kind_of(array: Array) -> str:
+    """NumPy's letter for the kind of an array's numbers, with "f" for bfloat16, too."""
+    letter: str = array.dtype.kind
+    return "f" if letter == "V" else letter
+
+
+def widened(array: Array) -> Array:
+    """bfloat16 as float32, which NumPy's sorting and counting know; any other array as it is."""
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def promote_types(a: Any, b: Any) -> DType:
@@ -162,7 +191,9 @@ def promote_types(a: Any, b: Any) -> DType:
         return complex128
     if first.rank != second.rank:
         return first if first.rank > second.rank else second
-    return of_numpy(np.promote_types(first.numpy, second.numpy))
+    if bfloat16 in (first, second) and first is not second:
+        return float64 if float64 in (first, second) else float32
+    return first if first is second else of_numpy(np.promote_types(first.numpy, second.numpy))
 
 
 def result_type(*operands: Any) -> DType:

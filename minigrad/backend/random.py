@@ -144,7 +144,7 @@ class Generator:
         out = np.empty(count, wide)
         out[:full] = _box_muller(self.uniform((full,), wide))
         if full < count:  # the last block overlaps the one before it, drawn anew
-            self.words((0 if dtype == np.float16 else count - full) * (2 if wide == np.float64 else 1))
+            self.words((0 if np.dtype(dtype).itemsize == 2 else count - full) * (2 if wide == np.float64 else 1))
             out[-16:] = _box_muller(self.uniform((16,), wide))
         return out.astype(dtype, copy=False).reshape(shape)
 

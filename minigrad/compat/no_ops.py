@@ -168,7 +168,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     _row(
         "cuda",
-        "neither NumPy nor CuPy has bfloat16, and nothing is put off or shared with other processes",
+        "CuPy has no bfloat16, and nothing is put off or shared with other processes",
         _lazy_call=lambda callable, **kwargs: callable() if is_available() else None,
         ipc_collect=lambda: None,
         is_bf16_supported=lambda including_emulation=True: False,

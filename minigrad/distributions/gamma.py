@@ -1,11 +1,13 @@
 """Events that may come at any moment, and what derives from their times.
 
 Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
+Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of such a mean is Student's t.
 Dirichlet are probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from ..backend.random import default_generator
 from ..functions import random
 from ..functions.creation import tensor, zeros_like
 from ..functions.pointwise import exp, log1p, where, xlogy
+from ..functions.random import randn
 from ..functions.shaping import stack
+from ..functions.special import igamma
 from ..nn.functional import one_hot
 from ..tensor import Size, Tensor
 from . import constraints
@@ -85,7 +89,7 @@ class Poisson(Distribution):
 
 
 class FromGamma(Distribution):
-    """What is drawn by NumPy's gamma numbers: Gamma, Dirichlet, Beta.
+    """What is drawn by NumPy's gamma numbers: Gamma, Chi2, StudentT, Dirichlet, Beta.
 
     Draws have the right distribution, but PyTorch draws others from the same seed, and they have no gradient (there
     is no ``rsample``): weigh ``log_prob`` instead.
@@ -95,7 +99,7 @@ class FromGamma(Distribution):
         """Draws of rate 1, without history, in the dtype of the concentrations; never 0."""
         shapes = concentration.detach().expand(self._extended_shape(sample_shape)).cpu().numpy()
         drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes.astype(np.float64))
-        drawn = np.maximum(drawn.astype(shapes.dtype), np.finfo(shapes.dtype).tiny)
+        drawn = np.maximum(np.asarray(drawn, shapes.dtype), np.finfo(shapes.dtype).tiny)
         return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
 
 
@@ -123,6 +127,9 @@ class Gamma(FromGamma):
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
         return powers - self.rate * value - self.concentration.lgamma()
 
+    def _cdf(self, value: Tensor) -> Tensor:
+        return igamma(self.concentration, self.rate * value)
+
     def entropy(self) -> Tensor:
         alpha = self.concentration
         return alpha - self.rate.log() + alpha.lgamma() + (1 - alpha) * alpha.digamma()
@@ -131,6 +138,58 @@ class Gamma(FromGamma):
         a, b = self.concentration, q.concentration
         constants = b * (self.rate / q.rate).log() + b.lgamma() - a.lgamma()
         return constants + (a - b) * a.digamma() + (q.rate - self.rate) * (a / self.rate)
+
+
+class Chi2(Gamma):
+    """The sum of ``df`` squares of standard normal numbers; ``df``, not always a whole number, is positive."""
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df: Value, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    df = formula(lambda d: 2 * d.concentration, doc="How many squares are added up.")
+
+
+class StudentT(FromGamma):
+    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df). About draws see FromGamma.
+
+    Args:
+        df: the degrees of freedom, positive, a tensor or a number; there is a mean above 1, a variance above 2.
+        loc: where the distribution is.
+        scale: how wide it is, positive.
+    """
+
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        super().__init__(self.df.shape, validate_args=validate_args)
+
+    mode = formula(lambda d: d.loc)
+    mean = formula(lambda d: where(d.df > 1, d.loc, math.nan))
+
+    @property
+    def variance(self) -> Tensor:
+        """scale² df / (df - 2); inf where df is 2 or less, NaN where it is 1 or less."""
+        finite = self.scale.pow(2) * self.df / (self.df - 2).clamp(min=1e-30)
+        return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        normal = randn(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
+        squares = 2 * self._standard_gamma(self.df / 2, sample_shape)
+        return self.loc + self.scale * normal * (squares / self.df).rsqrt()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance, half = (value - self.loc) / self.scale, self.df / 2
+        constants = self.scale.log() + 0.5 * (self.df.log() + math.log(math.pi)) + half.lgamma()
+        return (half + 0.5).lgamma() - constants - (half + 0.5) * log1p(distance**2 / self.df)
+
+    def entropy(self) -> Tensor:
+        half = self.df / 2
+        beta = half.lgamma() + 0.5 * math.log(math.pi) - (half + 0.5).lgamma()
+        return self.scale.log() + (half + 0.5) * ((half + 0.5).digamma() - half.digamma()) + 0.5 * self.df.log() + beta
 
 
 class Dirichlet(FromGamma):

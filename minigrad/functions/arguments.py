@@ -117,7 +117,8 @@ def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
 
     data = raw(data)
     if not is_array(data):
-        data = _from_python(data, dtype)
+        narrow = dtype is not None and dt.as_dtype(dtype) is dt.bfloat16
+        data = _from_python(data, dt.float32 if narrow else dtype)  # NumPy does not make bfloat16 of every number
     if dtype is not None:
         data = data.astype(dt.as_dtype(dtype).numpy)
     dt.of(data)
@@ -147,7 +148,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
         raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")
     if data is None:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")
-    if array.dtype.kind not in "bifuc":
+    if dt.kind_of(array) not in "bifuc":
         raise TypeError(f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})")
     if dtype is None and array.dtype.kind == "f" and (array.size == 0 or not _holds_numpy(data)):
         array = array.astype(dt.get_default_dtype().numpy)

@@ -66,7 +66,7 @@ def is_cuda(input: Tensor) -> bool:
 @method
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating-point one."""
-    return bool(input.array.dtype.kind == "f")
+    return bool(dt.kind_of(input.array) == "f")
 
 
 @method

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import ceil, isfinite
 from typing import Any
@@ -18,6 +18,7 @@ from ..backend import dtype as dt
 from ..tensor import Size, Tensor
 from .arguments import Maybe, raw, same_layout, sizes, to_array
 from .define import attached, function, named
+from .spelling import wrapping
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
@@ -81,12 +82,24 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
     """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
-    keywords = {p.name: p for p in signature(create).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    others = [p for p in signature(make).parameters.values() if p.name not in keywords]
-    public = wraps(make)(create)
-    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
-    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
+    annotations = create.__annotations__
+    public = wrapping(create, make)
+    public.__annotations__, public.__wrapped__ = annotations, _Signed(public, make)
     return public
+
+
+class _Signed:
+    """What ``inspect`` finds behind a wrapper: its signature, computed when somebody asks for it."""
+
+    def __init__(self, wrapper: Callable[..., Any], make: Callable[..., Any]) -> None:
+        self.wrapper, self.__wrapped__ = wrapper, make
+
+    @property
+    def __signature__(self) -> Signature:
+        parameters = signature(self.wrapper, follow_wrapped=False).parameters.values()
+        keywords = {p.name: p for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+        others = [p for p in signature(self.__wrapped__).parameters.values() if p.name not in keywords]
+        return Signature(sorted([*others, *keywords.values()], key=lambda p: p.kind), return_annotation="Tensor")
 
 
 def float_dtype(dtype: Maybe) -> Any:
@@ -286,7 +299,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
     if kind.kind in "iu":
         first, last, by = int(first), int(last), int(by)
     count = ceil((last - first) / by)
-    if kind.kind == "f":
+    if dt.has_gradient(kind):
         return (first + np.arange(count, dtype=np.float64) * by).astype(kind)
     return np.arange(first, last, by).astype(kind)
 
@@ -301,16 +314,36 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @announced
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
-    first, last = float(start), float(end)
-    return np.linspace(first, last, _count(steps, "linspace")).astype(float_dtype(dtype))
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
+    first lose their fractions.
+
+    Raises:
+        NotImplementedError: a dtype of bools.
+    """
+    kind = float_dtype(dtype)
+    if kind.kind == "b":
+        raise NotImplementedError("linspace is not implemented for bools")
+    return _line(start, end, _count(steps, "linspace"), kind).astype(kind)
 
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
     """``base`` to the powers of ``linspace``."""
-    exponents = np.linspace(float(start), float(end), _count(steps, "logspace"))
-    return (float(base) ** exponents).astype(float_dtype(dtype))
+    kind = float_dtype(dtype)
+    return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
+
+
+def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """Numbers at equal distances in float64, counted from both ends as in PyTorch, so that they round alike."""
+    first, last = float(start), float(end)
+    if dtype.kind in "iu" and steps > 1:
+        if not (math.isfinite(first) and math.isfinite(last)):
+            raise RuntimeError(f"{first} and {last} cannot be converted to {dtype} without overflow")
+        first, last = float(int(first)), float(int(last))
+    i = np.arange(steps)
+    with np.errstate(all="ignore"):
+        step = (last - first) / max(steps - 1, 1)
+        return np.where((i < steps // 2) | (steps == 1), first + step * i, last - step * (steps - 1 - i))
 
 
 def _count(steps: Any, name: str) -> int:

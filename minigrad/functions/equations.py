@@ -33,7 +33,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
         raise RuntimeError(
             f"linalg.{name}: The input tensor A must have at least 2 dimensions, but its shape is {list(input.shape)}"
         )
-    if input.array.dtype.kind not in "fc":
+    if dt.kind_of(input.array) not in "fc":
         raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {input.dtype}")
     return input
 

@@ -403,8 +403,9 @@ def unique(
 ) -> Any:
     """The different values in ascending order; also, on request, the place of each element's value, and counts."""
     m = xp(input.array)
-    parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
-    values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
+    parts = m.unique(dt.widened(input.array), return_inverse=True, return_counts=True, axis=dim)
+    values = parts[0].astype(input.array.dtype, copy=False)
+    inverse, counts = parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
     extra = ([wrap(inverse)] if return_inverse else []) + ([wrap(counts)] if return_counts else [])
     return (wrap(values), *extra) if extra else wrap(values)
 
@@ -487,7 +488,7 @@ def scatter_reduce(
 def extreme(input: Tensor, which: str) -> Any:
     """The least or greatest value of a dtype."""
     kind = input.array.dtype
-    if kind.kind == "f":
+    if input.is_floating_point():
         return float("-inf") if which == "min" else float("inf")
     if kind.kind == "b":
         return which == "max"

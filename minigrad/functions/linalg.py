@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable
+from ..backend.dtype import kind_of
 from ..ops import decompositions
 from ..ops import linear as ops
 from ..tensor import Tensor
@@ -137,6 +138,8 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
     most = 0
     for n, term in enumerate(terms):
+        if "." in term.replace("...", "", 1):
+            raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
             raise RuntimeError(
@@ -213,7 +216,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @method(in_place=True)
 @factors_first
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta · input + alpha · vec1 vec2ᵀ."""
+    """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+    if all(x.array.dtype == bool for x in (input, vec1, vec2)):
+        return (input & bool(beta)) | (outer(vec1, vec2) & bool(alpha))
     return _base(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 
@@ -282,8 +287,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
             a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
-    count = prod(a.array.shape[d] for d in left)
-    product = a.permute(rows + left).reshape(-1, count) @ b.permute(right + columns).reshape(count, -1)
+    count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)
+    wide = prod(b.array.shape[d] for d in columns)
+    product = a.permute(rows + left).reshape(high, count) @ b.permute(right + columns).reshape(count, wide)
     return product.reshape(shape)
 
 
@@ -340,7 +346,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     shape = input.array.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
-    if input.array.dtype.kind not in "fc":
+    if kind_of(input.array) not in "fc":
         raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
     return apply(decompositions.matrix_exp, (input,))
 

@@ -120,6 +120,8 @@ def __abs__(self: Tensor) -> Tensor:
 
 @attached
 def __invert__(self: Tensor) -> Tensor:
+    if self.array.dtype.kind in "fc":
+        raise TypeError(f"~ is for tensors of integers and bools, not {self.dtype}")
     return apply(e.bitwise_not, (self,))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import complex128, float64, result_type
+from ..backend.dtype import complex128, float64, get_default_dtype, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
@@ -42,6 +42,7 @@ maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place
 logaddexp = binary(e.logaddexp, in_place=False)
 xlogy = binary(_xlogy)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
+nextafter = binary(e.nextafter)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
 lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
 gt, ge = binary(e.gt, in_place=changing), binary(e.ge, in_place=changing)
@@ -114,7 +115,7 @@ def _times(alpha: Scalar, right: Any, left: Any) -> Any:
 
 def _is_inexact(operand: Any) -> bool:
     """Whether an operand is of floating-point or complex numbers."""
-    return operand.array.dtype.kind in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
+    return kind_of(operand.array) in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
@@ -177,8 +178,7 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
-        low = input if min is None else maximum(input, min)
-        return low if max is None else minimum(low, max)
+        return apply(e.clamp, (input, min, max))
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
         input = input.float()
     return apply(e.clamp, (input, raw(min), raw(max)))
@@ -272,6 +272,7 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 @factors_first
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
 
 
@@ -279,7 +280,14 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 @factors_first
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""
+    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
     return input + (tensor1 / tensor2 if value == 1 else tensor1 / tensor2 * value)
+
+
+def _of_common_dtype(input: Tensor, *factors: Tensor) -> tuple[Tensor, ...]:
+    """The factors in the dtype of the result, in which they are multiplied, unless that is a whole one."""
+    common = result_type(raw(input), *map(raw, factors))
+    return tuple(f.to(common) for f in factors) if common.rank >= 2 else factors
 
 
 @method
@@ -309,7 +317,8 @@ def rad2deg(input: Tensor) -> Tensor:
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
-    p = input if eps is None else clamp(input, eps, 1 - eps)
+    p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+    p = p if eps is None else clamp(p, eps, 1 - eps)
     return log(p / (1 - p))
 
 
@@ -403,9 +412,3 @@ def frexp(input: Tensor) -> return_types.frexp:
     half = exponent // 2  # in two steps, as 2^1074 alone is infinite
     near = input * exp2(-half.to(input.dtype))
     return return_types.frexp(near * exp2((half - exponent).to(input.dtype)), exponent)
-
-
-@method(in_place=True)
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number of the dtype after ``input`` towards ``other``."""
-    return wrap(xp(input.array).nextafter(input.array, other.array))

@@ -13,6 +13,7 @@ from ..autograd.inplace import bump, check_mutable
 from ..autograd.observer import announced
 from ..autograd.tape import Variable
 from ..backend import of
+from ..backend.dtype import has_gradient, kind_of
 from ..backend.random import Generator, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
@@ -125,7 +126,7 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     )
 
 
-_LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bool": 1}
+_LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "bool": 1}
 _UNSET: Any = object()
 
 
@@ -164,7 +165,7 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
 
     def create(*size: Any, generator: Generator | None = None, dtype: Maybe, **size_kw: Any) -> Any:
         kind = np.dtype(float_dtype(dtype))
-        if kind.kind not in "fc":
+        if not has_gradient(kind):
             raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
         draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
         draw *= scale if kind.kind == "c" else 1
@@ -293,7 +294,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if p is not None:
         return bernoulli_(empty_like(input.detach()), p, generator=generator)
     chances = of(input.array).to_numpy(input.array)
-    if chances.dtype.kind != "f":
+    if kind_of(chances) != "f":
         raise RuntimeError(f"bernoulli: the probabilities must be floating point, not {input.dtype}")
     if chances.size and not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
@@ -315,7 +316,7 @@ def multinomial(
         RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
     """
     weights = of(input.array).to_numpy(input.array)
-    if weights.dtype.kind != "f":
+    if kind_of(weights) != "f":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
     if weights.ndim not in (1, 2) or not weights.shape[-1]:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim and not empty, not of shape {weights.shape}")
@@ -351,7 +352,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    return tensor_on(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
+    drawn = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
+    return tensor_on(drawn, input.device)
 
 
 # The default stream -----------------------------------------------------------------------------------------

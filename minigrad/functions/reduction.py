@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.calls import apply
+from ..backend.dtype import kind_of
 from ..ops import cumulative as cumulative_ops
 from ..ops import decompositions
 from ..ops import indexing as i
@@ -31,7 +32,7 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 
 def _check_float(input: Tensor, name: str) -> None:
     """Means and variances of integers are a mistake more often than a wish."""
-    if input.array.dtype.kind not in "fc":
+    if kind_of(input.array) not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
             f"{input.dtype}. Convert it with .float()"
@@ -114,19 +115,25 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
-def _over(op: Op, doc: str, of_nothing: bool = True) -> Callable[..., Tensor]:
-    """The function over some axes that an op is; without ``of_nothing`` an error of a tensor without elements."""
+def _over(op: Op, doc: str, of_nothing: bool = True, along_none: bool = False) -> Callable[..., Tensor]:
+    """The function over some axes that an op is.
+
+    Args:
+        of_nothing: there is a value of no element; else an error.
+        along_none: an empty tuple of axes leaves all as they are; else it means all.
+    """
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
             _check_not_empty(input, dim, op.name)
-        return apply(op, (input, axes(dim, input.array.ndim), keepdim))
+        places = () if along_none and dim in ((), []) else axes(dim, input.array.ndim)
+        return apply(op, (input, places, keepdim))
 
     return method(named(over, op.name, doc))
 
 
-any = _over(r.any, "Whether one element over ``dim`` at least is not 0, bool.")
-all = _over(r.all, "Whether no element over ``dim`` is 0, bool.")
+any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.", along_none=True)
+all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.", along_none=True)
 amax = _over(r.amax, "The largest over ``dim``; equal ones share the gradient.", of_nothing=False)
 amin = _over(r.amin, "The smallest over ``dim``; equal ones share the gradient.", of_nothing=False)
 _INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
@@ -155,9 +162,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
     _check_not_empty(input, dim, name)
     if dim is None:
         return apply(r.amax if name == "max" else r.amin, (input, None, False))
+    dim = axis(dim, input.array.ndim)
     if input.array.ndim == 0:
         return kind(input.clone(), argmax(input))
-    dim = axis(dim, input.array.ndim)
     indices = apply(r.argmax if name == "max" else r.argmin, (input, dim, True))
     values = apply(i.gather, (input, dim, indices))
     if not keepdim:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
-
-Result = TypeVar("Result", bound=type[tuple[Any, ...]])
-
-
-def _printed(result_type: Result) -> Result:
-    """Give a named tuple PyTorch's ``repr``: "torch.return_types.max(", then each field on a line of its own."""
-
-    def show(result: Any) -> str:
-        fields = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
-        return f"torch.return_types.{type(result).__name__}(\n{fields})"
-
-    result_type.__repr__ = show  # type: ignore[method-assign]
-    return result_type
+from operator import itemgetter
+from typing import Any
 
 
-@_printed
-class ValuesIndices(NamedTuple):
+class Result(tuple[Any, ...]):
+    """A tuple whose elements have the names that its class annotates. (A ``NamedTuple`` takes six times as long to
+    define, and there are many.)
+
+    Args:
+        values: the elements.
+    """
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        if "__annotations__" in vars(cls):
+            cls._fields = tuple(cls.__annotations__)
+            for i, name in enumerate(cls._fields):
+                setattr(cls, name, property(itemgetter(i)))
+
+    def __new__(cls, *values: Any) -> Any:
+        if len(values) != len(cls._fields):
+            raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(values)} values")
+        return tuple.__new__(cls, values)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{fields})"
+
+
+class ValuesIndices(Result):
     """Elements, and their indices along an axis."""
 
     values: Any
@@ -36,40 +53,35 @@ cummax, cummin, kthvalue = _of("cummax"), _of("cummin"), _of("kthvalue")
 median, nanmedian, mode = _of("median"), _of("nanmedian"), _of("mode")
 
 
-@_printed
-class aminmax(NamedTuple):
+class aminmax(Result):
     """The result of ``aminmax``."""
 
     min: Any
     max: Any
 
 
-@_printed
-class linalg_eigh(NamedTuple):
+class linalg_eigh(Result):
     """The result of ``linalg.eigh``."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
-@_printed
-class linalg_qr(NamedTuple):
+class linalg_qr(Result):
     """The result of ``linalg.qr``."""
 
     Q: Any
     R: Any
 
 
-@_printed
-class linalg_slogdet(NamedTuple):
+class linalg_slogdet(Result):
     """The result of ``linalg.slogdet``."""
 
     sign: Any
     logabsdet: Any
 
 
-@_printed
-class linalg_svd(NamedTuple):
+class linalg_svd(Result):
     """The result of ``linalg.svd``."""
 
     U: Any
@@ -77,40 +89,35 @@ class linalg_svd(NamedTuple):
     Vh: Any
 
 
-@_printed
-class linalg_cholesky_ex(NamedTuple):
+class linalg_cholesky_ex(Result):
     """The result of ``linalg.cholesky_ex``."""
 
     L: Any
     info: Any
 
 
-@_printed
-class linalg_eig(NamedTuple):
+class linalg_eig(Result):
     """The result of ``linalg.eig``."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
-@_printed
-class linalg_inv_ex(NamedTuple):
+class linalg_inv_ex(Result):
     """The result of ``linalg.inv_ex``."""
 
     inverse: Any
     info: Any
 
 
-@_printed
-class linalg_ldl_factor(NamedTuple):
+class linalg_ldl_factor(Result):
     """The result of ``linalg.ldl_factor``."""
 
     LD: Any
     pivots: Any
 
 
-@_printed
-class linalg_ldl_factor_ex(NamedTuple):
+class linalg_ldl_factor_ex(Result):
     """The result of ``linalg.ldl_factor_ex``."""
 
     LD: Any
@@ -118,8 +125,7 @@ class linalg_ldl_factor_ex(NamedTuple):
     info: Any
 
 
-@_printed
-class linalg_lstsq(NamedTuple):
+class linalg_lstsq(Result):
     """The result of ``linalg.lstsq``."""
 
     solution: Any
@@ -128,8 +134,7 @@ class linalg_lstsq(NamedTuple):
     singular_values: Any
 
 
-@_printed
-class linalg_lu(NamedTuple):
+class linalg_lu(Result):
     """The result of ``linalg.lu``."""
 
     P: Any
@@ -137,16 +142,14 @@ class linalg_lu(NamedTuple):
     U: Any
 
 
-@_printed
-class linalg_lu_factor(NamedTuple):
+class linalg_lu_factor(Result):
     """The result of ``linalg.lu_factor``."""
 
     LU: Any
     pivots: Any
 
 
-@_printed
-class linalg_lu_factor_ex(NamedTuple):
+class linalg_lu_factor_ex(Result):
     """The result of ``linalg.lu_factor_ex``."""
 
     LU: Any
@@ -154,16 +157,14 @@ class linalg_lu_factor_ex(NamedTuple):
     info: Any
 
 
-@_printed
-class linalg_solve_ex(NamedTuple):
+class linalg_solve_ex(Result):
     """The result of ``linalg.solve_ex``."""
 
     result: Any
     info: Any
 
 
-@_printed
-class svd(NamedTuple):
+class svd(Result):
     """The result of ``svd``."""
 
     U: Any
@@ -171,24 +172,21 @@ class svd(NamedTuple):
     V: Any
 
 
-@_printed
-class qr(NamedTuple):
+class qr(Result):
     """The result of ``qr``."""
 
     Q: Any
     R: Any
 
 
-@_printed
-class geqrf(NamedTuple):
+class geqrf(Result):
     """The result of ``geqrf``."""
 
     a: Any
     tau: Any
 
 
-@_printed
-class lu_unpack(NamedTuple):
+class lu_unpack(Result):
     """The result of ``lu_unpack``."""
 
     P: Any
@@ -196,24 +194,21 @@ class lu_unpack(NamedTuple):
     U: Any
 
 
-@_printed
-class triangular_solve(NamedTuple):
+class triangular_solve(Result):
     """The result of ``triangular_solve``."""
 
     solution: Any
     cloned_coefficient: Any
 
 
-@_printed
-class histogram(NamedTuple):
+class histogram(Result):
     """The result of ``histogram``."""
 
     hist: Any
     bin_edges: Any
 
 
-@_printed
-class frexp(NamedTuple):
+class frexp(Result):
     """The result of ``frexp``."""
 
     mantissa: Any

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import DType, get_default_dtype, result_type
+from ..backend.dtype import DType, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
@@ -122,6 +122,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(named)) < len(named):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     order = [d for d in range(n) if d not in sources]
+    if not n:
+        return permute(input, ())
     for place, moved in sorted(zip(places, sources, strict=True)):
         order.insert(place, moved)
     return permute(input, order)
@@ -246,9 +248,15 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+    Raises:
+        RuntimeError: an axis is there twice.
+    """
     places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, places))
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"flip: an axis appears twice in dims {places}")
+    return apply(s.flip, (input, places if input.array.ndim else ()))
 
 
 @method
@@ -289,7 +297,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     listed = _together(tensors, "cat")
     if scalars := [n for n, t in enumerate(listed) if not t.array.ndim]:
         raise RuntimeError(f"zero-dimensional tensor (at position {scalars[0]}) cannot be concatenated")
-    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
+    listed = tuple(t for t in listed if t.array.shape != (0,)) or listed
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
         shape, first = other.array.shape, listed[0].array.shape
@@ -355,11 +363,11 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """About ``chunks`` pieces of equal length."""
+    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[axis(dim, input.array.ndim)]
-    return split(input, max(1, -(-length // chunks)), dim)
+    return split(input, -(-length // chunks) or [0] * chunks, dim)
 
 
 @method
@@ -477,11 +485,13 @@ def ravel(input: Tensor) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences of neighbours along ``dim``, ``n`` times over."""
+    """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
     if not input.array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n == 0:
+        return input.clone()
     parts = [part for part in (prepend, input, append) if part is not None]
     out, place = cat(parts, dim) if len(parts) > 1 else input, axis(dim, input.array.ndim)
     for _ in range(n):
@@ -523,7 +533,7 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     """The slopes along an axis, for neighbours at one distance, or at given places."""
     count, column = x.array.shape[place], [1] * x.array.ndim
     column[place] = -1
-    x = x if x.array.dtype.kind in "fc" else x.to(get_default_dtype())
+    x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
     if isinstance(step, Tensor) and step.array.ndim:
         if step.array.shape != (count,):
             raise RuntimeError(f"torch.gradient expected {count} places along axis {place}, got {list(step.shape)}")
@@ -831,7 +841,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         fits = False
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(full)}.")
-    return sum_to(input, shape)
+    return sum_to(input, shape) if full else input.sum()  # of a bool int64, as in PyTorch
 
 
 @method

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
-from ..backend.dtype import get_default_dtype
+from ..backend.dtype import get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
@@ -63,7 +63,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
     if dim is None:
         flat = input.reshape(-1)
-        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else flat.sum() * math.nan
+        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else _median_of_nothing(flat)
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
@@ -71,6 +71,13 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     at = (last - missing) // 2 if skip else m.where(missing > 0, last, last // 2)
     indices = m.take_along_axis(order, m.maximum(at, 0), place)
     return _picked(input, indices, place, keepdim, kind)
+
+
+def _median_of_nothing(input: Tensor) -> Tensor:
+    """NaN; of integers, as in PyTorch, the smallest of the dtype."""
+    if has_gradient(input.array.dtype):
+        return input.sum() * math.nan
+    return input.sum().fill_(iinfo(input.dtype).min).to(input.dtype)
 
 
 @method
@@ -89,7 +96,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 
 
 @method
-@scalars_as_vectors
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -98,7 +104,6 @@ def quantile(
 
 
 @method
-@scalars_as_vectors
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -130,7 +135,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
         )
     result = (result if skip else where(missing > 0, math.nan, result)).movedim(-1, 0)
-    if keepdim:
+    if keepdim and input.array.ndim:
         result = result.reshape(-1, *(1,) * input.array.ndim) if dim is None else result.unsqueeze(place + 1)
     return result if shares.array.ndim else result[0]
 
@@ -153,7 +158,7 @@ def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
 
 def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.ValuesIndices:
     place = axis(dim, input.array.ndim)
-    host = input.numpy(force=True)
+    host = _host(input)
     best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
     shape = [1] * host.ndim
     shape[place] = -1
@@ -226,13 +231,13 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
     rows = input if input.array.ndim == 2 else input.reshape(1, -1)
-    rows = rows if rows.array.dtype.kind in "fc" else rows.to(get_default_dtype())
+    rows = rows if kind_of(rows.array) in "fc" else rows.to(get_default_dtype())
     count = rows.array.shape[1]
     weights = None
     for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
         if given is None:
             continue
-        if given.array.shape != (count,) or given.array.dtype.kind not in kinds or (count and given.min() < 0):
+        if given.array.shape != (count,) or kind_of(given.array) not in kinds or (count and given.min() < 0):
             raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
         weights = given if weights is None else weights * given
     if weights is None:
@@ -274,10 +279,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
     tensor's own extremes), in the tensor's dtype."""
-    host = input.numpy(force=True).reshape(-1)
+    host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     low, high = (low - 1, high + 1) if low == high else (low, high)
-    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(host.dtype)
+    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(input.array.dtype)
     return tensor_on(counts, input.device)
 
 
@@ -288,11 +293,11 @@ def histogram(
 ) -> return_types.histogram:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    host = input.numpy(force=True).reshape(-1)
+    host = _host(input).reshape(-1)
     ends: Any = _host(bins)
     weights = None if weight is None else _host(weight).reshape(-1)
     results = np.histogram(host, ends, range, density=density, weights=weights)
-    return return_types.histogram(*(tensor_on(part.astype(host.dtype), input.device) for part in results))
+    return return_types.histogram(*(tensor_on(part.astype(input.array.dtype), input.device) for part in results))
 
 
 @function
@@ -325,13 +330,13 @@ def histogramdd(
         raise RuntimeError("histogramdd: the edges of bins must not decrease")
     weights = None if weight is None else _host(weight).reshape(-1)
     counts, edges = np.histogramdd(points, each, limits, density=density, weights=weights)
-    results = [tensor_on(part.astype(host.dtype), input.device) for part in (counts, *edges)]
+    results = [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
     return results[0], tuple(results[1:])
 
 
 def _host(value: Any) -> Any:
-    """The NumPy array of a tensor; any other value as it is."""
-    return of(value.array).to_numpy(value.array) if isinstance(value, Variable) else value
+    """The NumPy array of a tensor, in float32 of bfloat16; any other value as it is."""
+    return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
 
 
 @function
@@ -346,7 +351,11 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
-    ``right`` after them."""
+    ``right`` after them.
+
+    Raises:
+        RuntimeError: sequences of several axes, of which all but the last are not those of the values.
+    """
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -354,9 +363,13 @@ def searchsorted(
     after: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         places = np.asarray(np.searchsorted(rows, values, after))
+    elif not rows.ndim or not values.ndim or rows.shape[:-1] != values.shape[:-1]:
+        expected = "boundaries tensor should be 1 dimension or all but its last axis must match the input's"
+        raise RuntimeError(f"searchsorted(): {expected}, but got {list(rows.shape)} and {list(values.shape)}")
     else:
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        places = np.array([np.searchsorted(row, v, after) for row, v in pairs]).reshape(values.shape)
+        places = np.empty(values.shape, np.int64)
+        for row in np.ndindex(rows.shape[:-1]):
+            places[row] = np.searchsorted(rows[row], values[row], after)
     return tensor_on(places.astype(np.int32 if out_int32 else np.int64), sorted_sequence.device)
 
 
@@ -373,7 +386,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """Which elements stand among the others."""
     like = elements if isinstance(elements, Variable) else test_elements
     elements, tested = as_tensor_like(elements, like), as_tensor_like(test_elements, like)
-    return wrap(xp(like.array).isin(elements.array, tested.array, invert=invert))
+    return wrap(xp(like.array).isin(widened(elements.array), widened(tested.array), invert=invert))
 
 
 @method
@@ -383,11 +396,12 @@ def unique_consecutive(
     """The values without repeats in a row; also, if asked, where each element's is, and counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
-    flat = rows.reshape(len(rows), -1)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     first = np.ones(len(rows), bool)
     first[1:] = (flat[1:] != flat[:-1]).any(1)
     starts = np.flatnonzero(first)
     inverse = (np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
+    rows = rows.astype(input.array.dtype, copy=False)
     values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
     parts = [values] + [inverse] * return_inverse + [np.diff(np.append(starts, len(rows)))] * return_counts
     results = tuple(tensor_on(np.array(part, order="C"), input.device) for part in parts)

@@ -452,7 +452,7 @@ class Module(Stateful):
         return self.to(dt.float16)
 
     def bfloat16(self: T) -> T:
-        """Convert to bfloat16, where tensors have it."""
+        """Convert floating-point parameters and buffers to bfloat16. Raises TypeError where ml_dtypes is missing."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self: T) -> T:

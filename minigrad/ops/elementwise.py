@@ -52,7 +52,8 @@ def div(a: Array, b: Array) -> Array:
 def _check_divisor(a: Array, b: Array) -> None:
     """Refuse integers over 0 (on the CPU; a GPU would have to be waited for)."""
     array = _array_of(a, b)
-    if array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
+    empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
+    if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
@@ -90,7 +91,9 @@ def pow(a: Array, b: Array) -> Array:
         return a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and bool((b < 0).any()):
         return _integer_power(a, b)
-    return xp(_array_of(a, b)).power(a, b)
+    array = _array_of(a, b)
+    out = xp(array).power(a, b)
+    return out.astype(bool) if array.dtype.kind == "b" else out
 
 
 def _integer_power(a: Array, b: Array) -> Array:
@@ -141,8 +144,8 @@ def abs(x: Array) -> Array:
 
 @op("dx = 0", x=lambda g: g * 0)
 def sign(x: Array) -> Array:
-    """-1, 0 or 1"""
-    return xp(x).sign(x) if x.dtype.kind != "b" else x.copy()
+    """-1, 0 or 1; 0 of NaN, too"""
+    return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
 
 
 # Powers, exponentials, logarithms --------------------------------------------------------------------------
@@ -447,9 +450,15 @@ def _share(wins: Array, ties: Array) -> Array:
     return where(wins, 1.0, where(ties, 0.5, 0.0))
 
 
-@op("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
+@op(
+    "dx = g where min ≤ x ≤ max, else 0; dmin = g where x < min < max, else 0; dmax = g where max < x or min, else 0",
+    x=lambda g, x, min, max: g * _inside(x, min, max),
+    min=lambda g, x, min, max: g * ((x < min) if max is None else (x < min) & (min < max)),
+    max=lambda g, x, min, max: g * ((x > max) if min is None else (x > max) | (max < min)),
+    promote="same",
+)
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
-    """x held within [min, max]; the gradient is 0 outside"""
+    """x held within [min, max], which are numbers or arrays; max where they are out of order"""
     m = xp(x)
     if min is not None:
         x = m.maximum(x, min)
@@ -510,6 +519,14 @@ def copysign(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).copysign(a, b)
 
 
+@op(
+    "da = g where a ≠ b, else 0; db = 0", a=lambda g, a, b: where(a == b, 0.0, g), b=lambda g, shape: zeros_of(g, shape)
+)
+def nextafter(a: Array, b: Array) -> Array:
+    """The next number of the dtype after a towards b"""
+    return xp(_array_of(a, b)).nextafter(a, b)
+
+
 @op("dxᵢ = 0", xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
 def level(value: Array, *xs: Array) -> Array:
     """A value that is the same all around the xᵢ it was computed from, such as a rounded quotient"""
@@ -561,7 +578,7 @@ def clone(x: Array) -> Array:
 @op("dx = g in the dtype of x", x=lambda g: g)
 def cast(x: Array, dtype: Any) -> Array:
     """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
-    to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiu"
+    to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiuV"
     return (x.real if to_real else x).astype(dtype)
 
 

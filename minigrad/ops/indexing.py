@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..backend import in_order, of, xp
-from ..backend.dtype import Array
+from ..backend.dtype import Array, widened
 from .elementwise import where
 from .op import Op, bare, op
 from .shape import Shape, reshape
 
 
-def _is_basic(index: tuple[Any, ...]) -> bool:
+def is_basic(index: tuple[Any, ...]) -> bool:
     """Whether an index takes each element at most once without looking: numbers, slices, None, ellipsis."""
     return not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
 
@@ -37,9 +37,9 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 @op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
-    if _is_basic(index) and not any(i is Ellipsis for i in index):
+    if is_basic(index) and not any(i is Ellipsis for i in index):
         return x[(*index, ...)]  # with the ellipsis even a single element is a view
-    return x[index] if _is_basic(index) else in_order(x[index])
+    return x[index] if is_basic(index) else in_order(x[index])
 
 
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
@@ -47,7 +47,7 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
     m = xp(x)
     out = m.zeros(size, x.dtype)
-    if _is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
+    if is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
     elif len(index) == 1 and len(size) > 1 and x.size:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
@@ -212,7 +212,7 @@ def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:
     """Indices that sort an axis, stably in both directions."""
-    m = xp(x)
+    m, x = xp(x), widened(x)
     if not descending:
         return m.argsort(x, axis=dim, kind="stable")
     backwards = m.argsort(m.flip(x, dim), axis=dim, kind="stable")

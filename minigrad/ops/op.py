@@ -31,6 +31,7 @@ from ..backend import kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
+_LIBRARY = __name__.rpartition(".")[0]
 _VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # what a rule may name beside one of the op's arguments
 
 
@@ -101,6 +102,7 @@ class Op:
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
         formulas: for each of them, the rule in the notation of formulas.
+        ours: it is one of the library; a program's own op has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
     """
 
@@ -115,7 +117,8 @@ class Op:
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
         self.promote, self.view, self.holomorphic = promote, view, holomorphic
-        self.kernel = self.name if self.name in kernels.NAMES else ""
+        self.ours = self.__module__.rpartition(".")[0] == _LIBRARY
+        self.kernel = self.name if self.ours and self.name in kernels.NAMES else ""
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if reserved := set(self.params) & set(_VALUES):
@@ -232,7 +235,7 @@ class Op:
         return f"{rule.__code__.co_filename}:{rule.__code__.co_firstlineno}"
 
 
-REGISTRY: dict[str, Op] = {}
+REGISTRY: dict[str, Op] = {}  # the library's ops whose files are loaded; ``registry.py`` loads all
 
 
 @overload
@@ -248,7 +251,7 @@ def op(
 
 
 def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
-    """Turn a function of arrays into an op, and register it by its name.
+    """Turn a function of arrays into an op. One of the library is registered by its name.
 
     Args:
         formulas, rules: see ``Op.gradient``.
@@ -258,9 +261,10 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)
         result.gradient("" if callable(first) else first, **rules)
-        if result.name in REGISTRY:
-            raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
-        REGISTRY[result.name] = result
+        if result.ours:
+            if result.name in REGISTRY:
+                raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
+            REGISTRY[result.name] = result
         return result
 
     return register(first) if callable(first) else register

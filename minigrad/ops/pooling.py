@@ -102,14 +102,15 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
     along = []
     for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):
         sample, step = samples[..., axis, None], (size - k) / max(count - 1, 1)
-        starts = m.floor((m.arange(count) + sample) * step) - m.floor(sample * step)
+        starts = m.trunc((m.arange(count) + sample) * step) - m.trunc(sample * step)
         starts[..., -1] = size - k
         shape = (*x.shape[:2], *(count if a == axis else 1 for a in range(n)), *(1,) * n)
         offsets = m.arange(k).reshape(tuple(k if a == axis else 1 for a in range(n)))
         along.append(starts.astype(np.int64).reshape(shape) + offsets)
     cells = m.broadcast_to(_cell(lengths, along), (*x.shape[:2], *places, *kernel))
     cells = cells.reshape(*x.shape[:2], *places, prod(kernel))
-    seen = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], -1), -1)
+    windows = prod(places) * prod(kernel)
+    seen = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], windows), -1)
     return m.take_along_axis(cells, seen.reshape(cells.shape).argmax(axis=-1)[..., None], -1)[..., 0]
 
 

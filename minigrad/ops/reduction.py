@@ -37,8 +37,8 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
     if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
-    if x.dtype == np.float16:  # 11 bits are too few to add up in
-        return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16))
+    if x.dtype.itemsize == 2:  # the 11 bits of float16, or 8, are too few to add up in
+        return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(x.dtype))
     if type(x) is np.ndarray and (columns := _leading(x, dim)):
         return _column_sums(x, columns, keepdim)
     return in_order(x.sum(axis=dim, keepdims=keepdim))
@@ -146,7 +146,7 @@ def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axe
 def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     """ln Σ eˣ, the largest taken out first"""
     m = xp(x)
-    top = x.real.max(axis=dim, keepdims=True)
+    top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # of none 0
     top = m.where(m.isfinite(top), top, m.zeros_like(top))
     with np.errstate(divide="ignore"):
         total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top
@@ -161,13 +161,18 @@ def finite(x: Array) -> Array:
 @op
 def any(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Whether one element at least is not 0"""
-    return x.any(axis=dim, keepdims=keepdim)
+    return _truth(x, x.any(axis=dim, keepdims=keepdim))
 
 
 @op
 def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Whether no element is 0"""
-    return x.all(axis=dim, keepdims=keepdim)
+    return _truth(x, x.all(axis=dim, keepdims=keepdim))
+
+
+def _truth(x: Array, out: Array) -> Array:
+    """Bools; of uint8, which were PyTorch's bools once, uint8."""
+    return out.astype(x.dtype) if x.dtype == "uint8" else out
 
 
 @op

@@ -6,7 +6,8 @@ import copy
 import functools
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
 
@@ -197,10 +198,30 @@ class Optimizer:
             ready = [p for p in group["params"] if p._grad is not None]
             for p in ready:
                 self._changed(p)
-            self._update_all(ready, group)
+            narrow = [p for p in ready if p.array.dtype.kind == "V"]
+            with self._in_float32(narrow) if narrow else nullcontext():
+                self._update_all(ready, group)
         return loss
 
     step = _with_hooks(step)
+
+    @contextmanager
+    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
+        """Parameters of bfloat16, their gradients and states in float32, and at the end rounded, where they were."""
+        tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
+        before = [(t, t.array) for t in tensors if t.array.dtype.kind == "V"]
+        try:
+            for tensor, array in before:
+                tensor.array = dt.widened(array)
+            yield
+        finally:
+            for tensor, array in before:
+                array[...] = tensor.array
+                tensor.array = array
+            for p in params:  # what the first step has started, but for numbers such as the count of steps
+                for name, value in self.state.get(p, {}).items():
+                    if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
+                        value.array = value.array.astype(p.array.dtype, copy=False)
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""

@@ -41,6 +41,7 @@ class Recorder(Observer):
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
         self.events: list[Event] = []  # in the order in which they began
+        self.over = False  # a thread that has observers of its own may still announce what it does
         self.lasted = 0  # how long, in ns, once the profile has ended
         self._began = perf_counter_ns()
         self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
@@ -88,7 +89,7 @@ class Recorder(Observer):
 
     def finish(self) -> None:
         """End the events that are still open, in all threads."""
-        end = self.clock()
+        end, self.over = self.clock(), True
         for stack in self._stacks:
             self._close_to(None, stack, end)
         self.lasted = end - self._began
@@ -96,6 +97,8 @@ class Recorder(Observer):
     # What the engine announces --------------------------------------------------------------------------------
 
     def applying(self, op: Any, args: tuple[Any, ...]) -> None:
+        if self.over:
+            return
         event = self.open(op.name, OP, op)
         event.input_shapes = [_shape(a) for a in args] if "shapes" in self.parts else []
 
@@ -113,10 +116,12 @@ class Recorder(Observer):
         self._close_innermost(OP, op)
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        if "shapes" in self.parts and not isinstance(target, Variable):
+        if "shapes" in self.parts and not self.over and not isinstance(target, Variable):
             self._arriving.setdefault(target, []).append(_shape(gradient))
 
     def passing(self, node: Any) -> None:
+        if self.over:
+            return
         forward = self._recorded.get(node)
         event = self.open(node.name(), NODE, node.op, forward)
         event.sequence_nr = node.order if forward is None else forward.sequence_nr
@@ -128,6 +133,8 @@ class Recorder(Observer):
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         event, thread = None, self._thread
+        if self.over:
+            return
         if kind == "module" and "modules" in self.parts:
             place = thread.events[-1].place if thread.events else ""
             event = self.open(self._names.path(subject, "" if place.startswith("[") else place), MODULE, name)

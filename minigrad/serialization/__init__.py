@@ -98,7 +98,7 @@ def load(
 
     Returns:
         The object; of a safetensors file of another program, a dict of its tensors. bfloat16 becomes float32,
-        which holds all its numbers.
+        which holds all its numbers, on a GPU, and where the package ml_dtypes is missing.
 
     Raises:
         FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of

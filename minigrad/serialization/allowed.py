@@ -19,12 +19,11 @@ import numpy as np
 from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
+from .keys import dict_of, set_of
 from .source import Ndarray
 
 Name = tuple[str, str]  # module, name
 _NUMPY_KINDS = "biufcUS"
-_MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
-_DEEPEST_KEY = 50
 
 # Names that the program allows ------------------------------------------------------------------------------
 
@@ -76,45 +75,10 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
 # Functions that are called in place of those that a pickle names ---------------------------------------------
 
 
-def check_key(key: Any) -> None:
-    """Raise ValueError for a key that takes too deep a stack, or too much time, to hash: tuples within tuples."""
-    if not isinstance(key, (tuple, frozenset)):
-        return
-    layer: list[Any] = [key]
-    counted = 0
-    for _ in range(_DEEPEST_KEY):
-        layer = [part for whole in layer for part in whole if isinstance(part, (tuple, frozenset))]
-        counted += len(layer) + sum(map(len, layer))
-        if not layer:
-            return
-        if counted > _MOST_HASHED:
-            break
-    raise ValueError("a key of tuples within tuples")
-
-
-def checked(keys: list[Any]) -> list[Any]:
-    """The keys, each checked by ``check_key``."""
-    for key in keys:
-        check_key(key)
-    return keys
-
-
-def _hashable(items: Any) -> list[Any]:
-    if isinstance(items, range):  # a few bytes of a file would become a set of any size
-        raise TypeError("a set or dict of a range")
-    return checked(list(items))
-
-
-def _pairs(items: Any = ()) -> list[tuple[Any, Any]]:
-    pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
-    checked([key for key, _ in pairs])
-    return pairs
-
-
 def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
     if factory is not None and factory not in _FACTORIES:
         raise ValueError(f"a defaultdict of {factory!r}")
-    return defaultdict(factory, _pairs(items))
+    return defaultdict(factory, dict_of(items))
 
 
 def _member(cls: Any, name: Any) -> Any:
@@ -254,11 +218,11 @@ NEW: dict[type, Callable[..., Any]] = {
     Size: _size,
 }
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    OrderedDict: lambda items=(): OrderedDict(_pairs(items)),
-    Counter: lambda items=(): Counter(dict(_pairs(items))),
+    OrderedDict: lambda items=(): OrderedDict(dict_of(items)),
+    Counter: lambda items=(): Counter(dict_of(items)),
     defaultdict: _defaultdict,
-    set: lambda items=(): set(_hashable(items)),
-    frozenset: lambda items=(): frozenset(_hashable(items)),
+    set: set_of,
+    frozenset: lambda items=(): frozenset(set_of(items)),
     complex: _complex,
     bytes: lambda: b"",
     range: range,

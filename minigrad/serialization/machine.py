@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import FUNCTIONS, NEW, PYTHON_2, VALUES, checked, fill_array, fill_dtype, safe
+from .allowed import FUNCTIONS, NEW, PYTHON_2, VALUES, fill_array, fill_dtype, safe
+from .keys import add, checked, put, set_of
 from .rebuild import Rebuilder
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
@@ -125,15 +126,13 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._target(list).extend(values)
 
     def _set_items(self, items: list[Any]) -> None:
-        target = self._target(dict)
-        for key, value in zip(checked(items[::2]), items[1::2], strict=True):
-            target[key] = value
+        put(self._target(dict), zip(checked(items[::2]), items[1::2], strict=True))
 
     def _add_items(self, items: list[Any]) -> None:
-        self._target(set).update(checked(items))
+        add(self._target(set), checked(items))
 
     def _frozen(self, items: list[Any]) -> None:
-        self.append(frozenset(checked(items)))
+        self.append(frozenset(set_of(items)))
 
     # What needs permission ----------------------------------------------------------------------------------
 

@@ -15,8 +15,9 @@ from ..backend.device import Device
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
+from .keys import dict_of
 from .placing import Placing, Storage
-from .source import Ndarray, Source, aligned, widened
+from .source import Ndarray, Source, aligned, from_halves
 from .tree import check_attributes, check_flag, set_attributes
 
 Name = tuple[str, str]
@@ -115,9 +116,10 @@ class Rebuilder:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
         if form.name == "bfloat16":
-            wide, halves = np.zeros(whole.size // 2, np.float32), aligned(whole, np.uint16)
-            self._pending.append(lambda: np.copyto(wide, widened(halves.byteswap() if self._swapped else halves)))
-            return wide
+            halves = aligned(whole, np.uint16)
+            made = np.zeros_like(from_halves(halves))
+            self._pending.append(lambda: np.copyto(made, from_halves(halves.byteswap() if self._swapped else halves)))
+            return made
         dtypes = {d.name: d.numpy for d in dt.ALL}
         if form.name not in dtypes:
             raise self._source.damaged(
@@ -140,7 +142,7 @@ class Rebuilder:
             array = tensor.array
             memory = (array.ctypes.data, array.shape, array.strides, array.dtype.str, str(device))
             if memory not in moved:
-                moved[memory] = for_device(device).asarray(np.asarray(array, order="C"), device)
+                moved[memory] = for_device(device).asarray(dt.widened(np.asarray(array, order="C")), device)
             tensor.array = moved[memory]
 
     # Tensors ------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class Rebuilder:
         parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
             self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
-        set_attributes(parameter, dict(state))
+        set_attributes(parameter, dict_of(state))
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
@@ -174,16 +176,22 @@ class Rebuilder:
         if function not in self.functions().values() or cls not in (Tensor, Parameter):
             raise TypeError(f"a tensor of class {cls!r}")
         tensor: Tensor = function(*args)
-        set_attributes(tensor, dict(state))
+        set_attributes(tensor, dict_of(state))
         return tensor
 
-    def pickled(self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None) -> Tensor:
+    def pickled(
+        self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None, dtype: Any = None
+    ) -> Tensor:
         """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
             raise TypeError(f"a tensor of class {cls!r}")
+        if dtype is not None and (dtype != "bfloat16" or array.dtype != np.uint16):
+            raise TypeError(f"a tensor of dtype {dtype!r:.20} in an array of {array.dtype}")
+        array = array if dtype is None else from_halves(array)
         check_flag(wrap(array), requires_grad)
+        attributes = dict_of(attributes or {})
         if cls in (Tensor, Parameter):
-            check_attributes(cls, attributes or {})
+            check_attributes(cls, attributes)
         tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
         return self._moved(tensor, self._place(Storage(array, str(device))))
 

@@ -1,6 +1,6 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
-The safetensors library writes. Reading is here: from a map or from memory, with bfloat16, which NumPy lacks.
+The safetensors library writes. Reading is here: from a map or from memory, with bfloat16, which NumPy alone lacks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from .source import Ndarray, Source, aligned, replaced, widened
+from .source import Ndarray, Source, aligned, from_halves, replaced
 
 _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
@@ -31,7 +31,7 @@ _DTYPES: dict[str, Any] = {
 
 def holds(kind: np.dtype[Any]) -> bool:
     """Whether arrays of a NumPy dtype can be written and read."""
-    return kind.isnative and kind.type in _DTYPES.values()
+    return kind.isnative and (kind.type in _DTYPES.values() or kind.name == "bfloat16")
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
@@ -117,7 +117,7 @@ def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int,
         raise source.damaged(f"holds {name!r} of dtype {stored}", f"convert it to one of {names}, or bfloat16")
     raw = source.region(start + begin, end - begin)
     if stored == "BF16":
-        return widened(aligned(raw, "<u2")).reshape(shape)
+        return from_halves(aligned(raw, "<u2")).reshape(shape)
     kind = np.dtype(_DTYPES[stored])
     numbers = raw != 0 if kind == np.bool_ else aligned(raw, kind.newbyteorder("<")).astype(kind, copy=False)
     return numbers.reshape(shape)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import dtype as dt
+
 Ndarray = np.ndarray[Any, Any]
 
 
@@ -65,8 +67,10 @@ def aligned(raw: Ndarray, kind: Any) -> Ndarray:
     return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
 
 
-def widened(halves: Ndarray) -> Ndarray:
-    """bfloat16, the upper half of float32, as float32: (n,) of 2 bytes -> (n,)."""
+def from_halves(halves: Ndarray) -> Ndarray:
+    """Numbers of bfloat16, the upper halves of float32: (n,) uint16 -> (n,), in float32 where ml_dtypes is missing."""
+    if dt.bfloat16.is_available:
+        return halves.astype(np.uint16, copy=False).view(dt.bfloat16.numpy)
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
@@ -92,15 +96,21 @@ def _content(f: Any) -> bytes:
 
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
-    """A temporary file beside ``path`` to write to, which takes its place at the end: after a crash, or on a full disk,
-    the old file is still there. Raises OSError; RuntimeError, as PyTorch, if the folder does not exist."""
+    """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
+    old file is still there. It has a hidden folder of its own beside ``path``, in which whoever writes may put other
+    files (safetensors does), and which goes with all of them. Raises OSError; RuntimeError, as PyTorch, if the folder
+    of ``path`` does not exist."""
+    import shutil  # here, since it brings every compression of the standard library
+
     target = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
+    hidden = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
+    os.mkdir(hidden)
     try:
-        with open(temporary, "xb") as file:  # an early error for the folder, and the mode of the umask
+        temporary = os.path.join(hidden, name)
+        with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
             mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
         yield temporary
         os.chmod(temporary, mode)
@@ -108,8 +118,7 @@ def replaced(path: Any) -> Iterator[str]:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+        shutil.rmtree(hidden, ignore_errors=True)
     if os.name == "posix":  # brings the new name itself to the disk
         handle = os.open(folder, os.O_RDONLY)
         try:

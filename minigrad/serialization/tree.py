@@ -25,6 +25,7 @@ from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor, _attributes
+from .keys import add, put
 from .placing import Placing, Storage
 from .safetensors_file import holds
 from .source import Ndarray
@@ -223,7 +224,8 @@ class Reader:
         if tag in ("bytes", "bytearray"):
             return (bytes if tag == "bytes" else bytearray)(self._from_blob(node[tag]))
         if tag in ("tuple", "frozenset"):
-            return (tuple if tag == "tuple" else frozenset)(map(self.decode, node[tag]))
+            parts = map(self.decode, node[tag])
+            return tuple(parts) if tag == "tuple" else frozenset(add(set(), parts))
         return self._containers[node[tag]] if tag == "again" else self._container(tag, node)
 
     def _from_raw(self, node: dict[str, Any]) -> Ndarray:
@@ -247,11 +249,9 @@ class Reader:
         self._numbered(container)
         self._set_attributes(container, node)
         if tag == "set":
-            container.update(map(self.decode, items))
+            add(container, map(self.decode, items))
         else:
-            target = vars(container) if tag in _NAMESPACES else container
-            for key, value in self._items(items):
-                target[key] = value
+            put(vars(container) if tag in _NAMESPACES else container, self._items(items))
         return container
 
     def _items(self, items: Any) -> Any:
@@ -262,7 +262,7 @@ class Reader:
 
     def _set_attributes(self, obj: Any, node: dict[str, Any]) -> None:
         if "attributes" in node:
-            set_attributes(obj, dict(self._items(node["attributes"])))
+            set_attributes(obj, put({}, self._items(node["attributes"])))
 
     def _tensor(self, tag: str, node: dict[str, Any]) -> Tensor:
         flag = bool(node.get("requires_grad", False))
@@ -278,6 +278,6 @@ class Reader:
             array = self._arrays[name]
             device = self._place(Storage(array, location))
             if device.type != "cpu":
-                array = for_device(device).asarray(array, device)
+                array = for_device(device).asarray(dt.widened(array), device)
             self._tensors[name, location] = wrap(array)
         return self._tensors[name, location]

@@ -5,8 +5,8 @@
     snapshots/STEP.safetensors   the weights at some steps, for averages
     log.jsonl                    the log
 
-Each checkpoint is written to a temporary file, flushed to the disk, and renamed: its name always stands for the
-old or the new file as a whole. The order of the files:
+Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
+for the old or the new file as a whole. The order of the files:
 
 1. ``last`` alone is the truth. It says what the others should hold: the best metric and its step, the snapshots
    to keep, the number of lines of the log. Resuming reads nothing else.
@@ -18,7 +18,7 @@ A run that is killed between 2 and the renaming of ``last`` resumes from an olde
 its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same
 weights, random numbers and batches: they are the same steps, and write the same files. (Best weights newer than
 ``last`` stay until then; the run writes them again at their step.) A new run writes ``last`` first: a folder
-without one has nothing to lose, and a full disk shows at once. Temporary files of killed runs are deleted.
+without one has nothing to lose, and a full disk shows at once. Temporary folders of killed runs are deleted.
 
 If a file cannot be written (a full disk), the old one stays. During a training that is a warning: hours of work
 are worth more than a checkpoint, and the disk may be freed. Best weights, snapshots and lines that could not be
@@ -35,6 +35,7 @@ import copy
 import os
 import pickle
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -173,10 +174,14 @@ class RunFolder:
         self.clean(steps)
 
     def clean(self, steps: list[int]) -> None:
-        """Delete temporary files, and all snapshots but those of some steps."""
+        """Delete what killed processes were writing, and all snapshots but those of some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.tmp"):
-                if _TEMPORARY.fullmatch(path.name):
+                if not _TEMPORARY.fullmatch(path.name):
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:  # of earlier versions
                     path.unlink(missing_ok=True)
         for path in self._files():
             if int(path.stem) not in steps:

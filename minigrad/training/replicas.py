@@ -184,21 +184,21 @@ class Shared:
     def write(self) -> None:
         """Copy the parameters to the memory."""
         for view, p in zip(self._views, self._parameters, strict=True):
-            view[...] = p.detach().numpy()
+            view[...] = p.array
 
     def write_gradients(self) -> list[bool]:
         """Move the parameters' gradients to the memory. Returns which parameters had one."""
         present = [p.grad is not None for p in self._parameters]
         for view, p in zip(self._views, self._parameters, strict=True):
             if p.grad is not None:
-                view[...] = p.grad.numpy()
+                view[...] = p.grad.array
             p.grad = None
         return present
 
     def read(self) -> None:
         """Copy the memory to the parameters."""
         for view, p in zip(self._views, self._parameters, strict=True):
-            p.detach().numpy()[...] = view
+            p.array[...] = view
 
     def add_to_gradients(self, factor: float, present: list[bool]) -> None:
         """Add the gradients that are ``present``, times a factor, to those of the parameters."""
@@ -209,5 +209,5 @@ class Shared:
             if p.grad is None:
                 p.grad = from_numpy(part)
             else:
-                gradient = p.grad.numpy()
+                gradient = p.grad.array
                 gradient += part

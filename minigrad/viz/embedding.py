@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Array, checked_texts, coded, host, similar
+from ..backend.host import host
+from .numbers import Array, checked_texts, coded, similar
 from .page import Page
 from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture

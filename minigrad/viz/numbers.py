@@ -19,13 +19,6 @@ _BLOCK = 1 << 16  # elements that statistics are taken of at once on the CPU: th
 _SMALLEST, _LARGEST = 1e-140, 1e140  # what can be squared and added up in float64
 
 
-def host(value: Any) -> Array:
-    """A tensor, an array on any device, or nested lists, as a NumPy array: a copy only where that is needed."""
-    if hasattr(value, "detach"):
-        return np.asarray(value.detach().cpu().numpy())
-    return np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "shape") else value)  # get: CuPy's
-
-
 def coded(numbers: Any, kind: str | None = None) -> str:
     """Numbers as base64 of their bytes, for ``viz.bytes`` in assets/base.js; ``kind`` is their dtype: "<f4"."""
     return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()

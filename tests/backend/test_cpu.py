@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minigrad.backend import Device, for_device, is_array, kernels, of, xp
-from minigrad.ops.op import REGISTRY
+from minigrad.ops.registry import REGISTRY
 
 
 def test_arrays_find_their_backend(tmp_path: Any) -> None:

@@ -20,12 +20,12 @@ def theirs(d: dt.DType) -> object:
 
 
 def test_promotion_table() -> None:
-    for a, b in itertools.product(dt.ALL, repeat=2):
+    for a, b in itertools.product((*dt.ALL, dt.bfloat16), repeat=2):
         assert f"torch.{dt.promote_types(a, b).name}" == str(torch.promote_types(theirs(a), theirs(b)))
 
 
 def test_what_may_be_stored_in_what() -> None:
-    for a, b in itertools.product(dt.ALL, repeat=2):
+    for a, b in itertools.product((*dt.ALL, dt.bfloat16), repeat=2):
         assert dt.can_cast(a, b) == torch.can_cast(theirs(a), theirs(b)), (a, b)
 
 

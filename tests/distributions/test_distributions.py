@@ -52,6 +52,9 @@ KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "MultivariateNormal scale_tril": ((MEAN[0, 0], LOWER), lambda D, m, c: D.MultivariateNormal(m, scale_tril=c)),
     "Poisson": ((SCALE,), lambda D, s: D.Poisson(s * 3)),
     "Gamma": ((UNIT, SCALE), lambda D, a, s: D.Gamma(a * 3, s)),
+    "Chi2": ((SCALE,), lambda D, s: D.Chi2(s * 3)),
+    "StudentT": ((UNIT, LOC, SCALE), lambda D, k, m, s: D.StudentT(k * 3 + 5, m, s)),
+    "StudentT, no variance": ((UNIT,), lambda D, k: D.StudentT(k * 3)),
     "Dirichlet": ((P,), lambda D, p: D.Dirichlet(p * 3)),
     "Dirichlet, below 1": ((P,), lambda D, p: D.Dirichlet(p / 2)),
     "Beta": ((UNIT, SCALE), lambda D, a, b: D.Beta(a * 3, b)),
@@ -64,7 +67,7 @@ KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     ),
 }
 NO_ENTROPY = [n for n in KINDS if n in ("Independent, two", "Poisson") or n.startswith("Relaxed")]
-OWN_DRAWS = [n for n in KINDS if n.split(",")[0] in ("Poisson", "Gamma", "Dirichlet", "Beta")]
+OWN_DRAWS = [n for n in KINDS if n.split(",")[0] in ("Poisson", "Gamma", "Chi2", "StudentT", "Dirichlet", "Beta")]
 
 
 def pair(name: str, dtype: Any = np.float64, device: str = "cpu", wants: bool = False) -> Any:
@@ -99,7 +102,7 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
         assert_close(mine.rsample(shape), other.rsample(shape), rtol)
 
 
-@pytest.mark.parametrize("name", OWN_DRAWS)
+@pytest.mark.parametrize("name", [n for n in OWN_DRAWS if n != "StudentT, no variance"])
 def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     (_, mine), (_, other) = pair(name, np.float32, device)
     minigrad.manual_seed(0)
@@ -113,6 +116,13 @@ def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
     with pytest.raises(NotImplementedError):
         mine.rsample()
+
+
+def test_one_draw() -> None:
+    D = distributions
+    for d in (D.Poisson(2.0), D.Gamma(2.0, 1.0), D.Chi2(3), D.StudentT(3.0), D.Beta(1.0, 2.0)):
+        assert d.sample().shape == ()
+        assert d.sample((2,)).dtype is minigrad.float32
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -243,6 +253,13 @@ def test_cdf_and_its_inverse(name: str) -> None:
     assert_close(mine.icdf(ours(UNIT)), other.icdf(torch.from_numpy(UNIT)), 1e-8)
 
 
+@pytest.mark.parametrize("name", ["Gamma", "Chi2"])
+def test_cdf_of_gamma_numbers(name: str) -> None:
+    value = draw(name, (3,))
+    (_, mine), (_, other) = pair(name)
+    assert_close(mine.cdf(ours(value)), other.cdf(torch.from_numpy(value)), 1e-12)
+
+
 def test_the_policy_gradient() -> None:
     """As reinforcement learning uses it: a class is drawn, and its log-probability weighted."""
     logits = ours(LOGITS, requires_grad=True)
@@ -291,6 +308,7 @@ WRONG: list[Callable[[Any, Any], Any]] = [
     lambda D, m: D.Poisson(1.0).log_prob(m.tensor(0.5)),
     lambda D, m: D.Gamma(-1.0, 1.0),
     lambda D, m: D.Gamma(1.0, 1.0).log_prob(m.tensor(-1.0)),
+    lambda D, m: D.StudentT(1.0, scale=-1.0),
     lambda D, m: D.Dirichlet(m.tensor(1.0)),
     lambda D, m: D.Dirichlet(-m.ones(2)),
     lambda D, m: D.Dirichlet(m.ones(2)).log_prob(m.ones(2)),
@@ -360,6 +378,10 @@ def test_extreme_probabilities() -> None:
         lambda D, m: D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])),
         lambda D, m: D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0])),
         lambda D, m: D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])),
+        lambda D, m: D.Chi2(3).log_prob(m.tensor([0.5, 1e3])),
+        lambda D, m: D.StudentT(m.tensor([0.5, 1.5, 2.0, 3.0])).mean,
+        lambda D, m: D.StudentT(m.tensor([0.5, 1.0, 1.5, 2.0, 3.0])).variance,
+        lambda D, m: D.StudentT(3.0).log_prob(m.tensor([0.0, -1e3])),
         lambda D, m: D.Laplace(m.zeros(0), 1.0).sample((2,)),
         lambda D, m: D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,)),
     ],

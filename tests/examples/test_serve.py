@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -369,6 +370,25 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the layout of SO_LINGER")
+@pytest.mark.parametrize(
+    "sent", [b"G", b"GET / HTTP/1.1\r\nHost", b"POST /translate HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_who_resets_the_connection_does_no_harm(
+    server: Server, sent: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(sent)
+        deadline = time.monotonic() + 10
+        while not threads_of_requests() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no goodbye
+    while threads_of_requests() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert post(server, "/translate", text="one").status == 200
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
 def test_a_client_that_has_sent_all_it_will_gets_its_answer(server: Server, version: str) -> None:
     body = b'{"text": "one two"}'
@@ -420,7 +440,7 @@ def test_whose_request_has_come_is_not_given_up(server: Server) -> None:
         for connection in waiting:
             connection.request("POST", "/translate", '{"text": "one"}', {"Content-Type": "application/json"})
         deadline = time.monotonic() + 10
-        while server._asking and time.monotonic() < deadline:
+        while (server._room._value or server._asking) and time.monotonic() < deadline:  # all are accepted and read
             time.sleep(0.01)
         assert ask(server, "GET", "/about").status == 503
     assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * MOST_CLIENTS

@@ -364,6 +364,40 @@ def test_streams_that_are_closed_or_full(
     assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+@pytest.mark.parametrize(("command", "advice"), [("config", "closed"), ("evaluate --run .", "give --json FILE")])
+def test_results_that_would_go_nowhere(command: str, advice: str) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m examples.translate {command} >&-"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1 and "standard output is closed" in ran.stderr and advice in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+def test_a_training_is_not_lost_with_its_streams(table: Path) -> None:
+    command = " ".join([sys.executable, "-m", "examples.translate", *arguments(table, "--steps", "2")])
+    ran = subprocess.run(["sh", "-c", f"exec {command} <&- >&- 2>&-"], cwd=ROOT, check=False)
+    assert ran.returncode == 0 and (table / "run" / "model.safetensors").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without an end")
+def test_a_line_without_an_end(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "examples.translate", "translate", *trained]
+    with open("/dev/zero", "rb") as zeros:
+        ran = subprocess.run(command, cwd=ROOT, stdin=zeros, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 1 and "standard input: line 1 has more than 1,000,000 bytes" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    path = table / "long.txt"
+    path.write_text("one\n" + "o" * 1_000_001, encoding="utf-8")
+    assert cli.main(["translate", "--input", str(path), *trained]) == 1
+    assert "line 2 has more than 1,000,000 bytes: give one sentence per line" in capsys.readouterr().err
+
+
 def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
     translator = Translator.load(table / "run")
     sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
@@ -591,6 +625,7 @@ IMPOSSIBLE = [
     ("--processes", "2", "--accumulate", "1"),
     ("--tokenizer", "words", "--subword-dropout", "0.1"),
     ("--position-encoding", "rotary", "--d-model", "6"),
+    ("--layers", "1000000", "--d-model", "512"),
 ]
 
 

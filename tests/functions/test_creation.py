@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any
 
 import numpy as np
@@ -285,3 +286,29 @@ def test_unset_elements_with_steps() -> None:
         assert (tuple(y.shape), y.stride(), y.dtype) == ((2, 3), (1, 2), t.float64)
     with pytest.raises(RuntimeError, match="must name each of 2 axes once"):
         minigrad.empty_permuted((2, 3), (0, 0))
+
+
+@pytest.mark.parametrize(("start", "end"), [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
+@pytest.mark.parametrize("steps", [0, 1, 4, 50])
+def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
+    """The ends lose their fractions first."""
+    for name in ("linspace", "logspace"):
+        for base in ({},) if name == "linspace" else ({}, {"base": 3.0}):
+            found, expected = (
+                getattr(t, name)(start, end if name == "linspace" else min(end, 7), steps, dtype=t.int64, **base)
+                for t in (minigrad, torch)
+            )
+            assert found.tolist() == expected.tolist(), name
+
+
+def test_integers_at_equal_distances_without_end() -> None:
+    for t in (minigrad, torch):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            t.linspace(0, float("inf"), 3, dtype=t.int64)
+
+
+def test_the_signature_shows_the_keywords_of_all_creating_functions() -> None:
+    signature = inspect.signature(minigrad.full)
+    keywords = ["dtype", "layout", "device", "pin_memory", "requires_grad"]
+    assert list(signature.parameters) == ["size", "fill_value", *keywords]
+    assert inspect.signature(minigrad.zeros_like).parameters["device"].kind is inspect.Parameter.KEYWORD_ONLY

@@ -134,3 +134,19 @@ def test_factors_of_integers_lose_their_fraction(name: str) -> None:
         results.append(getattr(t, name)(*operands, alpha=2.6, beta=0.6))
     assert_same_dtype(*results)
     assert_close(*results)
+
+
+@pytest.mark.parametrize(("beta", "alpha"), [(1, 1), (2, 3), (0, 1), (1, 0)])
+def test_addr_of_bools(beta: int, alpha: int) -> None:
+    """A sum of bools is their "or", whatever the factors."""
+    found, expected = (
+        t.addr(
+            t.tensor([[True, False, False], [False, False, True]]),
+            t.tensor([True, False]),
+            t.tensor([False, True, True]),
+            beta=beta,
+            alpha=alpha,
+        )
+        for t in (minigrad, torch)
+    )
+    assert_close(found, expected)

@@ -403,6 +403,21 @@ def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
         assert_close(ours_, theirs_)
 
 
+@pytest.mark.parametrize("x", [[True, False], [0, 1, 2]])
+@pytest.mark.parametrize("eps", [None, 0.25])
+def test_logit_of_integers(x: list[int], eps: float | None) -> None:
+    assert_close(minigrad.logit(minigrad.tensor(x), eps), torch.logit(torch.tensor(x), eps))
+
+
+def test_nextafter_moves_with_its_first_operand() -> None:
+    found = []
+    for t in (minigrad, torch):
+        a, b = (t.tensor(x, dtype=t.float64, requires_grad=True) for x in ([1.0, 2.0, 3.0], [2.0, 2.0, 2.0]))
+        found.append(t.autograd.grad(t.nextafter(a, b).sum(), (a, b)))
+    for ours_, theirs_ in zip(*found, strict=True):
+        assert_close(ours_, theirs_)
+
+
 # Corners ----------------------------------------------------------------------------------------------------
 
 

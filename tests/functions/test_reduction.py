@@ -246,3 +246,10 @@ def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
     found, expected = (getattr(t, name)(make(x), 0, dtype=getattr(t, dtype)) for t, make in PAIRS)
     assert_same_dtype(found, expected)
     assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", ["any", "all", "sum", "amax", "mean"])
+def test_an_empty_tuple_of_axes(name: str) -> None:
+    """``any`` and ``all`` leave all axes, others reduce all."""
+    expected, found = (getattr(t.tensor([[0.0, 2.0], [1.0, 0.0]]), name)(dim=()) for t in (torch, minigrad))
+    assert (found.tolist(), tuple(found.shape)) == (expected.tolist(), tuple(expected.shape))

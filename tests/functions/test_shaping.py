@@ -312,3 +312,20 @@ def test_gradient_of_integers_and_errors() -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             minigrad.gradient(x, **options)
+
+
+def test_no_difference_leaves_the_input_as_it_is() -> None:
+    for t in (minigrad, torch):
+        x = t.tensor(X.tolist())
+        y = t.diff(x, 0, prepend=x, append=x)
+        assert y.tolist() == x.tolist()
+        y.zero_()
+        assert x.tolist() == X.tolist()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1)])
+def test_sum_to_size_of_bools(shape: tuple[int, ...]) -> None:
+    for size in {shape, shape[1:]}:
+        found, expected = (t.ones(shape, dtype=t.bool).sum_to_size(size) for t in (minigrad, torch))
+        assert_close(found, expected)
+        assert_same_dtype(found, expected)

@@ -159,3 +159,40 @@ def test_histogramdd(density: bool, weighted: bool) -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             call()
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_quantiles_of_one_number(dim: int | None, keepdim: bool) -> None:
+    for name in ("quantile", "nanquantile"):
+        for q in (0.5, [0.25, 0.75]):
+            found, expected = (getattr(t, name)(t.tensor(3.0), t.tensor(q), dim, keepdim) for t in (minigrad, torch))
+            assert_close(found, expected)
+
+
+def test_runs_along_an_empty_axis(device: str) -> None:
+    x = minigrad.ones(5, 0, 2, device=device)
+    values, inverse, counts = minigrad.unique_consecutive(x, return_inverse=True, return_counts=True, dim=1)
+    assert values.shape == (5, 0, 2)
+    assert inverse.shape == counts.shape == (0,)
+
+
+@pytest.mark.parametrize("shapes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((2, 0), (2, 3)), ((2, 3, 4), (2, 3, 5))])
+def test_searchsorted_row_by_row(shapes: tuple[Any, Any]) -> None:
+    rows, values = (np.random.default_rng(0).standard_normal(shape) for shape in shapes)
+    rows.sort()
+    assert_close(minigrad.searchsorted(ours(rows), ours(values)), torch.searchsorted(theirs(rows), theirs(values)))
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
+def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
+    for t in (minigrad, torch):
+        with pytest.raises(RuntimeError, match="boundaries tensor"):
+            t.searchsorted(t.zeros(shapes[0]), t.zeros(shapes[1]))
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8"])
+def test_the_median_of_nothing(name: str, dtype: str) -> None:
+    found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
+    assert (str(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)

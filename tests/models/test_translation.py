@@ -20,13 +20,13 @@ SOURCE, TARGET = [[5, 6, 7, EOS], [8, 9, EOS], [4, EOS]], [[BOS, 6, 5, EOS], [BO
 
 
 def recurrent(cell: str, attention: str) -> Callable[..., TranslationModel]:
-    """Two layers of width 5 over embeddings of width 6."""
-    return lambda **more: seq2seq.Seq2Seq(seq2seq.Config(V, cell, attention, 6, 5, 2, **more))
+    return lambda d, h, **more: seq2seq.Seq2Seq(seq2seq.Config(V, cell, attention, d, h, **more))
 
 
+# For embeddings of a width d and layers of a width h.
 MODELS: dict[str, Callable[..., TranslationModel]] = {
-    "transformer": lambda **more: transformer.Transformer(transformer.Config(V, 6, 2, 2, 8, **more)),
-    "convolution": lambda **more: conv_seq2seq.ConvSeq2Seq(conv_seq2seq.Config(V, 6, 5, 2, **more)),
+    "transformer": lambda d, h, **more: transformer.Transformer(transformer.Config(V, d, 2, d_ff=h, **more)),
+    "convolution": lambda d, h, **more: conv_seq2seq.ConvSeq2Seq(conv_seq2seq.Config(V, d, h, **more)),
     **{f"{cell} {attention}": recurrent(cell, attention) for cell in seq2seq.CELLS for attention in seq2seq.ATTENTIONS},
 }
 each_model = pytest.mark.parametrize("name", MODELS)
@@ -34,7 +34,8 @@ each_model = pytest.mark.parametrize("name", MODELS)
 
 def small(name: str, device: str, **more: Any) -> TranslationModel:
     mg.manual_seed(1)
-    return MODELS[name](**{"dropout": 0.1, "positions": 12, **more}).to(device).eval()
+    sizes = {"d": 6, "h": 5, "layers": 2, "dropout": 0.1, "positions": 12}
+    return MODELS[name](**sizes | more).to(device).eval()
 
 
 def values(x: mg.Tensor) -> mg.Tensor:
@@ -77,8 +78,8 @@ def test_loss_is_the_cross_entropy_of_the_logits(name: str, device: str) -> None
 
 @each_model
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
-    model = small(name, "cpu", dropout=0.0, source_vocabulary=12).double()
-    source, target = pad(SOURCE), pad(TARGET)
+    model = small(name, "cpu", d=4, h=3, layers=1, dropout=0.0, positions=5).double()
+    source, target = pad(SOURCE[:2]), pad(TARGET[:2])
     assert mg.autograd.gradcheck(lambda *_: model.loss(source, target), list(model.parameters()), atol=1e-6)
 
 
@@ -122,7 +123,9 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
 
 @each_model
 def test_it_learns_three_sentences_by_heart(name: str, device: str) -> None:
-    model = small(name, device, dropout=0.0).train()
+    if device.startswith("strict"):
+        pytest.skip("slow in the emulator; one step is compared above")
+    model = small(name, device, d=16, h=16, layers=1, dropout=0.0).train()
     source, target = pad(SOURCE, device), pad(TARGET, device)
     adam = mg.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(150):
@@ -130,11 +133,12 @@ def test_it_learns_three_sentences_by_heart(name: str, device: str) -> None:
         adam.zero_grad()
         loss.backward()
         adam.step()
-    assert float(loss) < 0.05
+    assert float(loss) < 0.02
     expected = [row[1:] for row in TARGET]
     model.eval()
-    for written in (model.greedy(source, 8), model.beam_search(source, 3, 8)):
-        assert [row[: row.index(EOS) + 1] for row in written.tolist()] == expected
+    assert [row[: row.index(EOS) + 1] for row in model.greedy(source, 8).tolist()] == expected
+    beams = generate.beam_search(model.begin(source), 3, 8, early_stopping=False)
+    assert [beam[0].tokens for beam in beams] == expected
 
 
 @each_model
@@ -167,3 +171,11 @@ def test_sampling_draws_what_the_model_says() -> None:
 def test_configurations_that_make_no_sense(configure: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         configure()
+
+
+@each_model
+@pytest.mark.parametrize("source_vocabulary", [None, 13])
+def test_the_size_is_that_of_the_weights(name: str, source_vocabulary: int | None) -> None:
+    model = small(name, "cpu", layers=3, source_vocabulary=source_vocabulary)
+    weights = sum(p.numel() for p in model.parameters() if p.ndim > 1)
+    assert model.config.size() == weights

@@ -202,6 +202,8 @@ def test_linear_cross_entropy_errors() -> None:
         F.linear_cross_entropy(x, w, minigrad.tensor([0, 1]), linear_bias=minigrad.ones(2))
     with pytest.raises(RuntimeError, match="ignore_index cannot be specified"):
         F.linear_cross_entropy(x, w, minigrad.ones(2, 3), ignore_index=1)
+    with pytest.raises(RuntimeError, match=r"requires batched input, \(N, 4\), got unbatched input of shape \(4,\)"):
+        F.linear_cross_entropy(x[0], minigrad.ones(2, 3, 4), minigrad.ones(2, 3))
     with pytest.raises(RuntimeError, match="dimensionality 1 or 2"):
         F.linear_cross_entropy(x[None], w, minigrad.tensor([[0, 1]]), reduction="none")
     with pytest.raises(IndexError, match="linear_cross_entropy: target"):

@@ -221,3 +221,23 @@ def test_three_axes_there_and_back(device: str) -> None:
         results[-1].exp().mean().backward()
     assert_close(*results)
     assert_close(x.grad, tx.grad)
+
+
+@pytest.mark.parametrize("pool", ["max_pool", "avg_pool"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_only_a_batch_may_be_empty(pool: str, axes: int, device: str) -> None:
+    mine, others = (getattr(f, f"{pool}{axes}d") for f in (F, torch.nn.functional))
+    lengths = (4,) * axes
+    empty = minigrad.ones(0, 3, *lengths, device=device)
+    assert mine(empty, 2).shape == others(torch.ones(0, 3, *lengths), 2).shape
+    for shape in ((0, *lengths), (2, 0, *lengths)):
+        with pytest.raises(RuntimeError, match="only the batch may be empty"):
+            mine(minigrad.ones(*shape, device=device), 2)
+        with pytest.raises(RuntimeError):
+            others(torch.ones(*shape), 2)
+
+
+def test_fractional_max_pool_of_an_empty_batch(device: str) -> None:
+    x = minigrad.ones(0, 2, 6, 5, device=device)
+    values, indices = F.fractional_max_pool2d(x, 2, output_size=3, return_indices=True)
+    assert values.shape == indices.shape == (0, 2, 3, 3)

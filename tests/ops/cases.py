@@ -151,6 +151,8 @@ for _form in ("none", "tanh"):
 case("clamp", lambda t, x: t.clamp(x, -0.5, 0.7), (3, 4), extreme=True)
 case("clamp", lambda t, x: t.clamp(x, max=0.0), (3, 4))
 case("clamp", lambda t, x: x.clamp(min=0.1), (5,))
+case("clamp", lambda t, x, low, high: t.clamp(x, low, high), (3, 4), between(-1, 0, 4), between(0.2, 1, 3, 1))
+case("clamp", lambda t, x, high: x.clamp(max=high), (3, 4), (3, 4))
 
 # Elementwise: several operands, which broadcast ------------------------------------------------------------
 
@@ -177,6 +179,7 @@ for _a, _b in _PAIRS:
 case("remainder", lambda t, a, b: t.remainder(a, b), between(1.1, 1.9, 2, 3), between(0.55, 0.9, 3))
 case("remainder", lambda t, a, b: a % b, between(-1.9, -1.1, 2, 3), between(0.55, 0.9, 2, 1))
 case("copysign", lambda t, a, b: t.copysign(a, b), between(0.5, 2, 2, 3), between(-2, -0.5, 3))
+case("nextafter", lambda t, a, b: t.nextafter(a, b), (2, 3), between(3, 4, 3))
 case("level", lambda t, a, b: t.div(a, b, rounding_mode="floor"), between(1.1, 1.3, 2, 3), between(0.55, 0.6, 3))
 case("fmod", lambda t, a, b: t.fmod(a, b), between(-1.9, -1.1, 2, 3), between(0.55, 0.9, 3))
 case("pow", lambda t, a: a**2, (3, 4), extreme=True)

@@ -10,7 +10,8 @@ import pytest
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
 from minigrad.autograd.walk import nodes_behind
-from minigrad.ops.op import REGISTRY, Op
+from minigrad.ops.op import Op
+from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.support.parity import assert_close, assert_same_dtype, gradients, host, listed, ours, theirs, torch
 from tests.support.plain_checks import without_kernel

@@ -536,3 +536,25 @@ def test_betas_that_are_tensors() -> None:
         optim.Adam([p], betas=(beta, 0.9))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"betas\[0\] as a Tensor is not supported for capturable=False"):
         optim.Adam([p], betas=(beta, beta), foreach=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "Adafactor", "Muon"])
+def test_parameters_of_bfloat16(name: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    start = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+    options = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.05}
+    states = []
+    for library in (torch, minigrad):
+        p = library.nn.Parameter(library.tensor(start).bfloat16())
+        optimizer = getattr(library.optim, name)([p], **options)
+        memory = p.data_ptr()
+        for _ in range(4):
+            optimizer.zero_grad()
+            (p * p).float().sum().backward()
+            optimizer.step()
+        assert p.data_ptr() == memory and p.grad.dtype is library.bfloat16
+        states.append((p, {k: v for k, v in optimizer.state[p].items() if hasattr(v, "dtype")}))
+    (theirs, expected), (mine, state) = states
+    assert {k: str(v.dtype) for k, v in state.items()} == {k: str(v.dtype) for k, v in expected.items()}
+    np.testing.assert_allclose(mine.tolist(), theirs.tolist(), 3e-2, 3e-2)
+    assert mine.tolist() != start.tolist()

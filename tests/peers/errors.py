@@ -108,8 +108,13 @@ def main() -> None:
         if refusal.verdict != "clear":
             print(f"{refusal.verdict} {refusal.name} {refusal.number}: {refusal.ours[:160]}")
             print(f"    PyTorch: {refusal.theirs[:200]}")
-    counts = Counter(refusal.verdict for refusal in done)
-    print(f"{len(done)}: {counts['clear']} clear, {counts['others']} in others' words, {counts['accepted']} accepted")
+    print(summary(Counter(refusal.verdict for refusal in done)))
+
+
+def summary(verdicts: Counter[str]) -> str:
+    """The counts in a line."""
+    clear, others, accepted = (verdicts[name] for name in ("clear", "others", "accepted"))
+    return f"{verdicts.total()} inputs: {clear} refused clearly, {others} in others' words, {accepted} accepted"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_
 
 import minigrad
 
-from .operators import Report, show
+from .report import Report, show
 from .translation import NoCounterpart, Translation, check_equal, tensors
 
 STEPS = 6

@@ -15,14 +15,14 @@ import minigrad
 DTYPES = {
     getattr(torch, name): getattr(minigrad, name)
     for name in (
-        *("float64", "float32", "float16", "complex64", "complex128"),
+        *("float64", "float32", "float16", "bfloat16", "complex64", "complex128"),
         *("int64", "int32", "int16", "int8", "uint8", "bool"),
     )
 }
 LAYOUTS = {torch.strided: minigrad.strided} | dict.fromkeys(
     (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 )
-TOLERANCES = {torch.float32: 1e-4, torch.complex64: 1e-4, torch.float16: 1e-2}  # others: 1e-7
+TOLERANCES = {torch.float32: 1e-4, torch.complex64: 1e-4, torch.float16: 1e-2, torch.bfloat16: 2e-2}  # others: 1e-7
 
 
 class NoCounterpart(Exception):
@@ -105,7 +105,10 @@ def _with_its_memory(value: torch.Tensor) -> Any:
 
 def numbers(value: torch.Tensor) -> Any:
     """A tensor's values as a NumPy array."""
-    return value.detach().resolve_conj().resolve_neg().numpy(force=True)
+    plain = value.detach().resolve_conj().resolve_neg()
+    if plain.dtype is torch.bfloat16:
+        return plain.view(torch.int16).numpy(force=True).view(minigrad.bfloat16.numpy)
+    return plain.numpy(force=True)
 
 
 def _no_counterpart(value: Any) -> Any:
@@ -177,7 +180,9 @@ def check_equal(theirs: Any, ours: Any, what: str) -> None:
     assert str(theirs.dtype) == str(ours.dtype), f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}"
     if theirs.layout is not torch.strided:
         return
-    expected, actual = numbers(theirs), ours.detach().numpy()
+    expected, actual = numbers(theirs), ours.detach().array
+    if theirs.dtype is torch.bfloat16:
+        expected, actual = expected.astype(np.float32), actual.astype(np.float32)
     near = TOLERANCES.get(theirs.dtype, 1e-7)
     if not np.allclose(actual, expected, near, near, equal_nan=True):
         off = ~np.isclose(actual, expected, near, near, equal_nan=True)

@@ -649,12 +649,46 @@ def test_files_of_pytorch(path: Path) -> None:
     found = load(path)
     assert sorted(found) == ["a", "b", "c", "d"]
     for name, value in values.items():
-        expected = value.float() if value.dtype is torch.bfloat16 else value
-        assert found[name].dtype.name == str(expected.dtype).removeprefix("torch.")
-        np.testing.assert_array_equal(found[name].numpy(), expected.numpy())
+        wide = value.dtype is torch.bfloat16 and not minigrad.bfloat16.is_available
+        assert str(found[name].dtype) == ("torch.float32" if wide else str(value.dtype))
+        np.testing.assert_array_equal(found[name].double().numpy(), value.double().numpy())
     write({"f8": torch.zeros(2).to(torch.float8_e4m3fn)}, path)
     with pytest.raises(RuntimeError, match="holds 'f8' of dtype F8_E4M3"):
         load(path)
+
+
+def test_bfloat16(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ml_dtypes")
+    layer = nn.Linear(3, 2).bfloat16()
+    value = {"w": layer.weight, "t": layer.weight.T, "numbers": layer.bias.detach().array, "kind": minigrad.bfloat16}
+    found = again(value, path)
+    assert isinstance(found["w"], nn.Parameter) and found["w"].requires_grad and found["kind"] is minigrad.bfloat16
+    assert found["w"].dtype is found["t"].dtype is minigrad.bfloat16 and found["w"].equal(layer.weight)
+    assert found["t"].equal(layer.weight.T) and (found["numbers"] == layer.bias.array).all()
+    assert pickle.loads(pickle.dumps(layer.weight)).equal(layer.weight) and copy.deepcopy(layer).bias.equal(layer.bias)
+    save(layer, path)  # as a pickle
+    assert load(path, weights_only=False).weight.equal(layer.weight)
+    wide = nn.Linear(3, 2)
+    wide.load_state_dict(layer.state_dict())
+    layer.load_state_dict(wide.state_dict())
+    assert wide.weight.dtype is minigrad.float32 and wide.weight.equal(layer.weight.float())
+    save({"model": layer.state_dict(), "odd": complex}, path)
+    with safe_globals([complex]):
+        assert load(path)["model"]["weight"].equal(layer.weight)
+        monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+        assert load(path)["model"]["weight"].dtype is minigrad.float32
+    monkeypatch.undo()
+    save(value, path)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    found = load(path)
+    assert found["w"].dtype is found["t"].dtype is minigrad.float32 and found["w"].equal(wide.weight)
+
+
+def test_bfloat16_on_another_device_is_float32(path: Path, device: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    save(minigrad.tensor([0.1]).bfloat16(), path)
+    found = load(path, map_location=device)
+    assert found.dtype is (minigrad.bfloat16 if device == "cpu" else minigrad.float32) and found.device.type == device
 
 
 def test_files_for_pytorch(path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from minigrad import backend
 from minigrad.backend import device, random
 from minigrad.backend.device import Device
+from minigrad.backend.dtype import bfloat16
 from minigrad.backend.kernels import CUDA_NAMES
 
 from . import cuda_emulator
@@ -47,6 +48,8 @@ class StrictBackend:
         return _STRICT
 
     def asarray(self, array: Any, device: Device) -> Any:
+        if array.dtype.kind == "V":
+            raise bfloat16.refused_on(self.device_type)
         return array if isinstance(array, StrictArray) else wrap(np.array(array))
 
     def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:

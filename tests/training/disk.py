@@ -14,6 +14,7 @@ OPERATIONS = {  # what touches the disk, and in which module it is called by tha
     "replace": os,
     "fsync": os,
     "unlink": os,
+    "rmdir": os,
     "ftruncate": os,
     "write": os,
     "mkdir": os,
@@ -56,7 +57,7 @@ class Disk:
                 return real(*args, **options)
             if self.halfway and now == self.first:
                 if name == "save_file":
-                    Path(args[1]).write_bytes(b"\x08" * 100)
+                    Path(args[1]).with_name(".tmpAb12Cd").write_bytes(b"\x08" * 100)  # as safetensors 0.8
                 elif name == "write":
                     real(args[0], args[1][:3])
                 else:

@@ -256,6 +256,12 @@ def test_temporary_files_of_a_killed_run_are_deleted(tmp_path: Path) -> None:
     (tmp_path / "snapshots").mkdir()
     for path in (*left, *others):
         path.write_bytes(b"begun")
+    for name in ("last", "snapshots/000000004"):
+        place = (tmp_path / name).with_name(f".{Path(name).name}.safetensors.89abcdef.tmp")
+        place.mkdir()
+        (place / "000000004.safetensors").write_bytes(b"begun")
+        (place / ".tmpAb12Cd").write_bytes(b"begun")  # of safetensors
+        left.append(place)
     trainer(tmp_path, steps=6).fit()
     assert [path for path in (*left, *others) if path.exists()] == others
 

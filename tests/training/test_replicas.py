@@ -283,3 +283,12 @@ def test_what_no_batch_uses_has_no_gradient(tmp_path: Path) -> None:
         assert made.fit().finished
         found.append(weights(tmp_path / f"{processes}"))
     assert near(*found)
+
+
+def test_bfloat16_stays_bfloat16(tmp_path: Path) -> None:
+    pytest.importorskip("ml_dtypes")
+    for processes in (1, 2):
+        assert trainer(tmp_path / f"{processes}", processes, dtype=minigrad.bfloat16).fit().finished
+    one, two = (read_checkpoint(tmp_path / name / "last.safetensors")["model"] for name in "12")
+    assert {x.dtype for x in two.values()} == {minigrad.bfloat16}
+    assert all(np.allclose(one[name].float().numpy(), two[name].float().numpy(), atol=0.05) for name in one)

@@ -12,7 +12,7 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn, viz
 from minigrad.autograd import Function
-from minigrad.ops.op import REGISTRY
+from minigrad.ops.registry import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.record import record
 from tests.support.functions import Cube, Nothing

@@ -110,6 +110,11 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.close()
         self.rfile = io.BufferedReader(Incoming(self.connection, self.timeout))
 
+    def handle(self) -> None:
+        """Read and answer the request. A client may break the connection at any moment: that is no error of ours."""
+        with suppress(ConnectionError):
+            super().handle()
+
     def do_GET(self) -> None:
         """The files of the page, and the description of the model."""
         self._answer(self._get)

@@ -210,7 +210,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
-    value, gate = input.chunk(2, dim)
+    value, gate = input.split((length // 2, length // 2), dim)
     return value * gate.sigmoid()
 
 

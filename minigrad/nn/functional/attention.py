@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from ...autograd.calls import apply
+from ...backend.dtype import kind_of
 from ...functions.arguments import common_shape
 from ...ops import attention as ops
 from ...tensor import Tensor
@@ -79,7 +80,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
     if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
         expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
         raise RuntimeError(f"{name}: {expected} do not fit: got {q}, {k} and {v}")
-    if mask is not None and mask.array.dtype.kind not in "bf":
+    if mask is not None and kind_of(mask.array) not in "bf":
         problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
         raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
 

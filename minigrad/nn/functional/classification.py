@@ -11,6 +11,7 @@ from typing import Any
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import xp
+from ...backend.dtype import kind_of
 from ...ops import loss as ops
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
@@ -47,7 +48,7 @@ def cross_entropy(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_smoothing(label_smoothing)
-    if target.array.dtype.kind == "f":
+    if kind_of(target.array) == "f":
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
@@ -175,7 +176,7 @@ def linear_cross_entropy(
         expected = "expected equal input and linear_weight last dimensions (in_features)"
         raise RuntimeError(f"linear_cross_entropy: {expected}, got shapes {shape} and {widths}")
     same_dtype("linear_cross_entropy", input, linear_weight=linear_weight, linear_bias=linear_bias)
-    has_classes = target.array.dtype.kind != "f"
+    has_classes = kind_of(target.array) != "f"
     if not has_classes and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index
@@ -188,6 +189,9 @@ def linear_cross_entropy(
         raise RuntimeError(
             f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}: use reshape"
         )
+    if len(shape) < 2 < len(widths):
+        problem = f"linear_weight of shape {widths} requires batched input, (N, {shape[-1]})"
+        raise RuntimeError(f"linear_cross_entropy: {problem}, got unbatched input of shape {shape}")
     flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
     logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)

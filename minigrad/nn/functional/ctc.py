@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...autograd.tape import wrap
 from ...backend import of, xp
 from ...functions import pointwise, shaping
@@ -90,9 +92,9 @@ def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
 
 
 def _beside(like: Any, value: Any) -> Any:
-    """An array on the device of ``like``; targets and lengths are often on the CPU."""
-    backend = of(like)
-    return backend.asarray(raw(value), backend.device_of(like))
+    """An array on the device of ``like``; targets and lengths are often on the CPU, and lengths often a tuple."""
+    backend, array = of(like), raw(value)
+    return backend.asarray(array if hasattr(array, "dtype") else np.asarray(array), backend.device_of(like))
 
 
 def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from ...backend.dtype import kind_of
 from ...functions.creation import linspace
 from ...functions.pointwise import level, where
 from ...functions.shaping import stack
@@ -148,7 +149,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])
-    if theta.array.dtype.kind != "f":
+    if kind_of(theta.array) != "f":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if n not in (2, 3):
         raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D maps. Got size {size}.")

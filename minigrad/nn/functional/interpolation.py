@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backend.dtype import uint8
+from ...backend.dtype import kind_of, uint8
 from ...functions.creation import as_tensor
 from ...tensor import Tensor
 from ._spatial import tuple_of
@@ -60,7 +60,7 @@ def interpolate(
     _check_mode(ndim, mode, antialias)
     if mode == "area":
         return _MEANS[ndim](input, sizes)
-    out, rounded = input, mode in _SMOOTH and input.array.dtype.kind not in "fc"
+    out, rounded = input, mode in _SMOOTH and kind_of(input.array) not in "fc"
     if rounded:
         if input.dtype is not uint8:
             raise NotImplementedError(f"interpolate: mode {mode!r} is not provided for {input.dtype}: use .float()")

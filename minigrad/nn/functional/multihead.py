@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...backend.dtype import kind_of
 from ...backend.random import get_dropout_stream
 from ...functions.creation import ones, zeros
 from ...functions.shaping import cat
@@ -146,7 +147,7 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
     ):
         if tensor is None:
             continue
-        if tensor.array.dtype.kind not in "bf":
+        if kind_of(tensor.array) not in "bf":
             raise AssertionError(
                 f"only bool and floating types of {name} are supported, not {tensor.dtype}: use .bool()"
             )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
-from ...backend.dtype import int64
+from ...backend.dtype import int64, kind_of
 from ...functions.creation import as_tensor
 from ...functions.random import rand
 from ...functions.shaping import stack
@@ -47,7 +47,7 @@ def _max_pool(
         return_indices: return (values, indices), where an index counts the elements of a channel.
     """
     lengths = input.array.shape[2:]
-    window = _window(axes, lengths, kernel_size, stride, padding, dilation, ceil_mode)
+    window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
         start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
         if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would be -inf, at no place
@@ -158,11 +158,11 @@ def _avg_pool(
     """
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
-    is_float = input.array.dtype.kind in "fc"
+    is_float = kind_of(input.array) in "fc"
     if not is_float and input.dtype is not int64:
         raise NotImplementedError(f"{axes.name}: not provided for {input.dtype}: convert the input with .float()")
     lengths = input.array.shape[2:]
-    window = _window(axes, lengths, kernel_size, stride, padding, 1, ceil_mode)
+    window = _window(axes, input, kernel_size, stride, padding, 1, ceil_mode)
     total: Tensor = apply(ops.window_sum, (input, window))
     rounding = None if is_float else "trunc"
     if divisor_override is not None:
@@ -213,9 +213,13 @@ def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
 
 
 def _window(
-    axes: Axes, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
+    axes: Axes, input: Tensor, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
 ) -> Window:
     """The window of a pool; a last place beyond the end becomes padding after it."""
+    channels, lengths = input.array.shape[1], input.array.shape[2:]
+    if channels == 0:
+        expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, of which only the batch may be empty"
+        raise RuntimeError(f"{axes.name}: {expected}, but got no channels of {list(lengths)}")
     pads = axes.each("padding", padding)
     window = axes.window(kernel_size, kernel_size if stride is None or stride in ([], ()) else stride, pads, dilation)
     if any(2 * p > k for p, k in zip(pads, window.kernel, strict=True)):

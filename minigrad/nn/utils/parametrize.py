@@ -7,6 +7,7 @@ parameter's name is a property.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -17,18 +18,24 @@ from ..module import Module
 from ..parameter import Parameter
 
 M = TypeVar("M", bound=Module)
-_cache: dict[tuple[int, str], Tensor] | None = None
+
+
+class _State(threading.local):
+    cache: dict[tuple[int, str], Tensor] | None = None  # within ``cached``
+
+
+_state = _State()
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A context in which a parametrized tensor is computed only once."""
-    global _cache
-    before, _cache = _cache, {} if _cache is None else _cache
+    """A context in which a parametrized tensor is computed only once, in each thread that enters it."""
+    before = _state.cache
+    _state.cache = {} if before is None else before
     try:
         yield
     finally:
-        _cache = before
+        _state.cache = before
 
 
 class ParametrizationList(ModuleList):
@@ -94,7 +101,7 @@ def _specialize(module: Module) -> None:
 
 def _property(name: str) -> property:
     def get(self: Any) -> Tensor:
-        cache, key = {} if _cache is None else _cache, (id(self), name)
+        cache, key = {} if _state.cache is None else _state.cache, (id(self), name)
         if key not in cache:
             cache[key] = self.parametrizations[name]()
         return cache[key]

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ...backend.host import host
+
 Ndarray = np.ndarray[Any, Any]
 Entry = dict[str, Any]
 
@@ -32,11 +34,6 @@ def protocol() -> SimpleNamespace:
         raise ImportError(f"SummaryWriter needs tensorboard: pip install minigrad[tensorboard] ({error})") from error
     modules = {"hparams": hparams, "scalars": scalars, "texts": texts}
     return SimpleNamespace(Event=Event, EventFileWriter=EventFileWriter, HParamsPluginData=HParamsPluginData, **modules)
-
-
-def host(value: Any) -> Ndarray:
-    """A tensor, an array, a number or a list as a NumPy array."""
-    return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
 
 
 def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Entry:

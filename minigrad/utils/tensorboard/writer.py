@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import Entry, Ndarray, as_hwc, grid, histogram, host, hparams, png, protocol, rendered, scalar, wav
+from ...backend.host import host
+from .encoding import Entry, Ndarray, as_hwc, grid, histogram, hparams, png, protocol, rendered, scalar, wav
 
 Time = float | None  # seconds since 1970; None is now
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers import Array, checked_number, host
+from ...backend.host import host
+from ..numbers import Array, checked_number
 from .data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
 from .tokens import Sides
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from ...autograd.observer import Observer
 from ...autograd.tape import Node, Variable
+from ...backend.host import host
 from ...ops.attention import attention_weights
 from ...ops.op import Op
-from ..numbers import Array, host
+from ..numbers import Array
 from .data import SLACK, Layer
 
 FORBIDDEN = -5e3  # what is added to a score is a mask from here on: GPT-2 adds -1e4, others -1e9 or -inf

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...autograd.tape import Variable
+from ...backend.host import host
 from ...training.checkpoints import RunFolder, read_checkpoint
-from ..numbers import Array, Floats, cell_means, coded, equal_parts, host, statistics
+from ..numbers import Array, Floats, cell_means, coded, equal_parts, statistics
 from .runs import Run, number
 
 MOST_SNAPSHOTS = 40

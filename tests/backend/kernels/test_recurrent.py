@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import Device, for_device
-from minigrad.ops.op import REGISTRY
+from minigrad.ops.registry import REGISTRY
 from tests.support.plain_checks import _strided, _transposed, close, normal, without_kernel
 
 SIZES: list[tuple[int, ...]] = [(1,), (3, 3), (4, 3, 3, 1), (2, 0), (0, 0)]

@@ -12,7 +12,8 @@ import pytest
 
 import minigrad
 from minigrad.backend import of
-from minigrad.ops.op import REGISTRY, Op
+from minigrad.ops.op import Op
+from minigrad.ops.registry import REGISTRY
 from minigrad.viz.graph.rules import op_info, source_of
 from tests.support.functions import Cube
 

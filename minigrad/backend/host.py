@@ -1,0 +1,20 @@
+"""Numbers on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import dtype as dt
+from .registry import is_array, of
+
+
+def host(value: Any) -> NDArray[Any]:
+    """A tensor (PyTorch's, too), an array on any device, or nested lists, as an array that all of NumPy knows: bfloat16
+    as float32. A copy only where that is needed."""
+    array = getattr(value, "array", value)
+    if is_array(array):
+        return np.asarray(dt.widened(of(array).to_numpy(array)))
+    return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)

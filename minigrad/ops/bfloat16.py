@@ -1,0 +1,37 @@
+"""bfloat16: the range of float32 in half its memory, with 8 bits of precision (Wang and Kanwar 2019).
+
+No op knows of it. A call that meets it (``autograd/calls.py``) brings the operands to float32, and rounds the results:
+so do PyTorch's kernels for the CPU. Conversions are recorded like any op, and a gradient of bfloat16 is rounded where
+it leaves the op. This file says which ops do without, and which operands are rounded first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import device, elementwise, indexing, joining
+from .op import Op
+
+_MOVING = frozenset((elementwise.cast, elementwise.clone, device.moved, joining.as_strided))
+_COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementwise.le, elementwise.gt, elementwise.ge))
+_SCALING = frozenset((elementwise.mul, elementwise.div))
+
+
+def moves(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an op takes elements as they are, and its rules, too: views, copies, conversions."""
+    return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
+
+
+def unites(op: Op) -> bool:
+    """Whether an op has operands of one dtype, by promotion or because it compares them."""
+    return bool(op.promote) or op in _COMPARING
+
+
+def rounds(op: Op, position: int, is_number: bool) -> bool:
+    """Whether an op that ``unites`` rounds a number, or a tensor without axes, to bfloat16 first.
+
+    As in PyTorch, factors and divisors keep their digits. Numbers that are no operands do as well.
+    """
+    if op in _SCALING:
+        return not is_number and position == 0
+    return not is_number or op.params == ("a", "b")

@@ -1,0 +1,38 @@
+"""Numbers on the CPU, from whatever holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.backend.host import host
+
+
+@pytest.mark.parametrize("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
+def test_lists_arrays_and_tensors(make: Any) -> None:
+    found = host(make([[1.5, 2.0]]))
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == [[1.5, 2.0]]
+
+
+def test_no_copy() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+    assert np.shares_memory(host(x), x.array)
+
+
+def test_a_tensor_on_any_device(device: str) -> None:
+    assert host(minigrad.tensor([3.0], device=device)).tolist() == [3.0]
+
+
+def test_bfloat16_as_float32() -> None:
+    pytest.importorskip("ml_dtypes")
+    found = host(minigrad.tensor([1.5, -2.0]).bfloat16())
+    assert (found.dtype, found.tolist()) == (np.float32, [1.5, -2.0])
+
+
+def test_tensors_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    assert host(torch.tensor([1.5], requires_grad=True)).tolist() == [1.5]

@@ -1,0 +1,239 @@
+"""bfloat16, on the CPU with the package ml_dtypes: ops computed in float32 and rounded, against PyTorch."""
+
+from __future__ import annotations
+
+import operator
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.nn import functional as F
+from tests.support.parity import torch
+
+pytest.importorskip("ml_dtypes")
+pytestmark = pytest.mark.parity
+
+SPECIAL = [0.0, -0.0, 1.0, -2.5, 3.140625, 1e-3, -7e4, 3e38, float("inf"), -float("inf"), float("nan")]
+
+
+def pair(values: Any, requires_grad: bool = False) -> tuple[Any, Any]:
+    """The same tensor of bfloat16 in PyTorch and in minigrad."""
+    theirs = torch.as_tensor(np.asarray(values, np.float32)).bfloat16()
+    ours = minigrad.tensor(np.asarray(values, np.float32)).bfloat16()
+    return theirs.requires_grad_(requires_grad), ours.requires_grad_(requires_grad)
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def check(theirs: Any, ours: Any, tolerance: float = 0.0) -> None:
+    """Assert one dtype and shape, and the same values, to the bit or within a relative tolerance."""
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    wide = "cdouble" if theirs.is_complex() else "double"
+    found, expected = (getattr(x.detach(), wide)().numpy() for x in (ours, theirs))
+    np.testing.assert_allclose(found, expected, tolerance, tolerance, equal_nan=True)
+
+
+METHODS = "neg abs sqrt exp log1p sigmoid square relu isnan sum mean amax argmax median double half bool"
+FORMULAS: list[Callable[[Any], Any]] = [
+    *(lambda x: x * 0.1, lambda x: x / 0.1, lambda x: 0.1 + x, lambda x: 0.1 - x, lambda x: x % 0.1, lambda x: x**1.3),
+    *(lambda x: x == 0.1, lambda x: x < 3.14159, lambda x: x.ne(1)),
+    *(lambda x: x.sort().values, lambda x: x.clamp(-1, 0.3), lambda x: x**2, lambda x: 1 / x),
+    *(lambda x: x.softmax(0), lambda x: x.cumsum(0)),
+]
+
+
+@pytest.mark.parametrize("function", [*map(operator.methodcaller, METHODS.split()), *FORMULAS])
+@pytest.mark.parametrize("values", [SPECIAL, normal(7), normal(0), 0.1], ids=["special", "normal", "empty", "scalar"])
+def test_functions(function: Callable[[Any], Any], values: Any) -> None:
+    theirs, ours = pair(values)
+    try:
+        expected = function(theirs)
+    except (RuntimeError, IndexError):
+        pytest.skip("PyTorch refuses it")
+    check(expected, function(ours))
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((3,), ()), ((), (3,)), ((), ()), ((2, 1), (3,))])
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", "float16", "float32", "float64", "int64", "int8", "uint8", "bool", "complex64"]
+)
+@pytest.mark.parametrize("name", ["add", "mul", "truediv", "eq", "lt"])
+def test_operands_of_two_dtypes(name: str, dtype: str, shapes: tuple[Any, Any]) -> None:
+    if name == "lt" and dtype == "complex64":
+        return
+    (a, ours), numbers = pair(normal(*shapes[0])), 300 * abs(normal(*shapes[1], seed=1)) + 1
+    b, other = torch.as_tensor(numbers).to(getattr(torch, dtype)), minigrad.tensor(numbers).to(getattr(minigrad, dtype))
+    function = getattr(operator, name)
+    tolerance = 1e-6 if dtype == "complex64" else 0
+    check(function(a, b), function(ours, other), tolerance)
+    check(function(b, a), function(other, ours), tolerance)
+
+
+def test_sums_are_as_long_as_they_are() -> None:
+    _, ones = pair(np.ones(1000), requires_grad=True)
+    assert ones.sum().item() == 1000 and ones.mean().item() == 1  # one by one in bfloat16 they stop at 256
+    _, one = pair([1.0], requires_grad=True)
+    one.expand(1000).float().sum().backward()
+    assert one.grad.item() == 1000
+    table = minigrad.ones(1, dtype=minigrad.bfloat16, requires_grad=True)
+    table[minigrad.zeros(1000, dtype=minigrad.int64)].float().sum().backward()
+    assert table.grad.item() == 1000
+
+
+def test_gradients() -> None:
+    def loss(x: Any, w: Any) -> Any:
+        y = (x @ w.T).tanh() * w.sum(1)
+        return (y[:, 1:] / y.exp().sum()).reshape(-1)[::2].square().sum() + (w * w).mean()
+
+    x, w = pair(normal(5, 4)), pair(normal(3, 4, seed=1), requires_grad=True)
+    results = [loss(a, b) for a, b in zip(x, w, strict=True)]
+    for result in results:
+        result.backward()
+    check(*results, tolerance=2e-2)
+    check(*(b.grad for b in w), tolerance=2e-2)
+    for result in (loss(a, b) for a, b in zip(x, w, strict=True)):
+        result.backward()
+    check(*(b.grad for b in w), tolerance=2e-2)
+
+
+def test_a_gradient_of_a_gradient() -> None:
+    slopes = []
+    for x in pair([0.5, -1.5, 2.0], requires_grad=True):
+        library: Any = torch if isinstance(x, torch.Tensor) else minigrad
+        (slope,) = library.autograd.grad((x**3).sum(), x, create_graph=True)
+        slopes.append(library.autograd.grad(slope.sum(), x)[0])
+    check(*slopes)
+
+
+def test_through_a_conversion() -> None:
+    wide, half = minigrad.tensor([1.01, 2.0], requires_grad=True), minigrad.tensor([3.0, 0.1], requires_grad=True)
+    (wide.bfloat16().float() * half).sum().backward()
+    assert wide.grad is not None and wide.grad.dtype is minigrad.float32 and half.grad is not None
+    assert wide.grad.tolist() == half.bfloat16().tolist()  # the gradient passes through bfloat16, too
+    assert half.grad.tolist() == wide.bfloat16().tolist()
+
+
+def test_in_place_and_views() -> None:
+    for a in pair(normal(3, 4)):
+        library: Any = torch if isinstance(a, torch.Tensor) else minigrad
+        row, flat = a[1], a.view(-1)
+        assert row.data_ptr() - a.data_ptr() == 8
+        row.mul_(3).add_(0.1)
+        flat[::5] = 2
+        a[a > 1.9] = library.tensor(7.0)
+        a.T[0].copy_(library.arange(3))
+        a[2:].zero_()
+        if library is torch:
+            expected = a
+    check(expected, a)
+    x = minigrad.ones(3, dtype=minigrad.bfloat16, requires_grad=True)
+    y = x * 2
+    y[0] = 5.0
+    y.exp_().sum().backward()
+    assert x.grad is not None and x.grad[0] == 0 and x.grad[1] == (2 * minigrad.tensor(2.0).bfloat16().exp()).item()
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        minigrad.ones(2, dtype=minigrad.int64).add_(minigrad.ones(2).bfloat16())
+
+
+def test_pieces() -> None:
+    theirs, ours = pair(normal(4, 6))
+    for of in (
+        lambda t, x: t.cat([x, x.float()]),
+        lambda t, x: t.stack([x, x * 2], 1),
+        lambda t, x: x.split(4, 1)[1],
+        lambda t, x: x.unbind(1)[2],
+        lambda t, x: x[:, None, [0, 2, 2]],
+        lambda t, x: x[x > 0],
+        lambda t, x: x.gather(1, t.tensor([[0, 1]] * 4)),
+        lambda t, x: t.where(x > 0, x, 0.1),
+        lambda t, x: x.as_strided((2, 3), (1, 2), 1),
+        lambda t, x: x.clone().permute(1, 0).contiguous(),
+        lambda t, x: t.zeros_like(x) + t.full((), 0.1, dtype=t.bfloat16),
+    ):
+        check(of(torch, theirs), of(minigrad, ours))
+    assert ours.equal(ours.clone()) and ours.allclose(ours.float().bfloat16())
+    x, y = pair([3, float("nan"), 1, 2, float("nan"), 1])
+    for name in ("sort", "median", "nanmedian", "argsort"):
+        results = [getattr(z, name)() for z in (x, y)]
+        check(*(r[0] if isinstance(r, tuple) else r for r in results))
+    assert y[2:4].unique().tolist() == [1, 2] and minigrad.isin(y, y[2]).tolist() == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_making_them() -> None:
+    kind = {"dtype": minigrad.bfloat16}
+    for ours, theirs in (
+        (minigrad.zeros(2, **kind), torch.zeros(2, dtype=torch.bfloat16)),
+        (minigrad.tensor([1, 2.7, True], **kind), torch.tensor([1, 2.7, True], dtype=torch.bfloat16)),
+        (minigrad.tensor([[1, 2]], **kind), torch.tensor([[1, 2]], dtype=torch.bfloat16)),
+        (minigrad.tensor(2**70, **kind), torch.tensor(2.0**70, dtype=torch.bfloat16)),
+        (minigrad.arange(0, 1, 0.1, **kind), torch.arange(0, 1, 0.1, dtype=torch.bfloat16)),
+        (minigrad.eye(3, **kind), torch.eye(3, dtype=torch.bfloat16)),
+        (minigrad.full((2,), 0.1, **kind), torch.full((2,), 0.1, dtype=torch.bfloat16)),
+        (minigrad.BFloat16Tensor([0.1]), torch.BFloat16Tensor([0.1])),
+        (minigrad.tensor([0.1]).type("torch.BFloat16Tensor"), torch.tensor([0.1]).type("torch.BFloat16Tensor")),
+    ):
+        check(theirs, ours)
+        assert repr(ours) == repr(theirs) and ours.tolist() == theirs.tolist() and ours.type() == theirs.type()
+    assert ours.element_size() == 2 and ours.is_floating_point() and not ours.is_complex()
+    for count in (5, 20, 64):
+        torch.manual_seed(0)
+        minigrad.manual_seed(0)
+        for name in ("rand", "randn"):
+            draws = (getattr(library, name)(count, dtype=library.bfloat16) for library in (torch, minigrad))
+            check(*draws, tolerance=1e-2)
+
+
+def test_a_model() -> None:
+    ours = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    theirs.load_state_dict({name: torch.tensor(value.numpy()) for name, value in ours.state_dict().items()})
+    theirs.bfloat16()
+    assert ours.bfloat16() is ours and {p.dtype for p in ours.parameters()} == {minigrad.bfloat16}
+    x, y = pair(normal(2, 3, 8))
+    check(theirs(x), ours(y), tolerance=3e-2)
+    F.mse_loss(ours(y), y).backward()
+    assert {p.grad.dtype for p in ours.parameters() if p.grad is not None} == {minigrad.bfloat16}
+
+
+def test_refusals(device: str) -> None:
+    x = minigrad.ones(2).bfloat16()
+    with pytest.raises(TypeError, match=r"unsupported ScalarType BFloat16.*\.float\(\)\.numpy\(\)"):
+        x.numpy()
+    with pytest.raises(TypeError, match="BFloat16"):
+        np.asarray(x)
+    if device != "cpu":
+        for move in (lambda: x.to(device), lambda: minigrad.ones(2, device=device).bfloat16()):
+            with pytest.raises(TypeError, match=f"no bfloat16 tensors on '{device}"):
+                move()
+
+
+def test_the_package_is_imported_when_it_is_needed() -> None:
+    program = "import sys, minigrad; minigrad.ones(2).half() + 1; {}; sys.exit('ml_dtypes' in sys.modules)"
+    for use, loaded in (("minigrad.finfo(minigrad.bfloat16)", 0), ("minigrad.ones(2).bfloat16()", 1)):
+        assert subprocess.run([sys.executable, "-c", program.format(use)], check=False).returncode == loaded
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    assert not minigrad.bfloat16.is_available
+    for make in (lambda: minigrad.ones(2).bfloat16(), lambda: minigrad.zeros(2, dtype=minigrad.bfloat16)):
+        with pytest.raises(TypeError, match="pip install ml_dtypes"):
+            make()
+    assert minigrad.finfo(minigrad.bfloat16).eps == torch.finfo(torch.bfloat16).eps
+    assert minigrad.promote_types(minigrad.bfloat16, minigrad.float16) is minigrad.float32

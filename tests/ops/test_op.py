@@ -1,0 +1,38 @@
+"""Ops of the library and ops of a program: names and kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad.ops.op import Op, op
+from minigrad.ops.registry import REGISTRY
+
+
+def cubed(module: str = __name__) -> Op:
+    """An op of the name of one that has a kernel."""
+
+    def layer_norm(x: Any) -> Any:
+        """x³"""
+        return x * x * x
+
+    layer_norm.__module__ = module
+    made: Op = op("dx = 3 g x²", x=lambda g, x: 3 * g * x * x)(layer_norm)
+    return made
+
+
+def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
+    theirs = REGISTRY["layer_norm"]
+    first, second = cubed(), cubed()
+    x = minigrad.tensor([2.0], requires_grad=True)
+    (first(x) + second(x)).backward()
+    assert x.grad is not None and x.grad.item() == 24
+    assert (first.kernel, theirs.kernel) == ("", "layer_norm")
+    assert REGISTRY["layer_norm"] is theirs
+
+
+def test_the_library_has_a_name_once() -> None:
+    with pytest.raises(ValueError, match=r"there is an op 'layer_norm' already, in minigrad\.ops\.normalization"):
+        cubed("minigrad.ops.theirs")

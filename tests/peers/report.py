@@ -1,0 +1,85 @@
+"""What became of the names of a database, and how many of them agree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .left import reason_for
+
+
+@dataclass
+class Report:
+    """What became of a name.
+
+    Attributes:
+        name: "exp", "Tensor.exp", "Tensor.exp_", with the variant in brackets.
+        samples: how many agree.
+        differences: a line for each sample that differs; None where minigrad does not have the name.
+    """
+
+    name: str
+    samples: int = 0
+    differences: list[str] | None = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """ "missing"; "different" in a sample or more; "agrees" in all; "skipped": PyTorch itself refuses each."""
+        if self.differences is None:
+            return "missing"
+        if self.differences:
+            return "different"
+        return "agrees" if self.samples else "skipped"
+
+
+def verdicts(reports: Iterable[Report]) -> Iterator[tuple[str, str, str]]:
+    """Name, verdict and first difference, as ``left.problems`` takes them."""
+    for report in reports:
+        yield report.name, report.verdict, (report.differences or [""])[0]
+
+
+def by_name(reports: Iterable[Report]) -> dict[str, str]:
+    """The verdict on each name, which is the worst on its variants: "exp" for "exp" and "exp (variant)"."""
+    variants = defaultdict(set)
+    for report in reports:
+        variants[report.name.partition(" (")[0]].add(report.verdict)
+    order = ("different", "agrees", "skipped", "missing")
+    return {name: min(found, key=order.index) for name, found in variants.items()}
+
+
+def show(what: str, done: list[Report]) -> None:
+    """Print what differs, what is missing, and how many of them there are."""
+    for report in done:
+        if report.differences:
+            print(f"{report.name}: {len(report.differences)} differ; {report.differences[0][:300]}")
+    for verdict in ("missing", "skipped"):
+        print(f"{verdict}: {', '.join(report.name for report in done if report.verdict == verdict) or 'none'}")
+    print(summary(what, done))
+
+
+def summary(what: str, done: list[Report]) -> str:
+    """The counts in a line."""
+    n = counts(done)
+    unlisted = sum(r.verdict in ("missing", "different") and not reason_for(r.name, r.verdict, what) for r in done)
+    return (
+        f"{what}: {n['names']:,} names ({n['variants']:,} with variants): {n['provided']:,} provided; {n['agree']:,} "
+        f"agree in all {n['samples']:,} samples, {n['different']} differ, {n['skipped']} PyTorch itself refuses; "
+        f"{n['missing']} are missing; not in left.toml: {unlisted}"
+    )
+
+
+def counts(done: list[Report]) -> dict[str, int]:
+    """How many names there are, and what became of them; a name counts once, whatever its variants."""
+    found = list(by_name(done).values())
+    missing, agree = found.count("missing"), found.count("agrees")
+    return {
+        "names": len(found),
+        "variants": len(done),
+        "samples": sum(r.samples for r in done),
+        "provided": len(found) - missing,
+        "agree": agree,
+        "different": found.count("different"),
+        "skipped": found.count("skipped"),
+        "missing": missing,
+    }

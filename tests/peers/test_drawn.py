@@ -1,0 +1,564 @@
+"""Shapes, dtypes, strides and indices drawn by hypothesis: what PyTorch computes from them, minigrad does.
+
+Each test draws a function and its arguments: also numbers, empty tensors, views that are transposed, sliced with a
+step or expanded. Results, dtypes and gradients are compared. The draws of a run are always the same; for others, and
+more of them, ``HYPOTHESIS_PROFILE=many python -m pytest tests/peers/test_drawn.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.both import results, same, slopes
+from tests.support.parity import torch
+
+hypothesis = pytest.importorskip("hypothesis")
+st = hypothesis.strategies
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]  # PyTorch's
+
+QUICK = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.filter_too_much, hypothesis.HealthCheck.data_too_large]
+COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": QUICK}
+hypothesis.settings.register_profile("same", max_examples=100, derandomize=True, **COMMON)
+hypothesis.settings.register_profile("many", max_examples=5000, **COMMON)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+Shape = tuple[int, ...]
+FLOATS, WHOLE = ["float64", "float32"], ["int64", "int32", "uint8", "bool"]
+EXTREMES = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e300, 1e-300])
+REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError)
+
+# Tensors --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A tensor to be: a leaf, and the views that lead from it to the argument."""
+
+    shape: Shape
+    dtype: str = "float64"
+    seed: int = 0
+    views: tuple[tuple[str, Any], ...] = ()
+    extremes: bool = False
+    gradient: bool = True
+
+    def leaf(self, t: Any) -> Any:
+        """The leaf in a library."""
+        rng = np.random.default_rng(self.seed)
+        values = np.asarray(rng.uniform(-3, 3, self.shape))
+        if self.extremes:
+            values = np.where(rng.random(self.shape) < 0.5, values, rng.choice(EXTREMES, self.shape))
+        if self.dtype in WHOLE:
+            values = np.abs(values) if self.dtype == "uint8" else values
+            values = values > 0 if self.dtype == "bool" else np.rint(values)
+        if self.dtype.startswith("complex"):
+            values = values + 1j * rng.uniform(-3, 3, self.shape)
+        with np.errstate(all="ignore"):
+            made = t.from_numpy(np.array(values, self.dtype))
+        return made.requires_grad_() if self.gradient and self.dtype not in WHOLE else made
+
+    def view(self, leaf: Any) -> Any:
+        """The argument that a leaf leads to."""
+        for name, arguments in self.views:
+            leaf = leaf[arguments] if name == "slice" else getattr(leaf, name)(arguments)
+        return leaf
+
+
+lengths = st.sampled_from([2, 3, 1, 4, 0])
+shapes = st.lists(lengths, max_size=4).map(tuple)
+matrices = st.tuples(lengths, lengths)
+
+
+@st.composite
+def tensors(
+    draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: bool = True, extremes: bool = False
+) -> Drawn:
+    """A tensor of a shape (or of a shape from a strategy), of any strides."""
+    shape = shape if isinstance(shape, tuple) else draw(shape)
+    views = []
+    for kind in draw(st.lists(st.sampled_from(["permute", "slice", "expand"]), max_size=2)):
+        if kind == "permute":
+            order = draw(st.permutations(range(len(shape))))
+            views.append((kind, tuple(order)))
+            shape = tuple(shape[order.index(d)] for d in range(len(shape)))
+        elif kind == "slice":
+            starts = [draw(st.integers(0, 2)) for _ in shape]
+            steps = [draw(st.integers(1, 3)) for _ in shape]
+            stops = [i + (n - 1) * s + 1 if n else i for i, n, s in zip(starts, shape, steps, strict=True)]
+            views.append((kind, tuple(map(slice, starts, stops, steps))))
+            shape = tuple(n + draw(st.integers(0, 1)) for n in stops)
+        elif expanded:
+            views.append((kind, shape))
+            shape = tuple(draw(st.sampled_from([n, 1])) for n in shape)
+    dtype = draw(st.sampled_from(dtypes))
+    extremes = extremes and dtype in FLOATS and draw(st.booleans())
+    return Drawn(shape, dtype, draw(st.integers(0, 99)), tuple(reversed(views)), extremes)
+
+
+@st.composite
+def broadcasting(draw: Any, count: int = 2, dtypes: Any = FLOATS, expanded: bool = True, **options: Any) -> list[Drawn]:
+    """Tensors whose shapes broadcast to that of the first, or to a larger one if that may have ones, too."""
+    shape, found = draw(shapes), []
+    for number in range(count):
+        part = shape[draw(st.integers(0, len(shape))) :] if number else shape
+        part = tuple(draw(st.sampled_from([n, n, 1])) for n in part) if number else part
+        found.append(draw(tensors(part, dtypes, expanded, **options)))
+    return found
+
+
+@st.composite
+def axes(draw: Any, ndim: int, several: bool = False) -> Any:
+    """An axis, or several that differ, counted from either end; of a number 0 or -1."""
+    axis = st.integers(-max(ndim, 1), max(ndim, 1) - 1)
+    if not (several and draw(st.booleans())):
+        return draw(axis)
+    chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1, max_size=ndim)) if ndim else []
+    return tuple(d - ndim if draw(st.booleans()) else d for d in chosen)
+
+
+# Comparison -----------------------------------------------------------------------------------------------
+
+
+def check(program: Callable[..., Any], *drawn: Drawn, gradient: bool = True, near: float | None = None) -> None:
+    """Run a program on both libraries: results agree, and gradients where PyTorch has them.
+
+    Where PyTorch refuses, ours may do so, too, but in words of its own, not of NumPy's or Python's.
+    """
+    near = near or (1e-4 if any(d.dtype == "float32" for d in drawn) else None)  # also of float64 in between
+    leaves = {t: [d.leaf(t) for d in drawn] for t in (torch, minigrad)}
+    views = {t: [d.view(x) for d, x in zip(drawn, leaves[t], strict=True)] for t in leaves}
+    try:
+        expected = list(results(program(torch, *views[torch])))
+    except REFUSALS:
+        with contextlib.suppress(*REFUSALS):
+            program(minigrad, *views[minigrad])
+        return
+    found = list(results(program(minigrad, *views[minigrad])))
+    assert len(found) == len(expected), f"{len(found)} results, PyTorch's {len(expected)}"
+    for number, pair in enumerate(zip(found, expected, strict=True)):
+        same(*pair, f"result {number}", near)
+    kept = [n for n, e in enumerate(expected) if isinstance(e, torch.Tensor) and e.requires_grad]
+    if not (kept and gradient) or any(bool(expected[n].isnan().any()) for n in kept):
+        return
+    try:
+        wanted = slopes(torch, [expected[n] for n in kept], leaves[torch])
+    except REFUSALS:  # it has no gradient of some
+        return
+    mine = slopes(minigrad, [found[n] for n in kept], leaves[minigrad])
+    for number, pair in enumerate(zip(mine, wanted, strict=True)):
+        same(*pair, f"gradient {number}", near)
+
+
+# Elementwise ----------------------------------------------------------------------------------------------
+
+ONE = "abs acos acosh angle asin asinh atan atanh ceil conj cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1"
+ONE += " floor frac i0 isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not logit neg"
+ONE += " nan_to_num positive rad2deg reciprocal relu round rsqrt sgn sigmoid sign signbit sin sinc sinh sqrt square tan"
+ONE += " tanh trunc"
+LAYERS = "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu relu6 selu silu"
+LAYERS += " softplus softshrink softsign tanhshrink"
+TWO = "add sub mul div pow atan2 maximum minimum fmax fmin hypot logaddexp logaddexp2 copysign remainder fmod xlogy eq"
+TWO += " ne lt le gt ge logical_and logical_or logical_xor floor_divide bitwise_and bitwise_or bitwise_xor gcd lcm"
+TWO += " bitwise_left_shift heaviside float_power ldexp isclose"
+NUMBERS = "add sub mul div pow maximum eq lt remainder fmod floor_divide xlogy"
+THREE = "where addcmul addcdiv lerp clamp"
+EVERY = [*FLOATS, *WHOLE, "complex128"]
+
+
+@hypothesis.given(st.sampled_from(ONE.split()), tensors(dtypes=EVERY, extremes=True))
+def test_functions_of_one(name: str, x: Drawn) -> None:
+    check(lambda t, x: getattr(t, name)(x), x, gradient=not x.extremes)
+
+
+@hypothesis.given(st.sampled_from(LAYERS.split()), tensors())
+def test_activations(name: str, x: Drawn) -> None:
+    check(lambda t, x: getattr(t.nn.functional, name)(x), x, near=1e-6)  # PyTorch has 1 / 6 in float32
+
+
+@hypothesis.given(st.sampled_from(TWO.split()), broadcasting(dtypes=EVERY, extremes=True))
+def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
+    check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not any(d.extremes for d in drawn))
+
+
+@hypothesis.given(
+    st.sampled_from(NUMBERS.split()),
+    tensors(dtypes=EVERY),
+    st.sampled_from([0, 1, -2, 0.5, -1.5, 2.0, True, 1 + 2j]),
+    st.booleans(),
+)
+def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
+    symbols: dict[str, Any] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "pow": lambda a, b: a**b,
+        "eq": lambda a, b: a == b,
+        "lt": lambda a, b: a < b,
+        "remainder": lambda a, b: a % b,
+        "floor_divide": lambda a, b: a // b,
+    }
+    if name in symbols:
+        check(lambda t, x: symbols[name](number, x) if swapped else symbols[name](x, number), x)
+    else:
+        check(lambda t, x: getattr(t, name)(x, number), x)
+
+
+@hypothesis.given(st.sampled_from(THREE.split()), broadcasting(3, [*FLOATS, "int64"]))
+def test_functions_of_three(name: str, drawn: list[Drawn]) -> None:
+    if name == "where":
+        check(lambda t, x, y, z: t.where(x > 0, y, z), *drawn)
+    else:
+        check(lambda t, x, y, z: getattr(t, name)(x, y, z), *drawn)
+
+
+CHANGES = "add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_ clamp_min_ hypot_ xlogy_ bitwise_or_ floor_divide_"
+
+
+@hypothesis.given(st.sampled_from(CHANGES.split()), broadcasting(dtypes=EVERY, expanded=False), st.booleans())
+def test_changes_in_place(name: str, drawn: list[Drawn], part: bool) -> None:
+    def program(t: Any, x: Any, y: Any) -> Any:
+        return getattr(x, name)(y)
+
+    def change(t: Any, x: Any, y: Any) -> Any:
+        base = x * 1 if x.dtype.is_floating_point or x.dtype.is_complex else x.clone()
+        shown = base[..., ::2] if part and base.ndim else base
+        other = y[..., ::2] if part and y.ndim and y.shape[-1] == x.shape[-1] else y
+        program(t, shown, other)
+        return base, shown
+
+    check(change, *drawn)
+
+
+# Reductions -----------------------------------------------------------------------------------------------
+
+REDUCED = "sum mean prod var std amax amin max min argmax argmin all any logsumexp norm nansum nanmean count_nonzero"
+REDUCED += " median nanmedian mode aminmax std_mean var_mean"
+ONE_AXIS = {"prod", "max", "min", "argmax", "argmin", "median", "nanmedian", "mode", "aminmax"}
+
+
+@hypothesis.given(st.sampled_from(REDUCED.split()), tensors(dtypes=EVERY, extremes=True), st.data())
+def test_reductions(name: str, x: Drawn, data: Any) -> None:
+    ndim = len(x.view(x.leaf(torch)).shape)
+    kwargs = {}
+    if data.draw(st.booleans(), "an axis"):
+        kwargs["dim"] = data.draw(axes(ndim, name not in ONE_AXIS), "dim")
+        if name != "count_nonzero" and data.draw(st.booleans(), "keepdim"):
+            kwargs["keepdim"] = True
+    hypothesis.assume(not (x.extremes and name in ("std_mean", "var_mean")))  # PyTorch's mean of inf is NaN there
+    if name in ("mode", "median", "nanmedian"):  # which of equal ones is not specified; PyTorch's fail when expanded
+        check(lambda t, x: next(results(getattr(t, name)(x.contiguous(), **kwargs))), x, gradient=False)
+    else:
+        check(lambda t, x: getattr(t, name)(x, **kwargs), x, gradient=not x.extremes)
+
+
+ALONG = "cumsum cumprod cummax cummin logcumsumexp softmax log_softmax sort argsort flip diff"
+
+
+@hypothesis.given(st.sampled_from(ALONG.split()), tensors(dtypes=[*FLOATS, "int64", "bool"]), st.data())
+def test_functions_along_an_axis(name: str, x: Drawn, data: Any) -> None:
+    dim = data.draw(axes(len(x.view(x.leaf(torch)).shape)), "dim")
+    kwargs: dict[str, Any] = {"stable": True} if name in ("sort", "argsort") else {}
+    if name == "diff":
+        check(lambda t, x: t.diff(x, 1, dim), x)
+    elif name == "flip":
+        check(lambda t, x: x.flip(dim), x)
+    elif not (name in ("softmax", "log_softmax") and x.dtype not in FLOATS):
+        check(lambda t, x: getattr(t, name)(x, dim=dim, **kwargs), x)
+
+
+@hypothesis.given(tensors(), st.integers(1, 4), st.booleans(), st.data())
+def test_topk_and_kthvalue(x: Drawn, k: int, largest: bool, data: Any) -> None:
+    dim = data.draw(axes(len(x.view(x.leaf(torch)).shape)), "dim")
+    check(lambda t, x: x.topk(k, dim, largest)[0], x)
+    check(lambda t, x: x.kthvalue(k, dim)[0], x)
+
+
+# Shapes ---------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def reshaping(draw: Any) -> Any:
+    """A tensor, and a method that gives another shape, with arguments."""
+    x = draw(tensors(dtypes=[*FLOATS, "int64", "bool", "complex128"]))
+    shape = tuple(x.view(x.leaf(torch)).shape)
+    ndim, axis = len(shape), axes(len(shape))
+    name = draw(st.sampled_from(list(SHAPED)))
+    return x, name, SHAPED[name](draw, shape, ndim, axis)
+
+
+number = st.integers(-3, 3)
+cuts = st.lists(number, max_size=3).map(tuple)
+SHAPED: dict[str, Callable[..., Any]] = {
+    "reshape": lambda draw, s, n, a: (draw(st.permutations([*s, 1])),),
+    "flatten": lambda draw, s, n, a: tuple(sorted((draw(a), draw(a)))),
+    "permute": lambda draw, s, n, a: (draw(st.permutations(range(n))),),
+    "transpose": lambda draw, s, n, a: (draw(a), draw(a)),
+    "movedim": lambda draw, s, n, a: (draw(a), draw(a)),
+    "squeeze": lambda draw, s, n, a: draw(st.sampled_from([(), (draw(a),)])),
+    "unsqueeze": lambda draw, s, n, a: (draw(st.integers(-n - 1, n)),),
+    "repeat": lambda draw, s, n, a: tuple(draw(st.integers(0, 2)) for _ in range(n + draw(st.integers(0, 1)))),
+    "tile": lambda draw, s, n, a: (tuple(draw(st.integers(0, 2)) for _ in range(draw(st.integers(0, 4)))),),
+    "repeat_interleave": lambda draw, s, n, a: (draw(st.integers(0, 3)), *draw(st.sampled_from([(), (draw(a),)]))),
+    "roll": lambda draw, s, n, a: draw(st.sampled_from([(draw(number),), (draw(number), draw(a))])),
+    "flip": lambda draw, s, n, a: (draw(axes(n, True)),),
+    "rot90": lambda draw, s, n, a: (draw(number), (draw(a), draw(a))),
+    "narrow": lambda draw, s, n, a: (draw(a), draw(number), draw(st.integers(0, 3))),
+    "select": lambda draw, s, n, a: (draw(a), draw(number)),
+    "unfold": lambda draw, s, n, a: (draw(a), draw(st.integers(0, 3)), draw(st.integers(1, 3))),
+    "split": lambda draw, s, n, a: (draw(st.integers(0, 3)), draw(a)),
+    "chunk": lambda draw, s, n, a: (draw(st.integers(1, 4)), draw(a)),
+    "tensor_split": lambda draw, s, n, a: (draw(st.one_of(st.integers(1, 4), cuts)), draw(a)),
+    "unbind": lambda draw, s, n, a: (draw(a),),
+    "diagonal": lambda draw, s, n, a: (draw(number), draw(a), draw(a)),
+    "diag_embed": lambda draw, s, n, a: (draw(number), draw(a), draw(a)),
+    "tril": lambda draw, s, n, a: (draw(number),),
+    "triu": lambda draw, s, n, a: (draw(number),),
+    "diag": lambda draw, s, n, a: (draw(number),),
+    "unflatten": lambda draw, s, n, a: (draw(a), draw(st.sampled_from([(-1, 1), (2, -1), (1, 1)]))),
+    "expand": lambda draw, s, n, a: ((draw(lengths), *(draw(st.sampled_from([m, -1])) for m in s)),),
+    "contiguous": lambda draw, s, n, a: (),
+    "ravel": lambda draw, s, n, a: (),
+    "T": lambda draw, s, n, a: None,
+}
+
+
+@hypothesis.given(reshaping())
+def test_shapes(drawn: Any) -> None:
+    x, name, arguments = drawn
+    check(lambda t, x: getattr(x, name) if arguments is None else getattr(x, name)(*arguments), x)
+
+
+@hypothesis.given(broadcasting(3, EVERY), st.data(), st.sampled_from(["cat", "stack"]))
+def test_joining(drawn: list[Drawn], data: Any, name: str) -> None:
+    dim = data.draw(axes(max(len(drawn[0].shape), 1)), "dim")
+    skipped = any(d.view(d.leaf(torch)).shape == (0,) for d in drawn)  # by cat, as it does not count
+    check(lambda t, *xs: getattr(t, name)(xs, dim), *drawn, gradient=not skipped)
+
+
+# Indices --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Index:
+    """Values of an index tensor, or of a mask."""
+
+    values: Any
+
+    def tensor(self, t: Any) -> Any:
+        """As a tensor of a library."""
+        return t.from_numpy(np.array(self.values))
+
+
+@st.composite
+def indices(draw: Any, shape: Shape) -> Any:
+    """An expression between brackets, for a tensor of this shape: what NumPy's and PyTorch's indexing knows."""
+    parts: list[Any] = []
+    rows = draw(st.sampled_from([(), (1,), (2,), (2, 1), (3,), (0,)]))  # the shape of index tensors
+    left = list(shape)
+    while left and draw(st.integers(0, 3)):
+        n = left.pop(0)
+        kind = draw(st.sampled_from(["slice", "number", "tensor", "list", "mask", "none", "all"]))
+        if kind == "none":
+            left.insert(0, n)
+            parts.append(None)
+        elif kind == "number" and n:
+            parts.append(draw(st.integers(-n, n - 1)))
+        elif kind in ("tensor", "list") and n:
+            values = [draw(st.integers(-n, n - 1)) for _ in range(int(np.prod(rows)))]
+            table = np.array(values, np.int64).reshape(rows)
+            parts.append(table.tolist() if kind == "list" and table.ndim and table.size else Index(table))
+        elif kind == "mask" and rows in ((), (1,), (2,)):
+            true = draw(st.permutations(range(n)))[: max(int(np.prod(rows)), 1)]
+            parts.append(Index(np.isin(np.arange(n), true)))
+        elif kind == "slice":
+            ends = st.one_of(st.none(), st.integers(-n - 1, n + 1))
+            parts.append(slice(draw(ends), draw(ends), draw(st.sampled_from([None, 1, 2, 3]))))
+        else:
+            parts.append(slice(None))
+    if draw(st.integers(0, 3)) == 0:
+        parts.append(...)
+    return tuple(parts)
+
+
+def resolved(t: Any, index: Any) -> Any:
+    """An index with its tensors."""
+    return tuple(part.tensor(t) if isinstance(part, Index) else part for part in index)
+
+
+@hypothesis.given(tensors(dtypes=[*FLOATS, "int64", "bool"]), st.data())
+def test_reading_by_index(x: Drawn, data: Any) -> None:
+    index = data.draw(indices(tuple(x.view(x.leaf(torch)).shape)), "index")
+    check(lambda t, x: x[resolved(t, index)], x)
+
+
+@hypothesis.given(tensors(dtypes=[*FLOATS, "int64"], expanded=False), st.data(), st.integers(0, 99))
+def test_writing_by_index(x: Drawn, data: Any, seed: int) -> None:
+    index = data.draw(indices(tuple(x.view(x.leaf(torch)).shape)), "index")
+    try:
+        place = tuple(x.view(x.leaf(torch))[resolved(torch, index)].shape)
+    except REFUSALS:
+        hypothesis.reject()
+    flat = [part for part in index if isinstance(part, (Index, list))]
+    one = tuple(data.draw(st.sampled_from([n, 1])) for n in place)[data.draw(st.integers(0, len(place))) :]
+    value = data.draw(st.one_of(st.sampled_from([0, 1.5]), tensors(one, ["float64", "float32"])), "value")
+
+    def write(t: Any, x: Any, v: Any = value) -> Any:
+        base = x * 1
+        if flat and not isinstance(v, (int, float)):
+            v = v.flatten()[:1].sum() if v.ndim else v  # an element twice: which of its values stays is not specified
+        base[resolved(t, index)] = v
+        return base
+
+    check(write, x, *([value] if isinstance(value, Drawn) else []))
+
+
+@hypothesis.given(matrices, st.integers(0, 1), st.data())
+def test_gather_and_scatter(shape: Shape, dim: int, data: Any) -> None:
+    smaller = tuple(data.draw(lengths if d == dim else st.integers(0, n), "length") for d, n in enumerate(shape))
+    hypothesis.assume(shape[dim] or not int(np.prod(smaller)))
+    x, source = data.draw(tensors(shape, FLOATS[:1])), data.draw(tensors(smaller, FLOATS[:1]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    index = rng.integers(0, max(shape[dim], 1), smaller)
+    one = index.reshape(-1)[:3]
+    i = lambda t: t.from_numpy(index.copy())
+    line = lambda t: t.from_numpy(one.copy())
+    check(lambda t, x: t.gather(x, dim, i(t)), x)
+    check(lambda t, x: t.take_along_dim(x, i(t), dim), x)
+    check(lambda t, x: t.index_select(x, dim, line(t)), x)
+    check(lambda t, x, s: t.scatter_add(x, dim, i(t), s), x, source)
+    reduce = data.draw(st.sampled_from(["sum", "prod", "mean", "amax", "amin"]), "reduce")
+    kept = data.draw(st.booleans(), "include_self")
+    check(lambda t, x, s: t.scatter_reduce(x, dim, i(t), s * 1.25, reduce, include_self=kept), x, source)
+
+
+# Products -------------------------------------------------------------------------------------------------
+
+
+@hypothesis.given(st.data(), lengths, lengths, lengths)
+def test_matmul(data: Any, n: int, k: int, m: int) -> None:
+    batch = data.draw(st.lists(lengths, max_size=2).map(tuple), "batch")
+    part = lambda: tuple(data.draw(st.sampled_from([b, 1])) for b in batch)[data.draw(st.integers(0, len(batch))) :]
+    one = data.draw(st.sampled_from([(k,), (n, k), (*part(), n, k)]), "one")
+    other = data.draw(st.sampled_from([(k,), (k, m), (*part(), k, m)]), "other")
+    dtypes = data.draw(st.sampled_from([["float64"], ["float32"], ["int64"], ["complex128"]]), "dtype")
+    check(lambda t, x, y: x @ y, data.draw(tensors(one, dtypes)), data.draw(tensors(other, dtypes)))
+
+
+EINSUMS = "ij,jk->ik ij,ij-> bij,bjk->bik ...i,...j->...ij ii->i ij->j i,j,k->ijk ab,bc,cd->ad ij,j"
+
+
+@hypothesis.given(st.data(), st.sampled_from(EINSUMS.split()))
+def test_einsum(data: Any, text: str) -> None:
+    length = {c: data.draw(lengths, c) for c in "abcdijk"}
+    more = data.draw(st.lists(lengths, max_size=2).map(tuple), "...")
+    drawn = []
+    for part in text.split("->", maxsplit=1)[0].split(","):
+        shape = (*more, *(length[c] for c in part[3:])) if part.startswith("...") else tuple(length[c] for c in part)
+        drawn.append(data.draw(tensors(shape, FLOATS[:1])))
+    check(lambda t, *xs: t.einsum(text, *xs), *drawn)
+
+
+PRODUCTS = "addmm linear bmm baddbmm outer mv addmv kron tensordot cdist"
+
+
+@hypothesis.given(st.data(), st.sampled_from(PRODUCTS.split()))
+def test_other_products(data: Any, name: str) -> None:
+    b, n, k, m = (data.draw(lengths, letter) for letter in "bnkm")
+    of = {
+        "addmm": [(n, m), (n, k), (k, m)],
+        "linear": [(b, n, k), (m, k), (m,)],
+        "bmm": [(b, n, k), (b, k, m)],
+        "baddbmm": [(b, n, m), (b, n, k), (b, k, m)],
+        "outer": [(n,), (m,)],
+        "mv": [(n, k), (k,)],
+        "addmv": [(n,), (n, k), (k,)],
+        "kron": [(n, k), (m,)],
+        "tensordot": [(b, n, k), (n, k, m)],
+        "cdist": [(b, n, k), (b, m, k)],
+    }[name]
+    drawn = [data.draw(tensors(shape, FLOATS[:1])) for shape in of]
+    find = lambda t: t.nn.functional.linear if name == "linear" else getattr(t, name)
+    check(lambda t, *xs: find(t)(*xs), *drawn, near=1e-8)
+
+
+# Layers ---------------------------------------------------------------------------------------------------
+
+
+@hypothesis.given(st.data(), st.integers(1, 2), st.booleans())
+def test_convolutions(data: Any, dims: int, transposed: bool) -> None:
+    groups = data.draw(st.integers(1, 2), "groups")
+    channels, out = groups * data.draw(st.integers(1, 2)), groups * data.draw(st.integers(1, 2))
+    size = tuple(data.draw(st.integers(1, 6)) for _ in range(dims))
+    kernel = tuple(data.draw(st.integers(1, 3)) for _ in range(dims))
+    limits = {"stride": 1, "padding": 0, "dilation": 1}
+    options = {name: data.draw(st.integers(low, 2), name) for name, low in limits.items()}
+    weight = (channels, out // groups, *kernel) if transposed else (out, channels // groups, *kernel)
+    batch = data.draw(st.integers(int(transposed), 2), "batch")
+    x, w = data.draw(tensors((batch, channels, *size), FLOATS[:1])), data.draw(tensors(weight, FLOATS[:1]))
+    name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
+    check(lambda t, x, w: getattr(t.nn.functional, name)(x, w, groups=groups, **options), x, w)
+
+
+POOLS = "max_pool2d avg_pool2d lp_pool2d adaptive_avg_pool2d adaptive_max_pool2d"
+
+
+@hypothesis.given(st.data(), st.sampled_from(POOLS.split()))
+def test_pooling(data: Any, name: str) -> None:
+    shape = (data.draw(lengths), 2, data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6)))
+    x, pair = (
+        data.draw(tensors(shape[data.draw(st.integers(0, 1)) :], FLOATS[:1])),
+        st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    )
+    arguments: list[Any] = [data.draw(pair)]
+    if name == "lp_pool2d":
+        arguments.insert(0, 2)
+    kwargs: dict[str, Any] = {}
+    if "adaptive" not in name:
+        kwargs = {"stride": data.draw(pair, "stride"), "ceil_mode": data.draw(st.booleans(), "ceil_mode")}
+        if name != "lp_pool2d":
+            kwargs["padding"] = data.draw(st.integers(0, 1), "padding")
+    check(lambda t, x: getattr(t.nn.functional, name)(x, *arguments, **kwargs), x)
+
+
+@hypothesis.given(st.data(), st.sampled_from(["constant", "reflect", "replicate", "circular"]))
+def test_pad(data: Any, mode: str) -> None:
+    x = data.draw(tensors(st.lists(st.integers(0, 4), min_size=2, max_size=4).map(tuple), FLOATS[:1]))
+    amounts = data.draw(st.lists(st.integers(-2, 3), max_size=6), "amounts")
+    check(lambda t, x: t.nn.functional.pad(x, amounts, mode=mode), x)
+
+
+FUNCTIONS = "layer_norm rms_norm normalize cosine_similarity softmin glu one_hot nll_loss cross_entropy mse_loss"
+FUNCTIONS += " smooth_l1_loss kl_div binary_cross_entropy_with_logits"
+
+
+@hypothesis.given(st.data(), st.sampled_from(FUNCTIONS.split()))
+def test_functions_of_layers(data: Any, name: str) -> None:
+    n, c = data.draw(lengths, "n"), data.draw(lengths, "c")
+    shape = data.draw(st.sampled_from([(n, c), (n, c, 2), (c,)]), "shape")
+    x, y = data.draw(tensors(shape, FLOATS[:1])), data.draw(tensors(shape, FLOATS[:1]))
+    target = np.random.default_rng(0).integers(0, max(c, 1), (n, *shape[2:]) if len(shape) > 1 else ())
+    reduction = data.draw(st.sampled_from(["mean", "sum", "none"]), "reduction")
+    f = lambda t: getattr(t.nn.functional, name)
+    if name in ("layer_norm", "rms_norm"):
+        check(lambda t, x: f(t)(x, x.shape[-1:]), x)
+    elif name in ("normalize", "glu", "softmin"):
+        check(lambda t, x: f(t)(x, dim=-1), x)
+    elif name == "one_hot":
+        check(lambda t, x: f(t)(t.from_numpy(np.array(target)), max(c, 1)), x)
+    elif name in ("nll_loss", "cross_entropy"):
+        hypothesis.assume(c)
+        check(lambda t, x: f(t)(x, t.from_numpy(np.array(target)), reduction=reduction), x)
+    elif name == "cosine_similarity":
+        check(lambda t, x, y: f(t)(x, y, dim=-1), x, y)
+    elif name == "binary_cross_entropy_with_logits":
+        check(lambda t, x, y: f(t)(x, y.sigmoid(), reduction=reduction), x, y)
+    else:
+        check(lambda t, x, y: f(t)(x, y, reduction=reduction), x, y)

@@ -1,0 +1,102 @@
+"""One program on both libraries: results, dtypes and gradients are compared, or the errors are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+
+from .parity import host, torch
+
+Program = Callable[..., Any]  # called with a library and tensors of it
+NEAR = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}  # others: 1e-9
+
+
+def numbers(*shape: int, seed: int = 0, low: float = -2, high: float = 2, dtype: Any = np.float64) -> Any:
+    """Numbers between two limits."""
+    return np.asarray(np.random.default_rng([seed, *shape]).uniform(low, high, shape)).astype(dtype)
+
+
+def complexes(*shape: int, seed: int = 0) -> Any:
+    """Complex numbers between -2 - 2j and 2 + 2j."""
+    return numbers(*shape, seed=seed) + 1j * numbers(*shape, seed=seed + 1)
+
+
+def tensor(t: Any, value: Any) -> Any:
+    """An array as a tensor with memory of its own, a leaf if it has gradients; anything else as it is."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    made = t.from_numpy(np.array(value))
+    return made.requires_grad_() if value.dtype.kind in "fc" else made
+
+
+def results(value: Any) -> Iterator[Any]:
+    """The tensors in a result, one after the other."""
+    if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
+        for part in value:
+            yield from results(part)
+    else:
+        yield value
+
+
+def same(ours: Any, theirs: Any, what: str, near: float | None = None) -> None:
+    """Raise AssertionError unless two results have the same shape, dtype and values."""
+    if not isinstance(theirs, torch.Tensor):
+        assert ours == theirs, f"{what}: {ours!r}, PyTorch's {theirs!r}"
+        return
+    assert tuple(ours.shape) == tuple(theirs.shape), f"{what}: {tuple(ours.shape)}, PyTorch's {tuple(theirs.shape)}"
+    assert str(ours.dtype) == str(theirs.dtype), f"{what}: {ours.dtype}, PyTorch's {theirs.dtype}"
+    near = near or NEAR.get(str(theirs.dtype).removeprefix("torch."), 1e-9)
+    expected = host(theirs.resolve_conj().resolve_neg())
+    np.testing.assert_allclose(host(ours), expected, rtol=near, atol=near, err_msg=what)
+
+
+def agree(program: Program, *values: Any, near: float | None = None, orders: int = 1, gradient: bool = True) -> None:
+    """Run a program on both libraries, and compare results and gradients.
+
+    Args:
+        program: called with the library and a tensor for each array; other values go to it as they are.
+        near: the largest difference, absolute and relative; by default that of the dtype.
+        orders: of gradients, 1 or 2.
+        gradient: False where PyTorch has none.
+
+    Raises:
+        AssertionError: something differs.
+    """
+    ours, theirs = [tensor(minigrad, v) for v in values], [tensor(torch, v) for v in values]
+    mine, other = list(results(program(minigrad, *ours))), list(results(program(torch, *theirs)))
+    assert len(mine) == len(other), f"{len(mine)} results, PyTorch's {len(other)}"
+    for number, pair in enumerate(zip(mine, other, strict=True)):
+        same(*pair, f"result {number}", near)
+    for order in range(1, gradient * orders + 1):
+        kept = [n for n, o in enumerate(other) if isinstance(o, torch.Tensor) and o.requires_grad]
+        assert all(mine[n].requires_grad for n in kept), f"order {order}: a result requires no gradient"
+        if order == 1:
+            assert not any(getattr(m, "requires_grad", False) for n, m in enumerate(mine) if n not in kept)
+        if not kept:
+            return
+        mine = slopes(minigrad, [mine[n] for n in kept], ours, order < orders)
+        other = slopes(torch, [other[n] for n in kept], theirs, order < orders)
+        for number, pair in enumerate(zip(mine, other, strict=True)):
+            same(*pair, f"gradient {number} of order {order}", near)
+
+
+def slopes(t: Any, outputs: Sequence[Any], inputs: Sequence[Any], again: bool = False) -> list[Any]:
+    """The gradients of outputs, weighted differently, for those inputs that have one."""
+    leaves = [x for x in inputs if isinstance(x, t.Tensor) and x.requires_grad]
+    weights = [np.linspace(0.5, 1.5, o.numel()).reshape(tuple(o.shape)) for o in outputs]
+    weights = [t.from_numpy(w).to(o.dtype) for w, o in zip(weights, outputs, strict=True)]
+    found = t.autograd.grad(outputs, leaves, weights, create_graph=again, allow_unused=True)
+    return [t.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
+
+
+def refuse(program: Program, *values: Any) -> None:
+    """Both libraries raise an error, of the same type."""
+    with pytest.raises(Exception) as theirs:
+        program(torch, *(tensor(torch, v) for v in values))
+    with pytest.raises(theirs.type):
+        program(minigrad, *(tensor(minigrad, v) for v in values))

@@ -1,0 +1,373 @@
+"""Threads of a program: each trains as if it were alone, its modes are its own, and processes can be forked beside it.
+
+What all threads share is PyTorch's, too: the default generator (dropout draws from it), default dtype and device, the
+number of kernels' threads.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.autograd.anomaly import is_anomaly_enabled
+from minigrad.nn import functional as F
+from minigrad.nn.utils import parametrizations, parametrize
+from minigrad.profiler import profile, record_function
+from minigrad.utils.checkpoint import checkpoint
+from tests.support import training
+from tests.support.threads import side_by_side
+
+ROOT = Path(__file__).parent.parent
+STEPS = 6
+Arrays = list[np.ndarray]  # type: ignore[type-arg]
+
+
+# Trainings ------------------------------------------------------------------------------------------------
+
+
+def dropped(x: Tensor, p: float, generator: mg.Generator) -> Tensor:
+    """Dropout from a generator of the thread's own."""
+    return x * (mg.rand(x.shape, generator=generator) >= p) / (1 - p)
+
+
+def of_layers(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]]:
+    model = nn.Sequential(nn.Linear(24, 64), nn.LayerNorm(64), nn.GELU(), nn.Linear(64, 8), nn.BatchNorm1d(8))
+    return model, lambda m: (dropped(m(mg.randn(33, 24, generator=g)), 0.3, g) ** 2).mean()
+
+
+def of_attention(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]]:
+    model = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
+
+    def loss(m: nn.Module) -> Tensor:
+        x = dropped(mg.randn(3, 17, 32, generator=g), 0.1, g)
+        return F.cross_entropy(m(x).flatten(0, 1), mg.randint(0, 32, (51,), generator=g))
+
+    return model, loss
+
+
+def of_images(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]]:
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
+    model.append(nn.Linear(8 * 36, 5))
+    images = (2, 3, 12, 12)
+    return model, lambda m: F.nll_loss(m(mg.rand(images, generator=g)).log_softmax(-1), mg.tensor([1, 4]))
+
+
+def of_sequences(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]]:
+    """With checkpoints, gradients of gradients, and a parametrized matrix."""
+    model = nn.ModuleDict({"rnn": nn.LSTM(10, 12), "head": parametrizations.weight_norm(nn.Linear(12, 4))})
+
+    def loss(m: nn.Module) -> Tensor:
+        x = mg.randn(7, 5, 10, generator=g, requires_grad=True)
+        out = checkpoint(lambda t: m["rnn"](t)[0], x, use_reentrant=False)  # type: ignore[index]
+        with parametrize.cached():
+            total = m["head"](dropped(out, 0.2, g)).logsumexp(-1).sum()  # type: ignore[index]
+        (slope,) = mg.autograd.grad(total, x, create_graph=True)
+        return total / 35 + (slope * slope).sum()
+
+    return model, loss
+
+
+KINDS = (of_layers, of_attention, of_images, of_sequences)
+
+
+def prepared(number: int) -> Callable[[], Arrays]:
+    """A training that returns its losses and weights; its first weights are drawn here, from the shared generator."""
+    mg.manual_seed(number)
+    generator = mg.Generator().manual_seed(number)
+    model, loss_of = KINDS[number % len(KINDS)](generator)
+    kind = (mg.optim.AdamW, mg.optim.SGD, mg.optim.RMSprop)[number % 3]
+    return partial(trained, model, loss_of, kind(model.parameters(), lr=0.01))
+
+
+def trained(model: nn.Module, loss_of: Callable[[nn.Module], Tensor], optimizer: mg.optim.Optimizer) -> Arrays:
+    found: Arrays = []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        found.append(loss.detach().numpy())
+        with mg.no_grad():
+            assert not (next(model.parameters()) * 2).requires_grad
+        assert mg.is_grad_enabled() and np.isfinite(found[step])
+    return [*found, *(value.numpy() for value in model.state_dict().values())]
+
+
+@pytest.fixture
+def kernels_threads() -> object:
+    """Three threads for kernels; as many as before, afterwards."""
+    before = mg.get_num_threads()
+    mg.set_num_threads(3)
+    yield
+    mg.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("kernels_threads")
+@pytest.mark.parametrize("small", [False, True], ids=["", "shared"])
+@pytest.mark.parametrize("count", [2, 4])
+def test_each_training_has_the_numbers_of_one_alone(count: int, small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, also where kernels share small arrays among their threads, which one training has at a time."""
+    if small:
+        training.cut_small(monkeypatch)
+    for first in range(len(KINDS)):
+        numbers = range(first, first + count)
+        alone = [prepared(number)() for number in numbers]
+        together = side_by_side([prepared(number) for number in numbers])
+        for number, mine, wanted in zip(numbers, together, alone, strict=True):
+            assert len(mine) == len(wanted) > STEPS
+            assert all(map(np.array_equal, mine, wanted)), KINDS[number % len(KINDS)].__name__
+
+
+def test_one_model_in_several_threads() -> None:
+    """What only reads a model, as a server does, needs no lock."""
+    mg.manual_seed(0)
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 2).eval()
+    inputs = [mg.randn(2, 9, 32) for _ in range(4)]
+
+    def answer(x: Tensor) -> Arrays:
+        with mg.inference_mode():
+            return [model(x).numpy() for _ in range(5)]
+
+    wanted = [answer(x) for x in inputs]
+    for mine, right in zip(side_by_side([partial(answer, x) for x in inputs]), wanted, strict=True):
+        assert all(map(np.array_equal, mine, right))
+
+
+def test_the_default_generator_gives_each_number_once() -> None:
+    """Which thread gets which depends on who comes first; no number is lost, made up, or given out twice."""
+    mg.manual_seed(3)
+    wanted = mg.rand(4 * 500).tolist()
+    mg.manual_seed(3)
+    found = side_by_side([lambda: [mg.rand(1).item() for _ in range(500)]] * 4)
+    assert sorted(number for part in found for number in part) == sorted(wanted)
+    mg.manual_seed(3)
+    normal = np.array(side_by_side([lambda: [mg.randn(1).item() for _ in range(2000)]] * 4))
+    assert np.isfinite(normal).all() and abs(normal.mean()) < 0.1 and abs(normal.std() - 1) < 0.1
+    assert len(np.unique(normal)) > 7900  # float32 repeats a few by chance
+
+
+def test_the_first_number_of_a_generator_is_given_out_once() -> None:
+    for seed in range(30):
+        generator = mg.Generator().manual_seed(seed)
+        first = side_by_side([lambda g=generator: mg.rand(8, generator=g).tolist()] * 4)  # type: ignore[misc]
+        assert len({tuple(numbers) for numbers in first}) == 4
+
+
+# Modes ----------------------------------------------------------------------------------------------------
+
+
+class Turns:
+    """Two threads that take turns: what each does stands in the order in which it happens."""
+
+    def __init__(self) -> None:
+        self.there, self.here = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run(self, other: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=other, daemon=True)
+        thread.start()
+        return thread
+
+    def to_other(self) -> None:
+        self.there.release()
+        assert self.here.acquire(timeout=30)
+
+    def to_first(self) -> None:
+        self.here.release()
+        assert self.there.acquire(timeout=30)
+
+
+def interleaved(mode: Callable[[], object], look: Callable[[], object]) -> list[object]:
+    """What ``look`` gives in each of two threads while they enter and leave a mode, crosswise."""
+    turns, seen = Turns(), []
+
+    def other() -> None:
+        assert turns.there.acquire(timeout=30)
+        seen.append(("other, before", look()))
+        with mode():  # type: ignore[attr-defined]
+            seen.append(("other, inside", look()))
+            turns.to_first()
+            seen.append(("other, alone inside", look()))
+        seen.append(("other, after", look()))
+        turns.here.release()
+
+    thread = turns.run(other)
+    with mode():  # type: ignore[attr-defined]
+        seen.append(("first, inside", look()))
+        turns.to_other()
+        seen.append(("first, both inside", look()))
+    seen.append(("first, after", look()))
+    turns.to_other()
+    thread.join(30)
+    seen.append(("first, at the end", look()))
+    return [value for _, value in sorted(seen, key=lambda pair: "inside" in pair[0])]  # outside first
+
+
+shared_mode = mg.no_grad()
+
+
+@pytest.mark.parametrize(
+    ("mode", "look"),
+    [
+        (mg.no_grad, mg.is_grad_enabled),
+        (lambda: shared_mode, mg.is_grad_enabled),
+        (mg.inference_mode, mg.is_inference_mode_enabled),
+        (partial(mg.set_grad_enabled, False), mg.is_grad_enabled),
+        (mg.autograd.detect_anomaly, is_anomaly_enabled),
+        (partial(mg.autograd.set_detect_anomaly, True), is_anomaly_enabled),
+        (parametrize.cached, lambda: parametrize._state.cache is not None),
+        (partial(mg.device, "cuda"), lambda: str(mg.get_default_device())),
+    ],
+    ids=["no_grad", "a no_grad for both", "inference", "set_grad", "anomaly", "set_anomaly", "cached", "device"],
+)
+def test_a_mode_holds_for_its_thread(mode: Callable[[], object], look: Callable[[], object]) -> None:
+    seen = interleaved(mode, look)
+    outside, inside = seen[:4], seen[4:]
+    assert len(set(map(str, outside))) == 1 and len(set(map(str, inside))) == 1 and outside[0] != inside[0], seen
+
+
+def test_a_mode_that_two_threads_share() -> None:
+    """Each gets back what it had: here, one of them records and the other does not."""
+    turns, seen, mode = Turns(), [], mg.no_grad()
+
+    def other() -> None:
+        assert turns.there.acquire(timeout=30)
+        with mg.no_grad():
+            with mode:
+                turns.to_first()
+            seen.append(mg.is_grad_enabled())
+        turns.here.release()
+
+    thread = turns.run(other)
+    with mode:
+        turns.to_other()
+    assert mg.is_grad_enabled()
+    turns.to_other()
+    thread.join(30)
+    assert seen == [False] and mg.is_grad_enabled()
+
+
+def test_anomalies_are_those_of_the_thread_that_looks() -> None:
+    def work(looks: bool) -> bool:
+        x = mg.zeros(3, requires_grad=True)
+        for _ in range(50):
+            if not looks:
+                (x / x).sum().backward()
+                continue
+            with mg.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="div"):
+                (x / x).sum()
+        return looks
+
+    assert side_by_side([partial(work, True), partial(work, False)]) == [True, False]
+
+
+def test_a_profile_keeps_the_events_of_threads_apart() -> None:
+    def work(name: str, op: Callable[[Tensor], Tensor]) -> None:
+        with record_function(name):
+            for _ in range(100):
+                op(mg.ones(3, requires_grad=True)).sum().backward()
+
+    with profile() as p:
+        side_by_side([partial(work, "exp", mg.exp), partial(work, "tanh", mg.tanh)])
+    for name, foreign in (("exp", "tanh"), ("tanh", "exp")):
+        (mine,) = (e for e in p.events() if e.name == name and e.cpu_parent is None)
+        inside = [child.name for child in mine.cpu_children]
+        assert inside.count(name) == 100 and foreign not in inside
+
+
+def test_a_profile_ends_for_threads_that_were_in_anomaly_mode_meanwhile() -> None:
+    """They take part again in the next one, and not in one that is over."""
+    turns = Turns()
+    x = mg.ones(2)
+
+    def other() -> None:
+        assert turns.there.acquire(timeout=30)
+        with mg.autograd.detect_anomaly():
+            turns.to_first()
+            x.tanh()
+        x.tanh()
+        turns.to_first()
+        x.tanh()
+        turns.here.release()
+
+    thread = turns.run(other)
+    with profile() as first:
+        turns.to_other()
+    turns.to_other()
+    assert [e.name for e in first.events() if e.name == "tanh"] == []
+    with profile() as second:
+        turns.to_other()
+    thread.join(30)
+    assert [e.name for e in second.events()] == ["tanh"]
+    assert [e.name for e in first.events() if e.name == "tanh"] == []
+
+
+# Forks ----------------------------------------------------------------------------------------------------
+
+FORKS = """
+import os, threading, warnings
+import numpy as np
+import minigrad as mg
+from minigrad.utils.data import DataLoader, TensorDataset
+from tests import test_threads
+
+warnings.simplefilter("ignore")  # Python 3.12 warns of any fork beside threads
+mg.set_num_threads(3)
+
+def numbers():
+    return test_threads.prepared(0)()
+
+def large():
+    x = mg.ones(600, 600, requires_grad=True)
+    (x @ x).softmax(-1).sum().backward()  # shared among the kernels' threads
+    return x.grad.numpy()
+
+wanted, product = numbers(), large()
+stop = threading.Event()
+def busy():
+    while not stop.is_set():
+        large()
+        with mg.no_grad(), mg.autograd.detect_anomaly():
+            mg.rand(50)
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for thread in threads:
+    thread.start()
+try:
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            same = all(map(np.array_equal, numbers(), wanted)) and np.array_equal(large(), product)
+            os._exit(0 if same and mg.is_grad_enabled() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    data = TensorDataset(mg.arange(64.0))
+    loader = DataLoader(data, batch_size=8, num_workers=2, multiprocessing_context="fork")
+    assert mg.cat([batch for (batch,) in loader]).tolist() == list(range(64))
+finally:
+    stop.set()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_beside_threads_that_work(tmp_path: Path) -> None:
+    """A child that is forked while other threads compute, and the workers of a data loader."""
+    program = tmp_path / "forks.py"
+    program.write_text(FORKS, encoding="utf-8")
+    start = time.monotonic()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, str(program)], check=False, capture_output=True, text=True, timeout=90, env=environment
+    )
+    assert ran.returncode == 0 and ran.stderr == "", (time.monotonic() - start, ran.stderr[-3000:])
