@@ -9,7 +9,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
+from ..lesson.blocks import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
 from .multi_head import HEADS, NAMES, WORDS, D, attend
 
 HEAD = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from .lesson import Lesson
-from .plain import plain
+from ..lesson import program
+from ..lesson.blocks import Lesson
 
 DEFAULT_RUN = Path("runs") / "toy"
 LESSONS = {  # name: (module, what it is about)
@@ -27,13 +27,10 @@ LESSONS = {  # name: (module, what it is about)
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    p = argparse.ArgumentParser(
-        prog="python -m examples.lectures",
-        description="Worked examples of the transformer lectures; all numbers are computed by minigrad.",
-    )
+    about = "Worked examples of the transformer lectures; all numbers are computed by minigrad."
+    p = program.parser("examples.lectures", about, seeded=False)
     p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
     p.add_argument("--list", action="store_true", help="list them")
-    p.add_argument("--save", type=Path, metavar="DIR", help="also save a page of each, as DIR/NAME.html")
     p.add_argument(
         "--run", type=Path, metavar="DIR", help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
     )
@@ -65,52 +62,12 @@ def main(argv: list[str] | None = None) -> int:
     if unknown:
         print(f"error: there is no lesson {', '.join(unknown)}; there are {', '.join(LESSONS)}", file=sys.stderr)
         return 2
-    if options.save is not None and not _folder(options.save):
+    if program.bad_folder(options.save):
         return 2
     asked = bool(options.names) or options.run is not None
-    try:
-        return _all(options.names or list(LESSONS), options.run or DEFAULT_RUN, options.save, asked)
-    except BrokenPipeError:  # whoever read has had enough; nothing is to be flushed there on the way out
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    names, run = options.names or list(LESSONS), options.run or DEFAULT_RUN
 
+    def all_of_them() -> int:
+        return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
 
-def _folder(path: Path) -> bool:
-    """Make the folder of pages; tell why, if that cannot be."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        print(f"error: --save: {path} is no folder, and none can be made: {error.strerror}", file=sys.stderr)
-        return False
-    return True
-
-
-def _all(names: list[str], run: Path, folder: Path | None, asked: bool) -> int:
-    status = 0
-    for name in names:
-        try:
-            lesson = make(name, run)
-        except (OSError, ImportError, ValueError, RuntimeError) as error:
-            skipped = not asked and isinstance(error, FileNotFoundError)
-            print(f"{f'skipped {name}' if skipped else 'error'}: {error}", file=sys.stderr)
-            status = status if skipped else 1
-            continue
-        print(plain(lesson))
-        status = 1 if not all(check.holds for check in lesson.checks()) else status
-        if folder is not None and not _saved(lesson, folder):
-            status = 1
-    return status
-
-
-def _saved(lesson: Lesson, folder: Path) -> bool:
-    """Write the page; tell where it is, or why it is not."""
-    path = folder / f"{lesson.name}.html"
-    try:
-        lesson.page().save(path)
-    except OSError as error:
-        print(f"error: {path} cannot be written: {error}", file=sys.stderr)
-        return False
-    print(f"wrote {path}", file=sys.stderr)
-    return True
+    return program.guarded(all_of_them)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import minigrad as mg
 from minigrad import Tensor, nn
 
-from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, term
+from ..lesson.blocks import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, term
 
 BATCH = ((2.0, 4.0, 6.0, 8.0), (20.0, 40.0, 60.0, 80.0), (-3.0, 1.0, 0.0, 2.0))
 GAIN = (1.0, 2.0, 1.0, 0.5)  # γ

@@ -16,7 +16,20 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from models.transformer import Config, MultiHeadAttention, initialise, positional_encoding
 
-from .lesson import Array, Checked, Choice, Lesson, Mark, Matrix, Section, Steps, Text, number, softmax_told, term
+from ..lesson.blocks import (
+    Array,
+    Checked,
+    Choice,
+    Lesson,
+    Mark,
+    Matrix,
+    Section,
+    Steps,
+    Text,
+    number,
+    softmax_told,
+    term,
+)
 
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from minigrad.viz.positional_encoding import positional_encoding
 
-from .lesson import Checked, Lesson, Matrix, Positions, Section, Text, number
+from ..lesson.blocks import Checked, Lesson, Matrix, Positions, Section, Text, number
 
 WORDS = ("My", "friends", "like", "tomatoes")
 D = 4

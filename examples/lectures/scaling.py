@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import minigrad as mg
 
-from .lesson import Chart, Checked, Lesson, Section, Series, Text
+from ..lesson.blocks import Chart, Checked, Lesson, Section, Series, Text
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PAIRS = 4096  # of a query and a key, at each width

@@ -19,7 +19,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from .lesson import Array, Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
+from ..lesson.blocks import Array, Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
 
 WORDS = ("I", "like", "cats")
 FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures

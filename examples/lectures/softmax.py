@@ -15,7 +15,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from .lesson import Checked, Choice, Equation, Lesson, Mark, Matrix, Section, Steps, Text, number, softmax_told
+from ..lesson.blocks import Checked, Choice, Equation, Lesson, Mark, Matrix, Section, Steps, Text, number, softmax_told
 
 LOGITS = (0.0, 0.3, 0.31, 1.3, 0.2)
 TOP = LOGITS.index(max(LOGITS))

@@ -16,7 +16,7 @@ import numpy as np
 
 import minigrad as mg
 
-from .lesson import Array, Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text, number
+from ..lesson.blocks import Array, Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text, number
 
 if TYPE_CHECKING:
     from examples.translate.translator import Translator

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from examples.lectures.cli import make
-from examples.lectures.lesson import Chart, Choice, Equation, Lesson, Line, Mark, Matrix, Section, Series, Steps, Text
+from examples.lesson.blocks import Chart, Choice, Equation, Lesson, Line, Mark, Matrix, Section, Series, Steps, Text
 from tests.support.browser import contrast, texts
 
 EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]

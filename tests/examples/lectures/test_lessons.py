@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examples.lectures import cli, layer_norm
-from examples.lectures.lesson import (
+from examples.lesson.blocks import (
     Chart,
     Checked,
     Choice,
@@ -23,7 +23,7 @@ from examples.lectures.lesson import (
     Text,
     number,
 )
-from examples.lectures.plain import plain, width
+from examples.lesson.plain import plain, width
 
 HTML = '<img src=x onerror="alert(1)">'
 QUICK = ("self-attention", "softmax", "layer-norm")

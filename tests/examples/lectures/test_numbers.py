@@ -13,7 +13,7 @@ import pytest
 import minigrad as mg
 from examples.lectures import causal_mask, layer_norm, multi_head, positions, scaling, self_attention, softmax
 from examples.lectures.cli import LESSONS, make
-from examples.lectures.lesson import Choice, Equation, Lesson, Matrix, product, softmax_told
+from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from examples.lectures import cli, they
-from examples.lectures.lesson import Choice, Line
+from examples.lesson.blocks import Choice, Line
 from examples.translate.translator import Translator
 from minigrad.text.tokenizer import EOS
 from models.transformer import Transformer

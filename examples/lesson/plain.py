@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from minigrad.viz.vector import label
 
-from .lesson import Block, Chart, Checked, Choice, Equation, Lesson, Line, Matrix, Positions, Section, Steps, Text
+from .blocks import Block, Chart, Checked, Choice, Equation, Lesson, Line, Matrix, Positions, Section, Steps, Text
 
 WIDE = 100  # columns of text
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
