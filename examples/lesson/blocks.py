@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from minigrad import Tensor
+from minigrad.viz.lines import Curve, draw
 from minigrad.viz.page import Page
 from minigrad.viz.vector import label
 
@@ -152,17 +153,26 @@ class Steps:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart. dashed: it was not measured, but is what theory says."""
+    """One line of a chart.
+
+    Attributes:
+        dashed: it was not measured, but is what theory says.
+        like: the name of the series that it belongs to; it has that one's colour, and no name or numbers beside it.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     dashed: bool = False
+    like: str = ""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over numbers, which have so many digits after the decimal point."""
+    """Lines over numbers, which have so many digits after the decimal point, or (None) three that count.
+
+    On a logarithmic axis, numbers without a logarithm have no place.
+    """
 
     title: str
     across: str
@@ -170,23 +180,49 @@ class Chart:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
-    digits: int = 3
+    digits: int | None = 3
+
+    def colours(self) -> list[int]:
+        """The number of each series' colour. Raises ValueError: one is like another that is not there."""
+        names = [series.name for series in self.series if not series.like]
+        if unknown := [s.like for s in self.series if s.like and s.like not in names]:
+            raise ValueError(f"the chart {self.title} has no series {unknown[0]!r}: it has {', '.join(names)}")
+        return [names.index(series.like or series.name) for series in self.series]
 
     def table(self) -> Steps:
         """The numbers, a row for each place across."""
-        computed = [dict(zip(series.x, series.y, strict=True)) for series in self.series]
+        shown = [series for series in self.series if not series.like]
+        computed = [dict(zip(series.x, series.y, strict=True)) for series in shown]
         rows = [
-            (f"{x:g}", *(number(y[x], self.digits) if x in y else "" for y in computed))
+            (f"{x:g}", *(self._written(y[x]) if x in y else "" for y in computed))
             for x in sorted(set().union(*computed))
         ]
-        head = (self.across, *(series.name for series in self.series))
+        head = (self.across, *(series.name for series in shown))
         return Steps(head, rows, numbers=tuple(range(len(head))))
+
+    def _written(self, value: float) -> str:
+        return scientific(value) if self.digits is None else number(value, self.digits)
+
+    def svg(self, width: float = 640.0) -> str:
+        """The chart as the text of an SVG file, on white."""
+        curves = [
+            Curve(s.name, np.asarray(s.x, np.float64), np.asarray(s.y, np.float64), colour, s.dashed, not s.like)
+            for s, colour in zip(self.series, self.colours(), strict=True)
+        ]
+        return draw(self.title, self.across, self.up, curves, (self.log_x, self.log_y), width)
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
         series = [
-            {"name": s.name, "x": list(map(float, s.x)), "y": list(map(float, s.y)), "dashed": s.dashed}
-            for s in self.series
+            {
+                "name": s.name,
+                "x": list(map(float, s.x)),
+                "y": list(map(float, s.y)),
+                "dashed": s.dashed,
+                "colour": colour,
+                "named": not s.like,
+            }
+            for s, colour in zip(self.series, self.colours(), strict=True)
         ]
         return {
             "kind": "chart",
@@ -272,14 +308,23 @@ class Section:
     blocks: Sequence[Block]
 
 
+class Drawn(Protocol):
+    """What can be saved as a vector picture: a Chart, a view of ``minigrad.viz``."""
+
+    def svg(self) -> str:
+        """The text of an SVG file."""
+        ...
+
+
 @dataclass(frozen=True)
 class Lesson:
-    """A worked example. In a notebook it shows itself."""
+    """A worked example. In a notebook it shows itself. ``picture``: what stands for it in a document."""
 
     name: str
     title: str
     about: str
     sections: Sequence[Section] = field(default_factory=tuple)
+    picture: Drawn | None = None
 
     @property
     def introduction(self) -> str:
@@ -321,6 +366,17 @@ def number(value: float, digits: int = 2) -> str:
         return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def scientific(value: float) -> str:
+    """A number of any size by three digits that count: 0.0123, 1.23e−10, 4.56e8."""
+    size = abs(value)
+    if not size or not np.isfinite(size):
+        return number(value)
+    if 1e-3 <= size < 1e4:
+        return number(value, max(0, 2 - int(np.floor(np.log10(size)))))
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
 def term(value: float, digits: int = 2) -> str:

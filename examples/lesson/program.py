@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from minigrad.viz.page import written
+
 from .blocks import Lesson
 from .plain import plain
 
@@ -17,7 +19,12 @@ Options = argparse.Namespace
 def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParser:
     """The options that all have. ``name`` is that of the module: "examples.digits"."""
     p = argparse.ArgumentParser(prog=f"python -m {name}", description=about)
-    p.add_argument("--save", type=Path, metavar="DIR", help="also save the page, as DIR/NAME.html")
+    p.add_argument(
+        "--save",
+        type=Path,
+        metavar="DIR",
+        help="also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)",
+    )
     if seeded:
         p.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
     return p
@@ -70,12 +77,16 @@ def show(make: Callable[[], Lesson], folder: Path | None, skipped: str = "") -> 
 
 
 def _saved(lesson: Lesson, folder: Path) -> bool:
-    """Write the page; tell where it is, or why it is not."""
-    path = folder / f"{lesson.name}.html"
-    try:
-        lesson.page().save(path)
-    except OSError as error:
-        print(f"error: {path} cannot be written: {error}", file=sys.stderr)
-        return False
-    print(f"wrote {path}", file=sys.stderr)
+    """Write the page and the picture; tell where they are, or why they are not."""
+    texts = {f"{lesson.name}.html": lesson.page().html()}
+    if lesson.picture is not None:
+        texts[f"{lesson.name}.svg"] = lesson.picture.svg()
+    for name, text in texts.items():
+        path = folder / name
+        try:
+            written(path, text)
+        except OSError as error:
+            print(f"error: {path} cannot be written: {error}", file=sys.stderr)
+            return False
+        print(f"wrote {path}", file=sys.stderr)
     return True

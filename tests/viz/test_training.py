@@ -17,9 +17,10 @@ import minigrad as torch
 from minigrad import nn
 from minigrad.training.checkpoints import RunFolder
 from minigrad.viz.attention import attention
+from minigrad.viz.axes import bounds, log_ticks, on_axis, ticks
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.training import training
-from minigrad.viz.training.curves import bounds, log_ticks, on_axis, smooth, thin, ticks
+from minigrad.viz.training.curves import smooth, thin
 from minigrad.viz.training.runs import read_runs
 from minigrad.viz.training.snapshots import checkpoints, read_weights
 

@@ -189,48 +189,58 @@ const lecture = {
 
   chart(data) {
     const svg = viz.svg("svg", { viewBox: "0 0 700 300", role: "img", "aria-label": data.title });
-    const points = data.series.flatMap((one) => one.x.map((x, i) => [x, one.y[i]]));
-    const across = lecture.axis(points.map(([x]) => x), data.logX, 56, 520), up = lecture.axis(points.map(([, y]) => y), data.logY, 252, 62);
+    const values = (key) => data.series.flatMap((one) => one[key].map(viz.number));
+    const across = lecture.axis(values("x"), data.logX, 56, 520), up = lecture.axis(values("y"), data.logY, 252, 62);
     const nodes = [viz.svg("text", { class: "title", x: 0, y: 16 }, data.title),
       viz.svg("text", { x: 520, y: 290, "text-anchor": "end" }, data.across), viz.svg("text", { x: 0, y: 34 }, data.up)];
     for (const v of up.ticks) nodes.push(viz.svg("line", { class: "grid", x1: 56, x2: 520, y1: up.at(v), y2: up.at(v) }),
       viz.svg("text", { x: 48, y: up.at(v) + 4, "text-anchor": "end" }, lecture.round(v)));
     for (const v of across.ticks) nodes.push(viz.svg("text", { x: across.at(v), y: 270, "text-anchor": "middle" }, lecture.round(v)));
-    data.series.forEach((one, n) => lecture.series(nodes, one, n, across, up));
-    lecture.keys(nodes, data.series, up);
+    for (const one of data.series) lecture.series(nodes, one, across, up);
+    lecture.keys(nodes, data.series.filter((one) => one.named), up);
     svg.append(...nodes);
     const save = viz.el("button", { type: "button", onclick: () => viz.saveSvg(svg, "chart.svg") }, "Save as SVG");
     const numbers = viz.el("details", {}, viz.el("summary", {}, "Numbers"), lecture.steps(data.table));
     return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save), numbers);
   },
 
-  series(nodes, one, n, across, up) {
-    const places = one.x.map((x, i) => [across.at(x), up.at(one.y[i])]);
-    nodes.push(viz.svg("polyline", { class: "series", style: viz.series(n), "stroke-dasharray": one.dashed ? "3 4" : null,
-      points: places.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
-    if (!one.dashed) places.forEach(([x, y], i) => nodes.push(viz.svg("circle", { class: "point", style: viz.series(n), cx: x, cy: y, r: 3.5 },
-      viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
+  /** A line that stops where a number has no place, with a dot for each if they are few. */
+  series(nodes, one, across, up) {
+    const style = viz.series(one.colour), places = one.x.map((x, i) => [across.at(viz.number(x)), up.at(viz.number(one.y[i]))]);
+    const known = ([x, y]) => Number.isFinite(x) && Number.isFinite(y), parts = [[]];
+    for (const place of places) known(place) ? parts.at(-1).push(place) : parts.push([]);
+    for (const part of parts) nodes.push(viz.svg("polyline", { class: "series", style, "stroke-dasharray": one.dashed ? "3 4" : null,
+      points: part.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
+    if (!one.dashed) places.forEach((place, i) => known(place) && places.length <= 32 && nodes.push(viz.svg("circle",
+      { class: "point", style, cx: place[0], cy: place[1], r: 3.5 }, viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
   },
 
   /** Names at the ends of the lines, moved apart where they would meet. */
   keys(nodes, series, up) {
-    const ends = series.map((one, n) => ({ name: one.name, n, y: up.at(one.y.at(-1)) })).sort((a, b) => a.y - b.y);
+    const end = (one) => one.y.map((y) => up.at(viz.number(y))).filter(Number.isFinite).at(-1) ?? 252;
+    const ends = series.map((one) => ({ one, y: end(one) })).sort((a, b) => a.y - b.y);
     ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 17); });
-    for (const { name, n, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(n), x: 532, y: y + 4 }, name));
+    ends.reverse().forEach((end, i) => { end.y = Math.min(end.y, i ? ends[i - 1].y - 17 : 290); });
+    for (const { one, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(one.colour), x: 532, y: y + 4 }, one.name));
   },
 
   axis(values, log, from, to) {
-    const scale = log ? Math.log10 : (x) => x, [low, high] = log ? [Math.min(...values), Math.max(...values)] : [Math.min(0, ...values), Math.max(...values)];
+    const scale = log ? Math.log10 : (x) => x, shown = values.filter((v) => Number.isFinite(scale(v)));
+    if (!shown.length) shown.push(1);
+    const [low, high] = log ? [Math.min(...shown), Math.max(...shown)] : [Math.min(0, ...shown), Math.max(...shown)];
     const span = scale(high) - scale(low) || 1, at = (v) => from + (scale(v) - scale(low)) / span * (to - from);
     if (log) {
-      const whole = Array.from({ length: 12 }, (_, i) => 10 ** (i - 4)).filter((v) => v >= low * .999 && v <= high * 1.001);
-      return { at, ticks: whole };
+      const first = Math.ceil(scale(low) - 1e-3), whole = Math.floor(scale(high) + 1e-3) - first + 1, apart = Math.max(1, Math.ceil(whole / 8));
+      return { at, ticks: Array.from({ length: Math.max(0, Math.ceil(whole / apart)) }, (_, i) => Number(`1e${first + i * apart}`)) };
     }
     const step = [.01, .02, .05, .1, .2, .25, .5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((s) => span / s <= 5) ?? span;
     return { at, ticks: Array.from({ length: 7 }, (_, i) => Math.ceil(low / step) * step + i * step).filter((v) => v <= high * 1.0001) };
   },
 
-  round(value) { return Number(value.toPrecision(3)).toLocaleString("en"); },
+  round(value) {
+    const size = Math.abs(value);
+    return size && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace("+", "") : Number(value.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 6 });
+  },
 };
 
 {

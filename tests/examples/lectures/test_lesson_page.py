@@ -121,6 +121,27 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     assert EVIL[0] in names and "1,000" not in names and "100" in names
 
 
+def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -> None:
+    places = tuple(range(5))
+    series = (
+        Series("vanishes", places, (1, 1e-8, 1e-16, 1e-24, 0)),
+        Series("theory", places, (1, 1e-7, 1e-14, 1e-21, 1e-28), dashed=True, like="vanishes"),
+        Series("overflows", places, (1, np.inf, np.nan, 1e-8, 1e-16)),
+        *(Series(f"low {i}", (0, 4), (1, 1e-28)) for i in range(4)),
+    )
+    page = opened(Lesson("chart", "Chart", "", (Section("One", (Chart("Norm", "k", "", series, log_y=True),)),)))
+    grid = page.eval_on_selector_all(".chart line.grid", "nodes => nodes.map(node => Number(node.getAttribute('y1')))")
+    assert len(grid) == 8 and np.ptp(np.diff(grid)) < 1e-6
+    assert {"1e-28", "1e-8", "0.0001"} <= set(texts(page, ".chart text"))
+    read = "nodes => nodes.map(node => [node.style.getPropertyValue('--own'), node.getAttribute('points')])"
+    lines = page.eval_on_selector_all(".chart polyline", read)
+    assert lines[0][0] == lines[2][0] != lines[3][0]  # the theory's colour is that of what it is about
+    assert [len(points.split()) for _, points in lines[:3]] == [4, 0, 5]
+    assert "NaN" not in "".join(points for _, points in lines) and page.locator(".chart circle").count() == 4 + 3 + 8
+    ends = page.eval_on_selector_all(".chart .named", "nodes => nodes.map(node => Number(node.getAttribute('y')))")
+    assert len(ends) == 6 and np.diff(sorted(ends)).min() >= 17 and max(ends) <= 300
+
+
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     made = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))

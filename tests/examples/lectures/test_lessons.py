@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,8 +24,11 @@ from examples.lesson.blocks import (
     Steps,
     Text,
     number,
+    scientific,
 )
 from examples.lesson.plain import plain, width
+from examples.lesson.program import show
+from minigrad.viz.palette import LIGHT
 
 HTML = '<img src=x onerror="alert(1)">'
 QUICK = ("self-attention", "softmax", "layer-norm")
@@ -80,8 +85,25 @@ def test_other_blocks_in_text() -> None:
     ]
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)), Series("two", (2,), (5,))), digits=1)
     assert body(chart).splitlines() == ["T", "d  one  two", "-----------", "1  3.0", "2  4.0  5.0"]
+    theory = Series("theory", (1, 2), (1e-9, 1), dashed=True, like="one")
+    chart = Chart("T", "d", "y", (Series("one", (1, 2), (1.2345e-8, 0)), theory), digits=None)
+    assert body(chart).splitlines() == ["T", "d      one", "----------", "1  1.23e−8", "2     0.00"]
+    assert [scientific(v) for v in (1, 0.01234, 456.7, -2e5, np.inf)] == ["1.00", "0.0123", "457", "−2.00e5", "∞"]
     choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
     assert body(choice) == "head 2\nsecond"
+
+
+def test_a_chart_as_a_vector_picture() -> None:
+    one, theory = Series("one", (1, 2, 3), (1, 10, 100)), Series("theory", (1, 3), (1, 100), dashed=True, like="one")
+    root = ElementTree.fromstring(Chart("T", "d", "y", (one, theory), log_y=True).svg())
+    lines = [node for node in root.iter() if node.tag.endswith("polyline") and node.get("stroke") == LIGHT.nth(0)]
+    assert [line.get("stroke-dasharray") for line in lines] == [None, "4 3"]
+    measured, dashed = ([pair.split(",") for pair in line.get("points", "").split()] for line in lines)
+    assert len(measured) == 3 and [measured[0], measured[-1]] == dashed
+    shown = [node.text for node in root.iter() if node.tag.endswith("}text")]
+    assert {"T", "d", "y", "one", "10"} <= {*shown} and "theory" not in shown
+    with pytest.raises(ValueError, match="the chart T has no series 'two': it has one"):
+        Chart("T", "d", "y", (one, Series("theory", (1,), (1,), like="two"))).svg()
 
 
 def test_a_terminal_is_not_commanded() -> None:
@@ -137,6 +159,13 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "layer-norm.html").mkdir()
     assert cli.main(["layer-norm", "--save", str(tmp_path)]) == 1
     assert "layer-norm.html cannot be written" in capsys.readouterr().err
+
+
+def test_a_picture_is_saved_beside_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)),))
+    lesson = replace(of(chart), picture=chart)
+    assert show(lambda: lesson, tmp_path) == 0 and capsys.readouterr().err.count("wrote ") == 2
+    assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
