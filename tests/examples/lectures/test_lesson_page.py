@@ -142,6 +142,15 @@ def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -
     assert len(ends) == 6 and np.diff(sorted(ends)).min() >= 17 and max(ends) <= 300
 
 
+def test_a_chart_begins_at_0_upwards_and_where_its_numbers_do_across(opened: Callable[..., Any]) -> None:
+    charts = [Chart("T", "w", "loss", (Series("a", x, (5, 6)),)) for x in ((3, 5), (1, 100))]
+    page = opened(Lesson("chart", "Chart", "", (Section("One", charts),)))
+    read = "nodes => nodes.map(node => [node.getAttribute('cx'), node.getAttribute('cy')].map(Number))"
+    (first, last), (near, _) = np.reshape(page.eval_on_selector_all(".chart circle", read), (2, 2, 2)).tolist()
+    assert first[0] == 56 and last[0] == 520 and near[0] > 56
+    assert last[1] == 62 and (252 - first[1]) / (252 - last[1]) == pytest.approx(5 / 6)
+
+
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     made = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
