@@ -1,0 +1,103 @@
+"""Everything that the lesson shows of gradients at a distance, measured."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import minigrad as mg
+from minigrad.viz.numbers import Floats
+
+from .distance import chain_of_products, jacobian_norms, orders, slope
+from .networks import REST, WIDTH, Network, gru, lstm, rnn, transformer
+
+DISTANCE = 200
+FACTORS = (0.9, 1.0, 1.1)  # of the chain of products, and radii of the RNN
+SIZES = (REST, 0.01, 0.1, 1.0)  # of the inputs of the RNN that explodes
+BIASES = (0.0, 1.0, 2.0)  # of the gates that keep the state
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A network's norms at distances 0, 1, …, 200, with inputs of a size (their standard deviation)."""
+
+    network: Network
+    size: float
+    norms: Floats
+
+    @property
+    def slope(self) -> float:
+        """Of ln ‖·‖ over the distance."""
+        return slope(self.norms)
+
+    @property
+    def orders(self) -> float:
+        """Powers of ten between the largest norm and the smallest."""
+        return orders(self.norms)
+
+    def theory(self, distances: Iterable[int]) -> list[float]:
+        """The norms from the first on, by theory's rate."""
+        return [float(self.norms[1] * self.network.rate ** (k - 1)) for k in distances]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """All of them."""
+
+    chains: list[Floats]  # by FACTORS
+    radii: list[Measured]  # by FACTORS, at rest
+    sizes: list[Measured]  # of the radius 1.1, by SIZES
+    gates: list[tuple[Measured, Measured]]  # LSTM by BIASES, GRU by BIASES: at rest, and with inputs of size 1
+    transformer: Measured  # with inputs of size 1
+
+    @property
+    def lstm(self) -> Measured:
+        """With forget bias 1, at rest."""
+        return self.gates[BIASES.index(1.0)][0]
+
+    @property
+    def gru(self) -> Measured:
+        """With update bias 1, at rest."""
+        return self.gates[len(BIASES) + BIASES.index(1.0)][0]
+
+
+def measure(seed: int) -> Measurements:
+    """Measure all; a bar on stderr after two seconds (with tqdm)."""
+    made: list[Callable[[], Network]] = [partial(rnn, radius) for radius in FACTORS]
+    made += [*(partial(lstm, bias) for bias in BIASES), *(partial(gru, bias) for bias in BIASES)]
+    jobs = [(make, REST) for make in made]
+    jobs += [(make, 1.0) for make in made[len(FACTORS) :]]
+    jobs += [(partial(rnn, FACTORS[-1]), size) for size in SIZES[1:]]
+    jobs += [(partial(transformer, DISTANCE + 1), 1.0)]
+    radii, at_rest, active, sizes, last = _cut(
+        [_measured(make, size, seed) for make, size in _watched(jobs)], 3, 2 * len(BIASES), 2 * len(BIASES), 3, 1
+    )
+    chains = [chain_of_products(factor, DISTANCE) for factor in FACTORS]
+    return Measurements(chains, radii, [radii[-1], *sizes], [*zip(at_rest, active, strict=True)], last[0])
+
+
+def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
+    """The same weights and inputs for the same seed, but for their size."""
+    mg.manual_seed(seed)
+    network = make()
+    x = size * mg.randn(DISTANCE + 1, WIDTH, dtype=mg.float64)
+    return Measured(network, size, jacobian_norms(network.model, x))
+
+
+def _cut(items: list[Measured], *sizes: int) -> Iterator[list[Measured]]:
+    rest = iter(items)
+    for size in sizes:
+        yield [next(rest) for _ in range(size)]
+
+
+def _watched(jobs: list[tuple[Callable[[], Network], float]]) -> Iterable[tuple[Callable[[], Network], float]]:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return jobs
+    watched: Iterable[tuple[Callable[[], Network], float]] = tqdm(
+        jobs, desc="measuring gradients", delay=2, leave=False, file=sys.stderr
+    )
+    return watched

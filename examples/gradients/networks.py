@@ -1,0 +1,107 @@
+"""Networks whose gradients are measured, as they are before training, each with the rate that theory gives it.
+
+Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. In the end each step
+multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers do
+not stretch, from the start.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import minigrad as mg
+from minigrad import Tensor, nn
+
+from .distance import Model
+
+WIDTH = 64  # of inputs and states
+HEADS, LAYERS = 4, 2  # of the transformer
+REST = 1e-12  # the size of inputs that leave a network in the state 0, even where they grow by 1.1 for 200 steps
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network (B, T, D) -> (B, T, H).
+
+    Attributes:
+        rate: what theory multiplies the norm of the gradient by with each step, at rest.
+        formula: of the rate, in words and signs.
+    """
+
+    name: str
+    model: Model
+    rate: float
+    formula: str
+
+
+def rnn(radius: float) -> Network:
+    """h' = tanh(W x + U h) with U of a spectral radius: an orthogonal matrix times it. At rest J = U."""
+    layer = nn.RNN(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
+    _prepare(layer, radius)
+    return Network(f"RNN, radius {radius:g}", lambda x: layer(x)[0], _radius(layer.weight_hh_l0), "ρ(U)")
+
+
+def lstm(bias: float) -> Network:
+    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000), whose bias is given.
+
+    At rest the input and output gates are ½ and the state moves by c' = σ(b) c + ½ · U_c (½ c), so that
+    J = σ(b) I + ¼ U_c. The other recurrent matrices meet a factor that is 0 there.
+    """
+    layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
+    _, forget, candidate, _ = _prepare(layer)
+    layer.bias_ih_l0.data[forget] = bias
+    step = _sigmoid(bias) * mg.eye(WIDTH, dtype=mg.float64) + layer.weight_hh_l0[candidate] / 4
+    return Network(f"LSTM, forget bias {bias:g}", lambda x: layer(x)[0], _radius(step), "ρ(σ(b) I + ¼ U)")
+
+
+def gru(bias: float = 0.0) -> Network:
+    """Cho et al. 2014, with PyTorch's place for the reset gate, and the bias of the update gate given.
+
+    At rest h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n.
+    """
+    layer = nn.GRU(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
+    _, keep, candidate = _prepare(layer)
+    layer.bias_ih_l0.data[keep] = bias
+    z = _sigmoid(bias)
+    step = z * mg.eye(WIDTH, dtype=mg.float64) + (1 - z) / 2 * layer.weight_hh_l0[candidate]
+    name = "GRU" if bias == 0 else f"GRU, update bias {bias:g}"
+    return Network(name, lambda x: layer(x)[0], _radius(step), "ρ(z I + ½ (1 − z) U)")
+
+
+def transformer(length: int) -> Network:
+    """Blocks of causal self-attention (Vaswani et al. 2017): from any position to any other it is as many steps as
+    there are blocks, at any distance."""
+    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, dtype=mg.float64)
+    blocks = nn.TransformerEncoder(layer, LAYERS)
+    for parameter in blocks.parameters():  # the layers are copies of one: draw each anew
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+    positions = nn.SinusoidalPositionalEncoding(WIDTH, length, dtype=mg.float64)
+    mask = nn.Transformer.generate_square_subsequent_mask(length, dtype=mg.float64)
+
+    def model(x: Tensor) -> Tensor:
+        return blocks(positions(x), mask=mask, is_causal=True)
+
+    return Network("transformer", model, 1.0, "1: no step leads to another")
+
+
+def _prepare(layer: nn.RNN | nn.LSTM | nn.GRU, gain: float = 1.0) -> list[slice]:
+    """Orthogonal recurrent matrices times ``gain`` and no biases; the rows of each gate's."""
+    count = layer.weight_hh_l0.shape[0] // WIDTH
+    gates = [slice(i * WIDTH, (i + 1) * WIDTH) for i in range(count)]
+    with mg.no_grad():
+        for rows in gates:
+            nn.init.orthogonal_(layer.weight_hh_l0[rows], gain)
+        layer.bias_ih_l0.zero_()
+        layer.bias_hh_l0.zero_()
+    return gates
+
+
+def _radius(matrix: Tensor) -> float:
+    """The largest absolute value of an eigenvalue."""
+    return mg.linalg.eigvals(matrix.detach()).abs().max().item()
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))

@@ -1,0 +1,134 @@
+"""Two tasks that ask for memory: the adding problem and the copying task, of any length.
+
+Adding is the problem of Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4; Arjovsky, Shah and
+Bengio 2016, "Unitary evolution recurrent neural networks", section 4, have both. Sequences are drawn anew for every
+batch: there are as many as a training can use.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+
+Random = np.random.Generator
+Batch = tuple[Tensor, Tensor]  # inputs (B, T, D), and targets
+SYMBOLS, ALPHABET = 3, 8  # of the copying task: how many are to be copied, and of how many kinds
+BLANK, SIGN = 0, ALPHABET + 1
+
+
+class Task(ABC):
+    """A task of a length, on which sequences lie far apart.
+
+    Attributes:
+        inputs, outputs: the widths of a network for it.
+        up: what ``score`` measures. guess: the score of a network that remembers nothing.
+    """
+
+    name: ClassVar[str]
+    inputs: ClassVar[int]
+    outputs: ClassVar[int]
+    up: ClassVar[str]
+    guess: ClassVar[float]
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """T: how long its sequences are."""
+
+    @abstractmethod
+    def draw(self, random: Random, count: int) -> Batch:
+        """So many sequences."""
+
+    @abstractmethod
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, float]:
+        """The mean loss, and how many sequences it is of."""
+
+    @abstractmethod
+    def score(self, model: nn.Module, batch: Batch) -> float:
+        """How well a network does it."""
+
+    @abstractmethod
+    def solved(self, score: float) -> bool:
+        """Whether a score is that of a network that does the task."""
+
+
+class Adding(Task):
+    """The sum of two marked numbers, one in each half of a sequence of numbers in [0, 1].
+
+    Inputs (B, T, 2) are a number and its mark, 0 or 1. Whoever says 1 always, which is the mean, is wrong by 1/6: the
+    variance of a sum of two such numbers.
+    """
+
+    name, inputs, outputs, up, guess = "adding", 2, 1, "mean squared error", 1 / 6
+    least = 0.01  # an error below it is that of a network that adds
+
+    @property
+    def steps(self) -> int:
+        return self.length
+
+    def draw(self, random: Random, count: int) -> Batch:
+        numbers, marks = random.random((count, self.length)), np.zeros((count, self.length))
+        rows, half = np.arange(count), self.length // 2
+        marks[rows, random.integers(0, half, count)] = 1
+        marks[rows, random.integers(half, self.length, count)] = 1
+        sums = (numbers * marks).sum(1)  # (B,)
+        return _tensor(np.stack([numbers, marks], -1)), _tensor(sums)
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, float]:
+        inputs, sums = batch
+        return F.mse_loss(model(inputs)[:, -1, 0], sums), len(sums)
+
+    def score(self, model: nn.Module, batch: Batch) -> float:
+        return self.loss(model, batch)[0].item()
+
+    def solved(self, score: float) -> bool:
+        return score < self.least
+
+
+class Copying(Task):
+    """Symbols, blanks for a time, a sign; then the symbols are to be said, in their order.
+
+    Inputs (B, T, A + 2) have a 1 at the symbol's place. What is said before the sign does not count.
+    """
+
+    name, inputs, outputs, up, guess = "copying", ALPHABET + 2, ALPHABET, "symbols copied", 1 / ALPHABET
+    least = 0.99
+
+    @property
+    def steps(self) -> int:
+        return self.length + 2 * SYMBOLS
+
+    def draw(self, random: Random, count: int) -> Batch:
+        symbols = random.integers(1, ALPHABET + 1, (count, SYMBOLS))
+        ids = np.full((count, self.steps), BLANK)
+        ids[:, :SYMBOLS] = symbols
+        ids[:, -SYMBOLS - 1 if self.length else -SYMBOLS] = SIGN
+        return _tensor(np.eye(self.inputs)[ids]), mg.tensor(symbols - 1)
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, float]:
+        inputs, symbols = batch
+        logits = model(inputs)[:, -SYMBOLS:]  # (B, S, A)
+        return F.cross_entropy(logits.reshape(-1, ALPHABET), symbols.reshape(-1)), len(symbols)
+
+    def score(self, model: nn.Module, batch: Batch) -> float:
+        inputs, symbols = batch
+        return (model(inputs)[:, -SYMBOLS:].argmax(-1) == symbols).float().mean().item()
+
+    def solved(self, score: float) -> bool:
+        return score >= self.least
+
+
+TASKS: tuple[type[Task], ...] = (Adding, Copying)
+
+
+def _tensor(array: np.ndarray[Any, Any]) -> Tensor:
+    return mg.tensor(array, dtype=mg.float32)

@@ -1,0 +1,171 @@
+"""Gradients at a distance: what is measured is right, and what the lesson claims is so."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.gradients import cliff, networks
+from examples.gradients.cli import main, parser
+from examples.gradients.distance import chain_of_products, jacobian_norms, orders, slope
+from examples.gradients.lesson import LENGTHS, lesson
+from examples.gradients.measure import Measurements, measure
+from examples.lesson.blocks import Chart, Lesson, Steps
+from minigrad import nn
+
+DISTANCE = 200
+
+
+def norms(network: networks.Network, size: float = networks.REST) -> np.ndarray:
+    x = size * mg.randn(DISTANCE + 1, networks.WIDTH, dtype=mg.float64)
+    return jacobian_norms(network.model, x)
+
+
+# What is measured ---------------------------------------------------------------------------------------------
+
+
+def test_norms_are_those_of_the_product_of_matrices() -> None:
+    mg.manual_seed(1)
+    layer = nn.RNN(3, 4, batch_first=True, dtype=mg.float64)
+    x = mg.randn(6, 3, dtype=mg.float64)
+    measured = jacobian_norms(lambda x: layer(x)[0], x)
+    states = layer(x[None])[0][0].detach().numpy()  # (T, H)
+    back, wanted = np.eye(4), []
+    for h in states[::-1]:
+        back = back @ np.diag(1 - h**2)
+        wanted.append(np.linalg.norm(back @ layer.weight_ih_l0.detach().numpy(), 2))
+        back = back @ layer.weight_hh_l0.detach().numpy()
+    np.testing.assert_allclose(measured, wanted, rtol=1e-10)
+
+
+def test_slope_and_orders() -> None:
+    falling = 7 * 0.5 ** np.arange(5.0)
+    assert slope(falling) == pytest.approx(math.log(0.5)) and orders(falling) == pytest.approx(3 * math.log10(2))
+
+
+def test_a_chain_of_products() -> None:
+    np.testing.assert_allclose(chain_of_products(0.5, 3), [2, 1, 0.5, 0.25])
+    np.testing.assert_allclose(chain_of_products(1.1, DISTANCE)[-1], 2 * 1.1**DISTANCE)
+
+
+# The bar ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("radius", [0.9, 1.0, 1.1])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_rnn_s_slope_is_that_of_its_spectral_radius(radius: float, seed: int) -> None:
+    mg.manual_seed(seed)
+    network = networks.rnn(radius)
+    assert network.rate == pytest.approx(radius)
+    measured, wanted = slope(norms(network)), math.log(radius)
+    assert measured == pytest.approx(wanted, rel=0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_lstm_with_forget_bias_1_stays_within_two_powers_of_ten(seed: int) -> None:
+    mg.manual_seed(seed)
+    assert orders(norms(networks.lstm(1.0))) < 2 < orders(norms(networks.lstm(0.0)))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_transformer_stays_within_two_powers_of_ten(seed: int) -> None:
+    mg.manual_seed(seed)
+    measured = norms(networks.transformer(DISTANCE + 1), 1.0)
+    assert orders(measured) < 2 and abs(slope(measured)) < 0.01
+
+
+@pytest.mark.parametrize("make", [networks.lstm, networks.gru])
+@pytest.mark.parametrize("bias", [0.0, 1.0, 2.0])
+def test_gates_have_the_rate_of_theory(make: type, bias: float) -> None:
+    mg.manual_seed(0)
+    network = make(bias)
+    assert slope(norms(network)) == pytest.approx(math.log(network.rate), abs=0.005)
+
+
+# Clipping -----------------------------------------------------------------------------------------------------
+
+
+def test_the_gradient_at_the_cliff_is_that_of_differences() -> None:
+    free = cliff.descend(None)
+    place, h = free.places[free.cliff], 1e-7
+
+    def at(w: float, b: float) -> float:
+        return cliff.loss_at(*(mg.tensor([v], dtype=mg.float64) for v in (w, b))).item()
+
+    w, b = place.tolist()
+    by_difference = [(at(w + h, b) - at(w - h, b)) / (2 * h), (at(w, b + h) - at(w, b - h)) / (2 * h)]
+    assert np.linalg.norm(by_difference) == pytest.approx(free.norms[free.cliff], rel=1e-3)
+    np.testing.assert_allclose(free.places[free.cliff + 1], place - cliff.RATE * np.array(by_difference), rtol=1e-3)
+
+
+def test_clipping_keeps_a_descent_from_leaping() -> None:
+    free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
+    i = free.cliff
+    assert clipped.cliff == i and free.norms[i] == clipped.norms[i] > 5 and clipped.clipped[i] == pytest.approx(1)
+    np.testing.assert_array_equal(free.places[: i + 1], clipped.places[: i + 1])
+    before, leap, step = free.places[i], free.places[i + 1], clipped.places[i + 1]
+    np.testing.assert_allclose((leap - before) / free.norms[i], step - before, rtol=1e-5)  # the same direction
+    assert free.losses[-1] > 0.08 > 0.001 > clipped.losses[-1]
+
+
+# The lesson ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def measured() -> Measurements:
+    return measure(0)
+
+
+@pytest.fixture(scope="module")
+def made(measured: Measurements) -> Lesson:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("examples.gradients.lesson.measure", lambda seed: measured)
+        return lesson(lengths=(2, 3), updates=2)
+
+
+def test_all_claims_hold(made: Lesson) -> None:
+    assert len(made.checks()) == 10 and all(check.holds for check in made.checks())
+
+
+def test_the_picture_shows_six_networks_and_theory(made: Lesson) -> None:
+    assert isinstance(made.picture, Chart)
+    root = ElementTree.fromstring(made.picture.svg())
+    dashes = [node.get("stroke-dasharray") for node in root.iter() if node.get("stroke-linejoin")]
+    assert dashes.count("4 3") == 6
+    names = {node.text for node in root.iter()}
+    assert {"RNN, radius 0.9", "LSTM, forget bias 1", "GRU, update bias 1", "transformer"} <= names
+
+
+def test_every_training_is_in_the_table(made: Lesson) -> None:
+    (table,) = (b for s in made.sections for b in s.blocks if isinstance(b, Steps) and b.head[0] == "task")
+    assert table.head == ("task", "network", "length 2", "length 3", "fails from") and len(table.rows) == 8
+    assert all(cell.endswith(" updates") or cell.startswith("not done: ") for row in table.rows for cell in row[2:4])
+
+
+def test_the_program(
+    measured: Measurements, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr("examples.gradients.lesson.measure", lambda seed: [seeds.append(seed), measured][1])
+    assert main(["--updates", "0", "--save", str(tmp_path / "new"), "--seed", "3"]) == 0 and seeds == [3]
+    how = capsys.readouterr()
+    assert "[ok] RNN, radius 0.9: the logarithm's slope is ln 0.9 = −0.1054" in how.out and "adding" not in how.out
+    assert sorted(os.listdir(tmp_path / "new")) == ["gradients.html", "gradients.svg"]
+
+
+@pytest.mark.parametrize("options", [["--updates", "-1"], ["--lengths", "1"], ["--lengths", "x"], ["--updates"]])
+def test_bad_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(options)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("python -m examples.gradients: error: argument --")
+
+
+def test_what_is_trained_by_default() -> None:
+    assert parser().parse_args([]).lengths == LENGTHS
