@@ -157,6 +157,7 @@ class Series:
 
     Attributes:
         dashed: it was not measured, but is what theory says.
+        joined: a line goes from point to point; else each is a dot.
         like: the name of the series that it belongs to; it has that one's colour, and no name or numbers beside it.
     """
 
@@ -165,6 +166,7 @@ class Series:
     y: Sequence[float]
     dashed: bool = False
     like: str = ""
+    joined: bool = True
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,9 @@ class Chart:
     def svg(self, width: float = 640.0) -> str:
         """The chart as the text of an SVG file, on white."""
         curves = [
-            Curve(s.name, np.asarray(s.x, np.float64), np.asarray(s.y, np.float64), colour, s.dashed, not s.like)
+            Curve(
+                s.name, np.asarray(s.x, np.float64), np.asarray(s.y, np.float64), colour, s.dashed, not s.like, s.joined
+            )
             for s, colour in zip(self.series, self.colours(), strict=True)
         ]
         return draw(self.title, self.across, self.up, curves, (self.log_x, self.log_y), width)
@@ -221,6 +225,7 @@ class Chart:
                 "dashed": s.dashed,
                 "colour": colour,
                 "named": not s.like,
+                "joined": s.joined,
             }
             for s, colour in zip(self.series, self.colours(), strict=True)
         ]

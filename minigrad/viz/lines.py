@@ -102,6 +102,7 @@ class Curve(NamedTuple):
         x, y: its points.
         colour: its number in the palette.
         dashed: without dots; what theory says, say.
+        joined: a line goes from point to point; else each is a dot.
         named: its name stands at its end.
     """
 
@@ -111,6 +112,7 @@ class Curve(NamedTuple):
     colour: int
     dashed: bool = False
     named: bool = True
+    joined: bool = True
 
 
 def draw(
@@ -150,8 +152,9 @@ def draw(
 
 def _draw_curve(field: Field, curve: Curve) -> None:
     colour = LIGHT.nth(curve.colour)
-    field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
-    if not curve.dashed and len(curve.x) <= _MOST_DOTS:
+    if curve.joined:
+        field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+    if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
         for x, y in zip(field.x(curve.x).tolist(), field.y(curve.y).tolist(), strict=True):
             if math.isfinite(x + y):
                 field.dot(x, y, colour, 2.2)

@@ -64,6 +64,11 @@ def test_dots_of_few_points_alone() -> None:
     assert dots(32) == 32 and dots(33) == 0
 
 
+def test_points_that_are_not_joined() -> None:
+    text = draw("T", "x", "y", [curve("a", [1.0, 2.0] * 20, joined=False)])
+    assert text.count("<circle") == 40 and not points(ElementTree.fromstring(text), 0)
+
+
 def test_names_are_text_and_do_not_grow() -> None:
     text = draw(EVIL, EVIL, EVIL, [curve(EVIL, [1, 2]), curve("x" * 10_000, [1, 2], 1)])
     shown = [t.text or "" for t in ElementTree.fromstring(text).iter() if t.tag.endswith("}text")]

@@ -209,9 +209,9 @@ const lecture = {
     const style = viz.series(one.colour), places = one.x.map((x, i) => [across.at(viz.number(x)), up.at(viz.number(one.y[i]))]);
     const known = ([x, y]) => Number.isFinite(x) && Number.isFinite(y), parts = [[]];
     for (const place of places) known(place) ? parts.at(-1).push(place) : parts.push([]);
-    for (const part of parts) nodes.push(viz.svg("polyline", { class: "series", style, "stroke-dasharray": one.dashed ? "3 4" : null,
+    for (const part of one.joined ? parts : []) nodes.push(viz.svg("polyline", { class: "series", style, "stroke-dasharray": one.dashed ? "3 4" : null,
       points: part.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
-    if (!one.dashed) places.forEach((place, i) => known(place) && places.length <= 32 && nodes.push(viz.svg("circle",
+    if (!one.dashed) places.forEach((place, i) => known(place) && (!one.joined || places.length <= 32) && nodes.push(viz.svg("circle",
       { class: "point", style, cx: place[0], cy: place[1], r: 3.5 }, viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
   },
 
@@ -240,7 +240,7 @@ const lecture = {
 
   round(value) {
     const size = Math.abs(value);
-    return size && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace("+", "") : Number(value.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 6 });
+    return size && (size < 1e-4 || size >= 1e5) ? value.toExponential().replace("+", "") : Number(value.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 6 });
   },
 };
 

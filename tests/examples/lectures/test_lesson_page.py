@@ -127,7 +127,8 @@ def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -
         Series("vanishes", places, (1, 1e-8, 1e-16, 1e-24, 0)),
         Series("theory", places, (1, 1e-7, 1e-14, 1e-21, 1e-28), dashed=True, like="vanishes"),
         Series("overflows", places, (1, np.inf, np.nan, 1e-8, 1e-16)),
-        *(Series(f"low {i}", (0, 4), (1, 1e-28)) for i in range(4)),
+        *(Series(f"low {i}", (0, 4), (1, 1e-28)) for i in range(3)),
+        Series("dots", (0, 4), (1, 1e-28), joined=False),
     )
     page = opened(Lesson("chart", "Chart", "", (Section("One", (Chart("Norm", "k", "", series, log_y=True),)),)))
     grid = page.eval_on_selector_all(".chart line.grid", "nodes => nodes.map(node => Number(node.getAttribute('y1')))")
@@ -136,7 +137,7 @@ def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -
     read = "nodes => nodes.map(node => [node.style.getPropertyValue('--own'), node.getAttribute('points')])"
     lines = page.eval_on_selector_all(".chart polyline", read)
     assert lines[0][0] == lines[2][0] != lines[3][0]  # the theory's colour is that of what it is about
-    assert [len(points.split()) for _, points in lines[:3]] == [4, 0, 5]
+    assert [len(points.split()) for _, points in lines] == [4, 0, 5, 1, 0, 2, 2, 2, 2]
     assert "NaN" not in "".join(points for _, points in lines) and page.locator(".chart circle").count() == 4 + 3 + 8
     ends = page.eval_on_selector_all(".chart .named", "nodes => nodes.map(node => Number(node.getAttribute('y')))")
     assert len(ends) == 6 and np.diff(sorted(ends)).min() >= 17 and max(ends) <= 300
