@@ -15,7 +15,7 @@ from .measure import BIASES, DISTANCE, FACTORS, SIZES, Measured, Measurements, m
 from .training import NETWORKS, Trained, train_all
 
 LENGTHS = (5, 20, 80)
-UPDATES = 500
+UPDATES = 600
 SHOWN = (1, *range(10, DISTANCE + 1, 10))  # distances that charts show
 TOLERANCE = 0.1  # of the slope, as a part of what theory says
 LEVEL = 1e-3  # a slope below it is none: by a fifth over 200 steps
@@ -64,7 +64,7 @@ def _chain(measured: Measurements) -> Section:
         ("∂g/∂y = ∂g/∂z · ∂z/∂y = 2 z · x", "12 × 2", number(by_y, 0)),
     )
     series = [
-        Series(f"y = {factor:g}", SHOWN, norms[list(SHOWN)].tolist())
+        Series(f"y = {factor:g}", SHOWN, norms[list(SHOWN)].tolist(), joined=False)
         for factor, norms in zip(FACTORS, measured.chains, strict=True)
     ]
     theory = [
@@ -80,8 +80,8 @@ def _chain(measured: Measurements) -> Section:
             Steps(("what", "computed", "engine"), rows, code=(0, 1), numbers=(2,)),
             Text(
                 f"Now the product is taken {DISTANCE} times, z ← z · y, before g = z². The gradient at a z that lies k "
-                "steps before the last is 2 z · yᵏ: a power. (The chain starts such that the last z is 1.) Dashed, "
-                "where they can be told apart, stands what theory says."
+                "steps before the last is 2 z · yᵏ: a power. (The chain starts such that the last z is 1.) Dots are "
+                "measured, and dashed lines are what theory says; where nothing else is said, it is so below, too."
             ),
             Chart(
                 "|∂g/∂z|, k products before the end",
@@ -98,12 +98,11 @@ def _chain(measured: Measurements) -> Section:
 # Networks ----------------------------------------------------------------------------------------------------
 
 
-def _lines(several: Sequence[Measured], names: Sequence[str] = ()) -> tuple[Series, ...]:
-    """Norms over the distance, and in the same colour what theory says."""
-    names = names or [one.network.name for one in several]
-    pairs = [*zip(several, names, strict=True)]
+def _lines(several: Sequence[Measured]) -> tuple[Series, ...]:
+    """Norms over the distance as dots, and in the same colour the line of theory."""
+    pairs = [(one, one.network.name) for one in several]
     return (
-        *(Series(name, SHOWN, one.norms[list(SHOWN)].tolist()) for one, name in pairs),
+        *(Series(name, SHOWN, one.norms[list(SHOWN)].tolist(), joined=False) for one, name in pairs),
         *(Series(f"theory of {name}", SHOWN, one.theory(SHOWN), dashed=True, like=name) for one, name in pairs),
     )
 
@@ -183,8 +182,8 @@ def _gates(measured: Measurements) -> Section:
         "3. Gates that add: LSTM and GRU",
         (
             Text(
-                "An LSTM (Hochreiter & Schmidhuber 1997) adds to its state in place of computing it anew: c_t = f "
-                "c_(t−1) + i g. The way back multiplies by the forget gate f, which the network can open (Gers, "
+                "An LSTM (Hochreiter & Schmidhuber 1997) adds to its state in place of computing it anew: cₜ = f "
+                "cₜ₋₁ + i g. The way back multiplies by the forget gate f, which the network can open (Gers, "
                 "Schmidhuber & Cummins 2000). A GRU (Cho et al. 2014) does the same with its update gate z. A bias b "
                 "opens the gates before training has: Jozefowicz, Zaremba & Sutskever (2015) advise a forget bias of "
                 "1."
@@ -281,7 +280,7 @@ def _clipping() -> Section:
             Steps(head, (row("not clipped", free), row("clipped", clipped)), numbers=(1, 2, 3, 4, 5, 6)),
             Chart(
                 "The loss over the updates",
-                "update",
+                "update, each tenth and those around the cliff",
                 "loss",
                 [
                     Series(name, updates, descent.losses[updates].tolist())
@@ -290,7 +289,7 @@ def _clipping() -> Section:
                 log_y=True,
                 digits=4,
             ),
-            Text("Clipping helps against gradients that explode. Against those that vanish there is no such remedy."),
+            Text("That is a remedy for gradients that explode. For those that vanish there is none as simple."),
         ),
     )
 

@@ -55,7 +55,7 @@ def lstm(bias: float) -> Network:
     return Network(f"LSTM, forget bias {bias:g}", lambda x: layer(x)[0], _radius(step), "ρ(σ(b) I + ¼ U)")
 
 
-def gru(bias: float = 0.0) -> Network:
+def gru(bias: float) -> Network:
     """Cho et al. 2014, with PyTorch's place for the reset gate, and the bias of the update gate given.
 
     At rest h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n.
@@ -65,8 +65,7 @@ def gru(bias: float = 0.0) -> Network:
     layer.bias_ih_l0.data[keep] = bias
     z = _sigmoid(bias)
     step = z * mg.eye(WIDTH, dtype=mg.float64) + (1 - z) / 2 * layer.weight_hh_l0[candidate]
-    name = "GRU" if bias == 0 else f"GRU, update bias {bias:g}"
-    return Network(name, lambda x: layer(x)[0], _radius(step), "ρ(z I + ½ (1 − z) U)")
+    return Network(f"GRU, update bias {bias:g}", lambda x: layer(x)[0], _radius(step), "ρ(z I + ½ (1 − z) U)")
 
 
 def transformer(length: int) -> Network:

@@ -97,6 +97,7 @@ class Adding(Task):
 class Copying(Task):
     """Symbols, blanks for a time, a sign; then the symbols are to be said, in their order.
 
+    There are 3 symbols to copy, where Arjovsky et al. have 10, so that the task is learned in a minute where it is.
     Inputs (B, T, A + 2) have a 1 at the symbol's place. What is said before the sign does not count.
     """
 

@@ -101,7 +101,7 @@ def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began:
     model = network(name, task)
     adam = mg.optim.Adam(model.parameters(), lr=RATE)
     batches = _batches(task, seed)
-    held_out = task.draw(np.random.default_rng([seed, task.length, 1]), HELD_OUT)
+    held_out = task.draw(_random(task, seed, 1), HELD_OUT)
     score, step = _score(task, model, held_out), 0
     bar.evaluated(f"{task.name} {task.length}, {name}:", score)
     while step < updates and not task.solved(score):
@@ -115,8 +115,12 @@ def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began:
     return Trained(type(task), name, task.length, step, score, task.solved(score))
 
 
+def _random(task: Task, seed: int, use: int) -> np.random.Generator:
+    return np.random.default_rng([seed % 2**64, task.length, use])
+
+
 def _batches(task: Task, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    random = np.random.default_rng([seed, task.length, 0])
+    random = _random(task, seed, 0)
     while True:
         yield task.draw(random, BATCH)
 

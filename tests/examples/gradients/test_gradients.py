@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +20,7 @@ from examples.gradients.lesson import LENGTHS, lesson
 from examples.gradients.measure import Measurements, measure
 from examples.lesson.blocks import Chart, Lesson, Steps
 from minigrad import nn
+from tests.support.browser import contrast, texts
 
 DISTANCE = 200
 
@@ -142,6 +145,21 @@ def test_the_picture_shows_six_networks_and_theory(made: Lesson) -> None:
     assert {"RNN, radius 0.9", "LSTM, forget bias 1", "GRU, update bias 1", "transformer"} <= names
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page(made: Lesson, open_file: Callable[..., Any], tmp_path: Path, scheme: str) -> None:
+    page = open_file(made.page().save(tmp_path / "gradients.html"), color_scheme=scheme)
+    page.wait_for_selector("#lecture section")
+    assert page.locator("svg .title").count() == 8
+    places = page.eval_on_selector_all("polyline", "nodes => nodes.map(node => node.getAttribute('points'))")
+    numbers = [float(v) for points in places for v in points.replace(",", " ").split()]
+    assert len(places) >= 40 and np.isfinite(numbers).all() and max(numbers) <= 520
+    assert contrast(page, ".prose") >= 4.5 and contrast(page, ".chart .named", "fill") >= 4.5
+    page.select_option("select", label="copying")
+    assert "The copying task" in texts(page, ".chart .title")
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_every_training_is_in_the_table(made: Lesson) -> None:
     (table,) = (b for s in made.sections for b in s.blocks if isinstance(b, Steps) and b.head[0] == "task")
     assert table.head == ("task", "network", "length 2", "length 3", "fails from") and len(table.rows) == 8
@@ -159,7 +177,9 @@ def test_the_program(
     assert sorted(os.listdir(tmp_path / "new")) == ["gradients.html", "gradients.svg"]
 
 
-@pytest.mark.parametrize("options", [["--updates", "-1"], ["--lengths", "1"], ["--lengths", "x"], ["--updates"]])
+@pytest.mark.parametrize(
+    "options", [["--updates", "-1"], ["--lengths", "1"], ["--lengths", "x"], ["--updates"], ["--seed", "x"]]
+)
 def test_bad_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(options)

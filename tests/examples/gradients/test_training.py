@@ -71,5 +71,5 @@ def test_a_transformer_learns_both_and_stops(monkeypatch: pytest.MonkeyPatch) ->
     assert all(one.solved and 0 < one.updates < 300 and one.updates % training.EVERY == 0 for one in first)
     monkeypatch.setattr(training, "TASKS", (Copying,))
     assert train_all((5,), 300, seed=0) == first[1:]  # a seed, whatever was trained before
-    (short,) = train_all((5,), 3, seed=0)
+    (short,) = train_all((5,), 3, seed=-1)
     assert not short.solved and short.updates == 3 and short.score < 0.9
