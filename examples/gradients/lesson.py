@@ -81,7 +81,7 @@ def _chain(measured: Measurements) -> Section:
             Text(
                 f"Now the product is taken {DISTANCE} times, z ← z · y, before g = z². The gradient at a z that lies k "
                 "steps before the last is 2 z · yᵏ: a power. (The chain starts such that the last z is 1.) Dots are "
-                "measured, and dashed lines are what theory says; where nothing else is said, it is so below, too."
+                "measured, and dashed lines are what theory says, here and below."
             ),
             Chart(
                 "|∂g/∂z|, k products before the end",
