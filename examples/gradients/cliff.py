@@ -28,16 +28,16 @@ def loss_at(w: Tensor, b: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent: before each update w and b, the loss and the norm of the gradient; and the norm after clipping."""
+    """A descent: after 0, 1, … updates w and b, the loss, and the norm of the gradient before and after clipping."""
 
-    places: np.ndarray  # (updates, 2)
-    losses: np.ndarray  # (updates,)
+    places: np.ndarray  # (updates + 1, 2)
+    losses: np.ndarray  # (updates + 1,)
     norms: np.ndarray
     clipped: np.ndarray
 
     @property
     def cliff(self) -> int:
-        """The update with the largest gradient."""
+        """After how many updates the gradient is largest."""
         return int(self.norms.argmax())
 
 
@@ -46,7 +46,7 @@ def descend(clip: float | None, updates: int = UPDATES) -> Descent:
     place = mg.tensor(BEGIN, dtype=mg.float64, requires_grad=True)
     sgd = mg.optim.SGD([place], lr=RATE)
     rows = []
-    for _ in range(updates):
+    for _ in range(updates + 1):
         loss = loss_at(place[0], place[1])
         sgd.zero_grad()
         loss.backward()

@@ -27,14 +27,15 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
     measured = measure(seed)
     trained = train_all(lengths, updates, seed) if updates else []
     overview = _overview(measured)
+    free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
     sections = [
         _chain(measured),
         _recurrent(measured),
         _gates(measured),
         _together(measured, overview),
-        _clipping(),
+        _clipping(free, clipped),
         *([_tasks(trained, updates)] if trained else []),
-        Section("Checked", _checks(measured)),
+        Section("Checked", _checks(measured, free, clipped)),
     ]
     return Lesson(
         "gradients",
@@ -235,24 +236,13 @@ def _together(measured: Measurements, overview: Chart) -> Section:
 # Clipping ----------------------------------------------------------------------------------------------------
 
 
-def _clipping() -> Section:
-    free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
+def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Section:
     at = free.cliff
     before = free.places[at]
     near = [*np.arange(-1.2, -0.1, 0.1), *np.arange(-0.1, 0.1, 0.01), *np.arange(0.1, 1.6, 0.1)]  # the cliff is narrow
     wide = np.round(before[0] + np.array(near), 2)
     profile = cliff.profile(float(before[1]), wide)
-    updates = [*range(0, at - 4, 10), *range(at - 4, at + 6), *range(at + 10, cliff.UPDATES, 10)]
-
-    def row(name: str, descent: cliff.Descent) -> tuple[str, ...]:
-        to = descent.places[at + 1]
-        norms = (number(float(descent.norms[at])), number(float(descent.clipped[at])))
-        step = number(float(np.linalg.norm(to - before)))
-        place = f"{number(float(to[0]))}, {number(float(to[1]))}"
-        later = (number(float(descent.losses[i]), 4) for i in (at + 1, -1))
-        return (name, *norms, step, place, *later)
-
-    head = ("", "norm before", "norm after", "length of the step", "w, b then", "loss then", f"after {cliff.UPDATES}")
+    updates = [*range(0, at - 4, 10), *range(at - 4, at + 6), *range(at + 11, cliff.UPDATES + 1, 10)]
     return Section(
         "5. Clipping: a step at a cliff",
         (
@@ -260,8 +250,8 @@ def _clipping() -> Section:
                 "Where gradients explode, the loss has cliffs: a small change of a weight, repeated at each step, "
                 f"changes all. The network of one unit, h ← w σ(h) + b, {cliff.STEPS} times from h = ½, should end at "
                 f"σ(h) = {cliff.TARGET} (Pascanu, Mikolov & Bengio 2013, figure 6). Gradient descent with a rate of "
-                f"{cliff.RATE} from w = {cliff.BEGIN[0]:g}, b = {number(cliff.BEGIN[1], 0)} meets the cliff at update "
-                f"{at}, at w = {number(float(before[0]))}, b = {number(float(before[1]))}:"
+                f"{cliff.RATE} from w = {cliff.BEGIN[0]:g}, b = {number(cliff.BEGIN[1], 0)} meets the cliff after "
+                f"{at} updates, at w = {number(float(before[0]))}, b = {number(float(before[1]))}:"
             ),
             Chart(
                 f"The loss by w, at b = {number(float(before[1]))}",
@@ -269,7 +259,7 @@ def _clipping() -> Section:
                 "loss",
                 (
                     Series("loss", wide.tolist(), profile.tolist()),
-                    Series(f"update {at}", [float(before[0])], [float(free.losses[at])]),
+                    Series(f"after {at} updates", [float(before[0])], [float(free.losses[at])]),
                 ),
             ),
             Text(
@@ -277,10 +267,10 @@ def _clipping() -> Section:
                 f"direction: g ← g · min(1, limit / ‖g‖), with a limit of {cliff.CLIP:g} here. The step that is not "
                 "clipped leaps far beyond what the gradient knows of, onto a plain where no gradient leads back."
             ),
-            Steps(head, (row("not clipped", free), row("clipped", clipped)), numbers=(1, 2, 3, 4, 5, 6)),
+            _steps_at_the_cliff(free, clipped),
             Chart(
-                "The loss over the updates",
-                "update, each tenth and those around the cliff",
+                "The loss over the updates: after each tenth, and around the cliff",
+                "updates",
                 "loss",
                 [
                     Series(name, updates, descent.losses[updates].tolist())
@@ -292,6 +282,21 @@ def _clipping() -> Section:
             Text("That is a remedy for gradients that explode. For those that vanish there is none as simple."),
         ),
     )
+
+
+def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
+    """The same gradient, not clipped and clipped, and where it leads."""
+    rows = []
+    for name, descent in zip(("not clipped", "clipped"), descents, strict=True):
+        at = descent.cliff
+        before, after = descent.places[at : at + 2]
+        norms = (number(float(norm[at])) for norm in (descent.norms, descent.clipped))
+        step = number(float(np.linalg.norm(after - before)))
+        place = f"{number(float(after[0]))}, {number(float(after[1]))}"
+        losses = (number(float(descent.losses[i]), 4) for i in (at + 1, -1))
+        rows.append((name, *norms, step, place, *losses))
+    head = ("", "norm before", "norm after", "length of the step", "w, b then", "loss then", f"after {cliff.UPDATES}")
+    return Steps(head, rows, numbers=(1, 2, 3, 4, 5, 6))
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
@@ -346,12 +351,11 @@ def _result(task: type[sequences.Task], name: str, trained: Sequence[Trained]) -
 # Claims ------------------------------------------------------------------------------------------------------
 
 
-def _checks(measured: Measurements) -> tuple[Checked, ...]:
+def _checks(measured: Measurements, free: cliff.Descent, clipped: cliff.Descent) -> tuple[Checked, ...]:
     chains = [
         np.allclose(norms, [2 * factor**k for k in range(DISTANCE + 1)], rtol=1e-9)
         for factor, norms in zip(FACTORS, measured.chains, strict=True)
     ]
-    free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
     return (
         Checked("the gradient of a chain of products is 2 yᵏ at every distance", all(chains)),
         *(_slope_check(one) for one in measured.radii),
