@@ -94,7 +94,8 @@ class Matrix:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
         place = [label(names[i]) if names else str(i + 1) for names, size, i in sides if names or size > 1]
-        return f"{self.name} [{', '.join(place)}]: {self.how(*self.example)}"
+        where = f" [{', '.join(place)}]" if place else ""
+        return f"{self.name}{where}: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""

@@ -227,6 +227,7 @@ def test_the_example_of_a_matrix() -> None:
     assert Matrix("A", square, ("I", "like"), ("x" * 100, "y"), how=how).told_example() == (f"A [I, {'x' * 23}…]: 0 0")
     assert Matrix("A", square, ("I", "like"), how=how, example=(1, 1)).told_example() == "A [like, 2]: 1 1"
     assert Matrix("A", square[:1], how=how, example=(0, 1)).told_example() == "A [2]: 0 1"
+    assert Matrix("A", square[:1, :1], how=how).told_example() == "A: 0 0"
     assert Matrix("A", square).told_example() == ""
 
 
