@@ -155,7 +155,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
     """The values forward and the gradients backward; ``step`` writes how the next value came about."""
     table = np.stack((chain.values, chain.gradients), 1)
 
-    def told(t: int, column: int) -> str:
+    def how(t: int, column: int) -> str:
         result = number(table[t, column], digits)
         if column == 0:
             return f"{step(chain.values[t - 1])} = {result}" if t else f"the beginning: {result}"
@@ -165,7 +165,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
 
     rows, columns = [f"t = {t}" for t in range(STEPS + 1)], ("forward ↓", "backward ↑")
     note = "value, and ∂result/∂value"
-    return Matrix(name, table, rows, columns, digits, "", told, note=note, example=(STEPS - 3, 1))
+    return Matrix(name, table, rows, columns, digits, "", how, note=note, example=(STEPS - 3, 1))
 
 
 def _distances(chain: Chain) -> list[float]:

@@ -26,6 +26,8 @@ LESSONS = {  # name: (module, what it is about)
     "counting": ("counting", "positions as 0, 1, 2 …, as fractions, as sines, added to your python code is gorgeous"),
     "permutation": ("permutation", "without positions the order of the words is lost; with them it is not"),
     "layer-norm": ("layer_norm", "of a batch of three, step by step"),
+    "translation": ("translation", "training and inference of I love you very much → Ti amo molto, step by step"),
+    "masking": ("masking", "BERT's masked words and GPT's causal mask, side by side"),
     "they": ("they", "what a trained translator's they attends to; needs a run of examples.translate"),
 }
 

@@ -102,8 +102,8 @@ def _words() -> Section:
     )
 
 
-def _sum(name: str, positions: Tensor, told: Callable[[int, int], str], digits: int) -> Equation:
-    """X + P; ``told`` says what the number of P at (i, j) is."""
+def _sum(name: str, positions: Tensor, how: Callable[[int, int], str], digits: int) -> Equation:
+    """X + P; ``how`` says what the number of P at (i, j) is."""
     x, p = words().numpy(), positions.numpy()
 
     def added(i: int, j: int) -> str:
@@ -114,7 +114,7 @@ def _sum(name: str, positions: Tensor, told: Callable[[int, int], str], digits: 
         (
             Matrix("X", x, WORDS, (), 1, key=f"X, {name}"),
             "+",
-            Matrix("P", p, [str(t) for t in range(len(p))], (), digits, "", told, example=(3, 1), key=f"P, {name}"),
+            Matrix("P", p, [str(t) for t in range(len(p))], (), digits, "", how, example=(3, 1), key=f"P, {name}"),
             "=",
             Matrix("X + P", x + p, WORDS, (), 2, "signs", added, sources, example=(3, 1), key=f"X + P, {name}"),
         )
@@ -139,7 +139,7 @@ def _counted() -> Section:
 
 
 def _fractions() -> Section:
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         return f"{i} / {len(WORDS) - 1} = {number(i / (len(WORDS) - 1))}"
 
     options: list[Block] = []
@@ -156,7 +156,7 @@ def _fractions() -> Section:
         "3. As fractions of the length",
         (
             Text("Divided by the number of the last position, they stay between 0 and 1."),
-            _sum("fractions", fractions(len(WORDS)), told, 2),
+            _sum("fractions", fractions(len(WORDS)), how, 2),
             Text(
                 "But the same word at the same place has another vector as soon as the sentence goes on. Move the "
                 "slider: each further word moves all others but the first. “The next word” is a step of "
@@ -172,7 +172,7 @@ def _fractions() -> Section:
 def _sines() -> Section:
     rates = [10000 ** (-2 * i / D) for i in range(D // 2)]
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         name, value = ("cos" if j % 2 else "sin"), float(sines(len(WORDS))[i, j])
         return f"{name}({i} × {rates[j // 2]:.4f}) = {number(value)}"
 
@@ -185,7 +185,7 @@ def _sines() -> Section:
                 f"Each pair of columns is the sine and the cosine of the position, at its own pace: the pairs repeat "
                 f"after {waves} words."
             ),
-            _sum("sines", sines(len(WORDS)), told, 2),
+            _sum("sines", sines(len(WORDS)), how, 2),
             Text(
                 f"All numbers are between −1 and 1, and every position's vector has the length √3 = {number(norm)}, "
                 f"since sin² + cos² = 1 in each of three pairs. The length of the sentence is not in the formula: "

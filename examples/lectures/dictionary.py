@@ -132,14 +132,14 @@ def _lookup(name: str, weights: Tensor, key: str, digits: int = 0) -> Equation:
     """weights (1, 4) × V (4, 1) = the result."""
     row, column = weights.numpy(), values().numpy()
     sources = (Mark(f"weights, {key}", "row"), Mark(f"V, {key}", "column"))
-    told = product(row, column, (digits, 0), 2)
+    how = product(row, column, (digits, 0), 2)
     return Equation(
         (
             Matrix(name, row, (), NAMES, digits, "weights", key=f"weights, {key}"),
             "×",
             Matrix("V", column, NAMES, (), 0, key=f"V, {key}"),
             "=",
-            Matrix("d[q]", row @ column, (), (), 2, "", told, sources, key=f"d[q], {key}"),
+            Matrix("d[q]", row @ column, (), (), 2, "", how, sources, key=f"d[q], {key}"),
         )
     )
 
@@ -147,7 +147,7 @@ def _lookup(name: str, weights: Tensor, key: str, digits: int = 0) -> Equation:
 def _argmax() -> Section:
     query = direction(ANGLE)
     scores, transposed = query @ keys().T, keys().T.numpy()
-    told = product(query.numpy(), transposed, (3, 0), 3)
+    how = product(query.numpy(), transposed, (3, 0), 3)
     sources = (Mark("q", "row"), Mark("Kᵀ", "column"))
     return Section(
         "2. By the best match",
@@ -162,7 +162,7 @@ def _argmax() -> Section:
                     "×",
                     Matrix("Kᵀ", transposed, AXES, NAMES, 0),
                     "=",
-                    Matrix("q Kᵀ", scores, (), NAMES, 3, "", told, sources, example=(0, 1)),
+                    Matrix("q Kᵀ", scores, (), NAMES, 3, "", how, sources, example=(0, 1)),
                 )
             ),
             Text("The `argmax` of these takes the best key, and there is an answer to every query."),
@@ -178,7 +178,7 @@ def _argmax() -> Section:
 def _softmax() -> Section:
     query = direction(ANGLE)
     scaled = SCALE * (query @ keys().T)
-    told = softmax_told(scaled.numpy(), 2, 3)
+    how = softmax_told(scaled.numpy(), 2, 3)
     return Section(
         "3. By softmax",
         (
@@ -191,7 +191,7 @@ def _softmax() -> Section:
                     Matrix(f"{SCALE:g} q Kᵀ", scaled, (), NAMES, 2),
                     "→",
                     Matrix(
-                        "softmax", scaled.softmax(-1), (), NAMES, 3, "weights", told, (Mark(f"{SCALE:g} q Kᵀ", "row"),)
+                        "softmax", scaled.softmax(-1), (), NAMES, 3, "weights", how, (Mark(f"{SCALE:g} q Kᵀ", "row"),)
                     ),
                 )
             ),

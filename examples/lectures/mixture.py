@@ -104,7 +104,7 @@ def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     w, v = weights.numpy(), values.numpy()
     columns = [str(j) for j in range(1, WIDTH + 1)]
     sources = (Mark(f"A, {name}", "row"), Mark(f"V, {name}", "column"))
-    told = product(w, v, (3, 2))
+    how = product(w, v, (3, 2))
     return Equation(
         (
             Matrix("A", w, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6"),
@@ -112,18 +112,7 @@ def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
             Matrix("V", v, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=f"6 × {WIDTH}"),
             "=",
             Matrix(
-                "A V",
-                w @ v,
-                NAMES,
-                columns,
-                2,
-                "signs",
-                told,
-                sources,
-                FIRST,
-                f"6 × {WIDTH}",
-                f"A V, {name}",
-                (ASKS, 0),
+                "A V", w @ v, NAMES, columns, 2, "signs", how, sources, FIRST, f"6 × {WIDTH}", f"A V, {name}", (ASKS, 0)
             ),
         )
     )
@@ -179,7 +168,7 @@ def _back(computed: Mixed) -> Section:
     gradient, sums = taken(computed.weights)
     w = computed.weights.numpy()
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         if j:
             return f"minigrad's gradient of the sum of all results by any number of V in this row: {gradient[i, 0]:.3f}"
         return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(float(sums[i, 0]), 3)}"
@@ -200,7 +189,7 @@ def _back(computed: Mixed) -> Section:
                 ("sum of the column", "gradient"),
                 3,
                 "",
-                told,
+                how,
                 (Mark("A, whole", "column"),),
                 example=(most, 0),
             ),

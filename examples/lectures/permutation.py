@@ -44,19 +44,19 @@ def layers() -> Layers:
 
 
 @mg.no_grad()
-def run(given: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
+def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
     """The results (T, D) for the words in an order.
 
     Args:
         positions: sines are added to the words, each to the place that a word now has.
         causal: each word sees itself and those before it.
     """
-    x = given.x[list(order)][None]  # (1, T, D)
+    x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))
     mask = mg.ones(len(order), len(order), dtype=mg.bool)
     mask = mask.tril() if causal else mask
-    for layer in given.stack:
+    for layer in model.stack:
         x = layer(x, mask)
     return x[0]
 
@@ -66,21 +66,21 @@ def matrix(order: Order) -> Tensor:
     return mg.eye(len(order), dtype=mg.float64)[list(order)]
 
 
-def largest(given: Layers, order: Order, positions: bool = False, causal: bool = False) -> float:
+def largest(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> float:
     """The largest number of f(P X) − P f(X), without its sign."""
-    first = run(given, range(len(order)), positions, causal)
-    return float((run(given, order, positions, causal) - matrix(order) @ first).abs().max())
+    first = run(model, range(len(order)), positions, causal)
+    return float((run(model, order, positions, causal) - matrix(order) @ first).abs().max())
 
 
 def lesson() -> Lesson:
     """The worked example."""
-    given = layers()
+    model = layers()
     return Lesson(
         "permutation",
         "Without positions, order is lost",
         "“Only dogs chase cats” and “only cats chase dogs” have the same words, and mean different things. A "
         "transformer without positions cannot tell them apart: each word gets the same vector in both.",
-        (_words(given), _permuted(given), _orders(given), _why(given), _checks(given)),
+        (_words(model), _permuted(model), _orders(model), _why(model), _checks(model)),
     )
 
 
@@ -88,9 +88,9 @@ def _written(order: Order) -> str:
     return " ".join(WORDS[i] for i in order)
 
 
-def _words(given: Layers) -> Section:
+def _words(model: Layers) -> Section:
     order = SHOWN[0]
-    p, x = matrix(order).numpy(), given.x.numpy()
+    p, x = matrix(order).numpy(), model.x.numpy()
     names = [WORDS[i] for i in order]
     sources = (Mark("P", "row"), Mark("X", "column"))
     moved = Matrix("P X", p @ x, names, (), 2, "", product(p, x, (0, 2), 2), sources, example=(0, 0))
@@ -106,7 +106,7 @@ def _words(given: Layers) -> Section:
     )
 
 
-def _permuted(given: Layers) -> Section:
+def _permuted(model: Layers) -> Section:
     return Section(
         "2. Permuted words, permuted results",
         (
@@ -118,7 +118,7 @@ def _permuted(given: Layers) -> Section:
             Choice(
                 "order",
                 [_written(order) for order in SHOWN],
-                [_pair(given, order, False) for order in SHOWN],
+                [_pair(model, order, False) for order in SHOWN],
                 printed=(0,),
             ),
             Text(
@@ -128,20 +128,20 @@ def _permuted(given: Layers) -> Section:
             Choice(
                 "order",
                 [_written(order) for order in SHOWN],
-                [_pair(given, order, True) for order in SHOWN],
+                [_pair(model, order, True) for order in SHOWN],
                 printed=(0,),
             ),
         ),
     )
 
 
-def _pair(given: Layers, order: Order, positions: bool) -> Equation:
+def _pair(model: Layers, order: Order, positions: bool) -> Equation:
     """f(P X) − P f(X) = their difference."""
-    first, second = (run(given, o, positions).numpy() for o in (range(len(order)), order))
+    first, second = (run(model, o, positions).numpy() for o in (range(len(order)), order))
     first, kind = first[list(order)], f"{'with' if positions else 'without'} positions, {_written(order)}"
     names = [WORDS[i] for i in order]
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         return f"{number(second[i, j])} − {term(first[i, j])} = {number(second[i, j] - first[i, j])}"
 
     sources = (Mark(f"f(P X) {kind}", "cell"), Mark(f"P f(X) {kind}", "cell"))
@@ -151,15 +151,15 @@ def _pair(given: Layers, order: Order, positions: bool) -> Equation:
             "−",
             Matrix("P f(X)", first, names, (), 2, "signs", key=f"P f(X) {kind}"),
             "=",
-            Matrix("difference", second - first, names, (), 2, "", told, sources, key=f"difference {kind}"),
+            Matrix("difference", second - first, names, (), 2, "", how, sources, key=f"difference {kind}"),
         )
     )
 
 
-def _orders(given: Layers) -> Section:
+def _orders(model: Layers) -> Section:
     columns = ((False, False), (True, False), (False, True))
-    rows = [(_written(order), *(f"{largest(given, order, *kind):.1e}" for kind in columns)) for order in ORDERS]
-    means = [run(given, order).mean(0) for order in ORDERS]
+    rows = [(_written(order), *(f"{largest(model, order, *kind):.1e}" for kind in columns)) for order in ORDERS]
+    means = [run(model, order).mean(0) for order in ORDERS]
     spread = float((mg.stack(means) - means[0]).abs().max())
     return Section(
         "3. All 24 orders",
@@ -178,16 +178,16 @@ def _orders(given: Layers) -> Section:
     )
 
 
-def _why(given: Layers) -> Section:
-    layer = given.stack[0]
+def _why(model: Layers) -> Section:
+    layer = model.stack[0]
     order = SHOWN[0]
     p = matrix(order).numpy()
     mask = mg.ones(len(WORDS), len(WORDS), dtype=mg.bool)
     with mg.no_grad():
-        a, b = (layer.attention.weights(x[None], x[None], mask)[0, 0].numpy() for x in (given.x, given.x[list(order)]))
+        a, b = (layer.attention.weights(x[None], x[None], mask)[0, 0].numpy() for x in (model.x, model.x[list(order)]))
     names = [WORDS[i] for i in order]
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         return f"“{names[i]}” looks at “{names[j]}” with {number(a[order[i], order[j]], 3)} in the other order, too"
 
     return Section(
@@ -203,7 +203,7 @@ def _why(given: Layers) -> Section:
                 (
                     Matrix("A", a, WORDS, WORDS, 3, "weights", note="head 1 of layer 1"),
                     "→",
-                    Matrix("P A Pᵀ", b, names, names, 3, "weights", told, example=(0, 1)),
+                    Matrix("P A Pᵀ", b, names, names, 3, "weights", how, example=(0, 1)),
                 )
             ),
             Text(f"Largest difference from P A Pᵀ as a product: {np.abs(p @ a @ p.T - b).max():.1e}."),
@@ -211,24 +211,24 @@ def _why(given: Layers) -> Section:
     )
 
 
-def _checks(given: Layers) -> Section:
+def _checks(model: Layers) -> Section:
     moved = [order for order in ORDERS if list(order) != sorted(order)]
-    sums = mg.stack([run(given, order).sum(0) for order in ORDERS])
-    placed = mg.stack([run(given, order, positions=True).sum(0) for order in ORDERS])
+    sums = mg.stack([run(model, order).sum(0) for order in ORDERS])
+    placed = mg.stack([run(model, order, positions=True).sum(0) for order in ORDERS])
     return Section(
         "Checked",
         (
             Checked(
                 "without positions f(P X) = P f(X) for all 24 orders, to 12 digits",
-                max(largest(given, order) for order in ORDERS) < 1e-12,
+                max(largest(model, order) for order in ORDERS) < 1e-12,
             ),
             Checked(
                 "with sines it holds for none of the 23 other orders",
-                min(largest(given, order, positions=True) for order in moved) > 0.01,
+                min(largest(model, order, positions=True) for order in moved) > 0.01,
             ),
             Checked(
                 "nor does it with a causal mask and no positions",
-                min(largest(given, order, causal=True) for order in moved) > 0.01,
+                min(largest(model, order, causal=True) for order in moved) > 0.01,
             ),
             Checked(
                 "the sum over the words is the same for all orders without positions, and with them it is not",

@@ -195,6 +195,7 @@ def evaluated(text: str) -> float:
         (r"\be\^(-?[\d.]+)", r"math.exp(\1)"),
         (r"\^", "**"),
         (r"\b(sin|cos)\b", r"math.\1"),
+        (r"\bln ([\d.]+)", r"math.log(\1)"),
     ):
         text = re.sub(written, meant, text)
     return float(eval(text, {"math": math}))
@@ -216,7 +217,7 @@ def test_what_is_told_comes_to_what_is_shown(name: str) -> None:
             wanted = float(cell.replace("−", "-"))
             assert evaluated(left) == pytest.approx(wanted, rel=0.03, abs=0.02), how
             found += 1
-    assert found or name == "scaling"
+    assert found or name in ("scaling", "masking")
 
 
 def test_the_example_of_a_matrix() -> None:

@@ -41,15 +41,15 @@ def test_how_much_of_a_sum_is_the_word() -> None:
 
 @pytest.mark.parametrize("order", permutation.SHOWN)
 def test_permuted_words(order: tuple[int, ...]) -> None:
-    given = permutation.layers()
-    first, moved = permutation.run(given, range(4)).numpy(), permutation.run(given, order).numpy()
+    model = permutation.layers()
+    first, moved = permutation.run(model, range(4)).numpy(), permutation.run(model, order).numpy()
     np.testing.assert_allclose(moved, first[list(order)], atol=1e-12)
-    assert permutation.largest(given, order) < 1e-12 < 1e-2 < permutation.largest(given, order, positions=True)
+    assert permutation.largest(model, order) < 1e-12 < 1e-2 < permutation.largest(model, order, positions=True)
     assert (permutation.matrix(order).numpy() @ np.arange(4)).tolist() == list(order)
 
 
 def test_a_causal_mask_knows_the_order() -> None:
-    given = permutation.layers()
-    first, moved = (permutation.run(given, o, causal=True).numpy() for o in (range(4), (0, 1, 3, 2)))
+    model = permutation.layers()
+    first, moved = (permutation.run(model, o, causal=True).numpy() for o in (range(4), (0, 1, 3, 2)))
     np.testing.assert_allclose(moved[:2], first[:2], atol=1e-12)  # what stands before the change
     assert np.abs(moved[2] - first[3]).max() > 0.01
