@@ -193,7 +193,7 @@ def _chain() -> Section:
             Text("Over the distance d from the result the gradient is w^d, a straight line on this paper:"),
             Chart("The gradient over the distance", "steps d", "gradient", lines, log_y=True, digits=4),
             Text(
-                f"After 100 steps, 0.9 would have become {0.9**100:.1e}, and 1.1 already {1.1**100:,.0f}. That is "
+                f"After 100 steps, 0.9 would have become {0.9**100:.5f}, and 1.1 already {1.1**100:,.0f}. That is "
                 f"why recurrent networks hardly learn from the beginning of a long text, and why their gradients are "
                 f"clipped."
             ),
@@ -265,7 +265,7 @@ def _checks() -> Section:
                 ),
             ),
             Checked(
-                f"with one factor w it is w^{STEPS} over all {STEPS} steps",
+                f"with one factor, it is the power {STEPS} of it over all {STEPS} steps",
                 all(math.isclose(times(f).gradients[0], f**STEPS, rel_tol=1e-12) for f in FACTORS),
             ),
             Checked(

@@ -94,8 +94,8 @@ def _words() -> Section:
         "1. The words",
         (
             Text(
-                "A row for each word. The numbers are drawn at random, as they are before training; training moves "
-                "them, but they stay about as large. “gorgeous code is your python” has the same five rows."
+                "A row for each word. The numbers are drawn at random, with variance 1, as they are before training. "
+                "“gorgeous code is your python” has the same five rows."
             ),
             Matrix("X", words(), WORDS, (), 1, "signs", note="5 × 6"),
         ),

@@ -183,7 +183,7 @@ def _back(computed: Mixed) -> Section:
                 "is 1 everywhere, these are the sums of A's columns."
             ),
             Matrix(
-                "given",
+                "columns of A",
                 np.concatenate((sums, gradient[:, :1]), 1),
                 NAMES,
                 ("sum of the column", "gradient"),
@@ -193,7 +193,7 @@ def _back(computed: Mixed) -> Section:
                 (Mark("A, whole", "column"),),
                 example=(most, 0),
             ),
-            Text(f"Most of all gives “{NAMES[most]}”."),
+            Text(f"“{NAMES[most]}” gives most of all."),
         ),
     )
 

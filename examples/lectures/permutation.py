@@ -122,8 +122,9 @@ def _permuted(model: Layers) -> Section:
                 printed=(0,),
             ),
             Text(
-                "With sines added to the words, at the places where they now stand, each word gets another vector, and "
-                "even “chase” does, which has stayed in its place: it sees others at other places."
+                "With sines added to the words, at the places where they now stand, each word gets another vector. In "
+                f"“{_written(SHOWN[0])}” even “chase” does, which has stayed in its place: it sees others at other "
+                f"places."
             ),
             Choice(
                 "order",

@@ -127,12 +127,12 @@ def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
 
 def test_the_scale_of_a_soft_dictionary(opened: Callable[..., Any]) -> None:
     page = opened(make("dictionary"))
-    read = "nodes => nodes.map(node => Number(node.getAttribute('cy')))"
+    read = "nodes => nodes.at(-1).getAttribute('points').split(' ').map(place => Number(place.split(',')[1]))"
     jumps = []
     for place, scale in enumerate(dictionary.SCALES):
         page.fill("input[type=range]", str(place))
         assert page.inner_text("output") == f"{scale:g}" and f"softmax, β = {scale:g}" in texts(page, ".named")
-        heights = page.eval_on_selector_all(".chart circle", read)
+        heights = page.eval_on_selector_all(".chart polyline", read)
         assert len(heights) == len(dictionary.ANGLES)
         jumps.append(np.abs(np.diff(heights)).max())
     assert jumps == sorted(jumps, reverse=True) and jumps[0] > 90 and jumps[-1] == 0  # smoother
