@@ -39,7 +39,7 @@ KEYS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # to the east, to the north
 ANGLE = 30.0  # of the query that is looked up: degrees clockwise from north
 AXES = ("to the east", "to the north")
 SCALES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.0)  # of the slider
-START, FEW = 4, (0, 4, 6, 8)  # the places of scale 4, and of those that are printed
+START = 4  # the place of scale 4
 SCALE = SCALES[START]
 ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves: two keys fit none of them equally well
 
