@@ -9,7 +9,7 @@ from typing import Any
 from examples.translate.architectures import configuration
 from examples.translate.settings import Settings
 
-WIDTHS = range(8, 2049, 4)  # that are tried
+WIDTHS = range(8, 2049, 2)  # that are tried
 
 
 @dataclass(frozen=True)
