@@ -6,11 +6,28 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+import numpy as np
+
 from minigrad.viz.vector import label
 
-from .blocks import Block, Chart, Checked, Choice, Equation, Lesson, Line, Matrix, Positions, Section, Steps, Text
+from .blocks import (
+    Block,
+    Chart,
+    Checked,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Matrix,
+    Plane,
+    Positions,
+    Section,
+    Steps,
+    Text,
+)
 
 WIDE = 100  # columns of text
+MAP = (90, 30)  # columns and lines of a plane
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
 
 
@@ -45,6 +62,8 @@ def _block(block: Block) -> str:
             return f"[{'ok' if block.holds else 'WRONG'}] {block.claim}"
         case Positions():
             return _positions(block)
+        case Plane():
+            return _plane(block)
 
 
 def _paragraph(text: str) -> str:
@@ -137,3 +156,14 @@ def _positions(block: Positions) -> str:
     columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(dimensions)]
     note = f"{length} × {dimensions}" + (f", the first {few} positions" if few < length else "")
     return _block(Matrix("PE", view.values[:few], rows, columns, 4, first=POSITIONS, note=note))
+
+
+def _plane(plane: Plane) -> str:
+    """A map: the first letter of the first label at each place."""
+    points = np.asarray(plane.points, np.float64)
+    low, high = points.min(0), points.max(0)
+    places = np.rint((points - low) / np.where(high > low, high - low, 1) * (np.array(MAP) - 1)).astype(int)
+    letters = [[" "] * MAP[0] for _ in range(MAP[1])]
+    for (x, y), text in zip(places[::-1].tolist(), list(plane.labels)[::-1], strict=True):  # the first one is on top
+        letters[MAP[1] - 1 - y][x] = printable(text[:1])
+    return "\n".join([plane.title, *("".join(line).rstrip() for line in letters)])
