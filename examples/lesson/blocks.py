@@ -73,10 +73,7 @@ class Matrix:
     @property
     def array(self) -> Array:
         """The numbers (rows, columns)."""
-        values = self.values.detach().numpy() if isinstance(self.values, Tensor) else np.asarray(self.values)
-        if values.ndim != 2:
-            raise ValueError(f"the matrix {self.name} has the shape {values.shape}: it needs two dimensions")
-        return values
+        return two_dimensions(self.values, f"the matrix {self.name}")
 
     @property
     def shown(self) -> list[int]:
@@ -264,6 +261,62 @@ class Positions:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """Numbers (rows, columns), a small square each, and what stands below them."""
+
+    values: Tensor | Array
+    caption: str = ""
+
+    @property
+    def array(self) -> Array:
+        """The numbers (rows, columns)."""
+        return two_dimensions(self.values, f"the picture {self.caption}")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Small pictures side by side.
+
+    Attributes:
+        title: above them.
+        shade: "ink" from 0, the paper, to black; "signs" around 0, one colour above it and another below.
+        across: how many stand in a row; None: as many as there is room for.
+        side: of a number's square, in pixels.
+        each: the largest number of each picture has the full colour, not that of all pictures.
+        printed: the places of those that plain text shows; None: all.
+
+    Raises ValueError: there are none, or fewer than 1 in a row; a picture's numbers have not two dimensions.
+    """
+
+    title: str
+    pictures: Sequence[Picture]
+    shade: Literal["ink", "signs"] = "ink"
+    across: int | None = None
+    side: int = 8
+    each: bool = False
+    printed: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.pictures or (self.across is not None and self.across < 1):
+            raise ValueError(f"{self.title}: {len(self.pictures)} pictures, {self.across} in a row")
+
+    @property
+    def most(self) -> list[float]:
+        """The number that has the full colour, for each picture."""
+        largest = [float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in (one.array for one in self.pictures)]
+        return largest if self.each else [max(largest)] * len(largest)
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        pictures = [
+            {"caption": one.caption, "columns": one.array.shape[1], "values": _short(one.array), "most": most}
+            for one, most in zip(self.pictures, self.most, strict=True)
+        ]
+        head = {"kind": "pictures", "title": self.title, "shade": self.shade, "across": self.across}
+        return {**head, "side": self.side, "pictures": pictures}
+
+
+@dataclass(frozen=True)
 class Dense:
     """A layer that a page evaluates: f(W x + b) of weight (out, in) and bias (out,), f by its name, or none."""
 
@@ -319,7 +372,7 @@ class Plane:
         }
 
 
-Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions | Plane
+Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions | Pictures | Plane
 
 
 @dataclass(frozen=True)
@@ -371,6 +424,19 @@ class Lesson:
 def block_data(block: Block) -> dict[str, Any]:
     """A block for assets/lecture.js."""
     return {"kind": "text", "text": block.text} if isinstance(block, Text) else block.data()
+
+
+def two_dimensions(values: Tensor | Array, name: str) -> Array:
+    """Numbers as an array. Raises ValueError: they have not two dimensions."""
+    array = values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has the shape {array.shape}: it needs two dimensions")
+    return array
+
+
+def _short(array: Array) -> list[float]:
+    """All numbers, row by row, to the four digits that a page shows."""
+    return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
 def number(value: float, digits: int = 2) -> str:

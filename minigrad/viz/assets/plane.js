@@ -22,8 +22,8 @@ const plane = {
     const [rows, columns] = state.shape;
     state.canvas = viz.el("canvas", { tabindex: 0, role: "application", "aria-label": `${state.title}: arrow keys move the place that is decoded` });
     state.decoded = new Float32Array(rows * columns);
-    state.picture = viz.heat({ rows, columns, value: (i) => state.decoded[i], label: "what the network draws at this place" });
-    state.original = viz.heat({ rows, columns, value: (i) => state.pictures[state.nearest * rows * columns + i] / 255, label: "the nearest picture" });
+    state.picture = viz.heat({ rows, columns, value: (i) => state.decoded[i], label: "what the network draws at this place", colours: ["ink", "ink"] });
+    state.original = viz.heat({ rows, columns, value: (i) => state.pictures[state.nearest * rows * columns + i] / 255, label: "the nearest picture", colours: ["ink", "ink"] });
     state.place = viz.el("p", { class: "place" });
     state.told = viz.el("p", { class: "quiet" });
     state.keys = state.names.map((name, n) => viz.el("button", { type: "button", style: viz.series(n), "aria-pressed": "false",
@@ -175,7 +175,7 @@ const plane = {
 
   /** What the network draws at the middle of each cell. */
   paintEverywhere(state, context) {
-    const { clientWidth: wide, clientHeight: high } = state.canvas, side = plane.CELL, colour = viz.rgb("plus");
+    const { clientWidth: wide, clientHeight: high } = state.canvas, side = plane.CELL, colour = viz.rgb("ink");
     for (let x = 0; x < wide; x += side) for (let y = 0; y < high; y += side) {
       const decoded = plane.decode(state.network, plane.code(state, x + side / 2, y + side / 2));
       context.drawImage(plane.stamp(state, (k) => decoded[k], colour), x + 1, y + 1, side - 2, side - 2);
