@@ -3,8 +3,8 @@
 
 const plane = {
   EDGE: 16, // pixels between the points and the border
-  SIDE: 20, // of a picture on the plane
-  CELL: 28, // of a picture where the whole plane is decoded
+  SIDE: 24, // of a picture on the plane
+  CELL: 34, // of a picture where the whole plane is decoded
   STEP: 8, // pixels that an arrow key moves
 
   /** Draws into a node. See Plane.data() in examples/lesson/blocks.py. */
@@ -167,8 +167,8 @@ const plane = {
         const part = (k) => state.pictures[i * size + k] / 255;
         context.drawImage(plane.stamp(state, part, colour), x - half, y - half, plane.SIDE, plane.SIDE);
       } else {
-        context.fillStyle = `rgba(${colour.join(",")},.45)`;
-        context.fillRect(x - 1.5, y - 1.5, 3, 3);
+        context.fillStyle = `rgba(${colour.join(",")},.6)`;
+        context.fillRect(x - 2, y - 2, 4, 4);
       }
     }
   },
