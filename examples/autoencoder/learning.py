@@ -15,7 +15,7 @@ from minigrad.training.update import Loss
 from models.autoencoder import mask
 
 Item = TypeVar("Item")
-WARM_UP = 50  # updates in which the learning rate rises
+WARM_UP = 50  # updates in which the learning rate rises, at most a tenth of all
 BATCH = 64  # pictures
 
 
@@ -43,7 +43,7 @@ def train(
     adam = mg.optim.Adam(model.parameters(), lr=rate)
     settings = Settings(updates, save_seconds=None, evaluate_every=updates, log_every=updates, seed=seed, unit=unit)
     with TemporaryDirectory() as folder:
-        schedule = LambdaLR(adam, schedules.cosine(min(WARM_UP, updates), updates))
+        schedule = LambdaLR(adam, schedules.cosine(min(WARM_UP, updates // 10), updates))
         outcome = Trainer(model, adam, batches, loss, folder=folder, settings=settings, schedule=schedule).fit()
     if not outcome.finished:
         raise KeyboardInterrupt
