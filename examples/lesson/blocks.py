@@ -279,7 +279,7 @@ class Pictures:
 
     Attributes:
         title: above them.
-        shade: "ink" from 0, the paper, to black; "signs" around 0, one colour above it and another below.
+        shade: "ink" from 0, the paper, to full ink; "signs" around 0, one colour above it and another below.
         across: how many stand in a row; None: as many as there is room for.
         side: of a number's square, in pixels.
         each: the largest number of each picture has the full colour, not that of all pictures.

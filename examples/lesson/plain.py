@@ -190,9 +190,9 @@ def _shade(part: float) -> str:
 
 
 def _beside(pictures: Sequence[list[str]]) -> str:
-    """Pictures side by side, their captions on one line."""
+    """Pictures side by side."""
     high = max(map(len, pictures))
-    filled = [[" " * width(one[0])] * (high - len(one)) + one for one in pictures]
+    filled = [one + [" " * width(one[0])] * (high - len(one)) for one in pictures]
     return "\n".join("  ".join(parts).rstrip() for parts in zip(*filled, strict=True))
 
 

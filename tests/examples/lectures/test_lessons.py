@@ -90,9 +90,9 @@ def test_pictures_in_text() -> None:
     ink = Picture(np.array([[0.0, 1.0], [0.5, 0.26]]), "a 7")
     assert body(Pictures("Digits", (ink, Picture(np.ones((1, 2)) / 2, "low")))).splitlines() == [
         "Digits",
-        "  ██",
-        "▒▒░░  ▒▒▒▒",
-        "a 7   low",
+        "  ██  ▒▒▒▒",
+        "▒▒░░  low",
+        "a 7",
     ]
     signs = Picture(np.array([[-2.0, -1.0, 0.0, 2.0, np.nan]]))
     assert body(Pictures("W", (signs,), "signs")).splitlines() == ["W", "#=-· below 0, ░▒▓█ above", "##--  ██??"]
