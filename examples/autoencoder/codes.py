@@ -24,14 +24,12 @@ class Codes(NamedTuple):
 
     Attributes:
         known, unseen: the digits learned from, and those held out.
-        seconds: of training.
     """
 
     model: Autoencoder
     principal: Principal
     known: Digits
     unseen: Digits
-    seconds: float
 
     @mg.no_grad()
     def encode(self, digits: Digits) -> Array:
@@ -57,8 +55,8 @@ def trained(updates: int, seed: int) -> Codes:
     mg.manual_seed(seed)
     model = Autoencoder(CONFIG)
     batches = PictureBatches(mg.tensor(flat(known)), seed)
-    seconds = train(model, batches, picture_loss, updates, RATE, seed, "digits through two numbers")
-    return Codes(model, principal(flat(known), CONFIG.code), known, unseen, seconds)
+    train(model, batches, picture_loss, updates, RATE, seed, "digits through two numbers")
+    return Codes(model, principal(flat(known), CONFIG.code), known, unseen)
 
 
 def sections(computed: Codes) -> list[Section]:
@@ -143,8 +141,8 @@ def _plane(computed: Codes) -> Section:
             Plane("Held-out digits at their codes", codes, [str(i) for i in unseen.labels], unseen.images, layers),
             Text(
                 f"Nobody told the network which digit is which, and yet they lie together: of the five digits learned "
-                f"from that are nearest, the commonest label is that of the held-out digit {agree:.0%} of the time. "
-                f"In the plane of the principal components it is {base:.0%}."
+                f"from that are nearest, the commonest label is that of the held-out digit {100 * agree:.0f} % of the "
+                f"time. In the plane of the principal components it is {100 * base:.0f} %."
             ),
             Checked("digits of one kind lie together more often than by principal components", agree > base),
         ),

@@ -33,13 +33,11 @@ class Denoised(NamedTuple):
         unseen: the held-out digits.
         noisy: by share of noise (N, P).
         cleaned: by method and share (N, P).
-        seconds: of the network's training.
     """
 
     unseen: Digits
     noisy: Mapping[float, Array]
     cleaned: Mapping[str, Mapping[float, Array]]
-    seconds: float
 
     def errors(self, method: str) -> list[float]:
         """The squared error at each share."""
@@ -52,12 +50,12 @@ def trained(updates: int, seed: int) -> Denoised:
     mg.manual_seed(seed)
     model, clean = Autoencoder(CONFIG), flat(known)
     batches = PictureBatches(mg.tensor(clean), seed, SHARES[-1])
-    seconds = train(model, batches, picture_loss, updates, RATE, seed, "digits with noise")
+    train(model, batches, picture_loss, updates, RATE, seed, "digits with noise")
     generator = mg.Generator().manual_seed(seed)
     noisy = {share: mask(mg.tensor(flat(unseen)), share, generator).numpy() for share in SHARES}
     methods = {NETWORK: _network(model), NOTHING: lambda x: x, **_baselines(clean, generator)}
     cleaned = {name: {share: method(x) for share, x in noisy.items()} for name, method in methods.items()}
-    return Denoised(unseen, noisy, cleaned, seconds)
+    return Denoised(unseen, noisy, cleaned)
 
 
 def _network(model: Autoencoder) -> Method:
@@ -76,6 +74,11 @@ def _baselines(clean: Array, generator: mg.Generator) -> dict[str, Method]:
     return {LINEAR: linear.apply, EQUAL: principal(clean, CONFIG.code).back, FEW: principal(clean, 2).back}
 
 
+def percent(share: float) -> str:
+    """A share as it is read."""
+    return f"{100 * share:.0f} %"
+
+
 def sections(computed: Denoised) -> list[Section]:
     """What came of it."""
     errors = {name: computed.errors(name) for name in computed.cleaned}
@@ -90,11 +93,11 @@ def sections(computed: Denoised) -> list[Section]:
                     f"erased at random, and the network, of layers of {CONFIG.pixels} → {CONFIG.widths[0]} → "
                     f"{CONFIG.code} → {CONFIG.widths[0]} → {CONFIG.pixels} numbers, has to give back the whole digit "
                     f"(Vincent et al. 2008). In training each digit loses a share of its pixels that is drawn between "
-                    f"0 and {SHARES[-1]:.0%}, anew every time."
+                    f"0 and {percent(SHARES[-1])}, anew every time."
                 ),
                 Choice(
                     "erased",
-                    [f"{share:.0%}" for share in SHARES],
+                    list(map(percent, SHARES)),
                     [_pictures(computed, share) for share in SHARES],
                     start=SHARES.index(FIRST),
                     slider=True,
@@ -116,7 +119,8 @@ def sections(computed: Denoised) -> list[Section]:
                     f"without a layer in between."
                 ),
                 Checked(
-                    f"from {SHARES[1]:.0%} to {SHARES[-1]:.0%} of noise, the network's error is the least of all", best
+                    f"from {percent(SHARES[1])} to {percent(SHARES[-1])} erased, the network's error is the least of all",
+                    best,
                 ),
             ),
         )
@@ -128,5 +132,5 @@ def _pictures(computed: Denoised, share: float) -> Block:
     methods = (NETWORK, LINEAR, EQUAL, FEW)
     rows = [flat(computed.unseen), computed.noisy[share], *(computed.cleaned[name][share] for name in methods)]
     pictures = [picture(x) for row in rows for x in some(Digits(row, computed.unseen.labels)).images]
-    title = f"From the top: original, {share:.0%} erased, cleaned by {', '.join(methods)}"
+    title = f"From the top: original, {percent(share)} erased, cleaned by {', '.join(methods)}"
     return Pictures(title, pictures, across=len(SHOWN))

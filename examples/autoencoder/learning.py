@@ -28,8 +28,8 @@ def train(
     seed: int,
     name: str,
     unit: str = "pictures",
-) -> float:
-    """Train by Adam, while the learning rate falls along a cosine. Returns the seconds. The model is in eval mode then.
+) -> None:
+    """Train by Adam, while the learning rate falls along a cosine. The model is in eval mode then.
 
     Args:
         loss: (model, batch) -> the mean loss, and its weight.
@@ -48,7 +48,6 @@ def train(
     if not outcome.finished:
         raise KeyboardInterrupt
     model.eval()
-    return outcome.seconds
 
 
 def watched(items: Sequence[Item], name: str) -> Iterable[Item]:

@@ -13,7 +13,7 @@ class Sizes(NamedTuple):
     """How many updates each network for digits has, and each for sentences."""
 
     updates: int = 2500
-    sentence_updates: int = 600
+    sentence_updates: int = 1000
 
 
 DEFAULT = Sizes()

@@ -1,7 +1,7 @@
 """A sentence through one vector, and with attention: who can still repeat it when it is long?
 
 The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention
-all of the sentence goes through the encoder's last state (Cho et al. 2014, Sutskever et al. 2014); with attention the
+all of the sentence goes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
 decoder looks back at the state of every word (Luong et al. 2015).
 """
 
@@ -67,16 +67,16 @@ class Copied(NamedTuple):
         words: the tokenizer.
         sentences: held out, as token ids.
         written: by model, what it wrote for each.
-        models: by name. seconds: of training, by name.
-        updates: of each.
+        models: by name.
+        updates: of each. known: the sentences learned from.
     """
 
     words: WordTokenizer
     sentences: list[list[int]]
     written: Mapping[str, list[list[int]]]
     models: Mapping[str, Seq2Seq]
-    seconds: Mapping[str, float]
     updates: int
+    known: int
 
     @property
     def lengths(self) -> Array:
@@ -101,14 +101,14 @@ def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int =
     unseen = [pair.source for pair in english_italian.load("test", size=held_out, seed=seed)]
     words = WordTokenizer.train(known, scheme=english_italian.SCHEME)
     batches = SentenceBatches(words.encode_batch(known), seed)
-    models, seconds, written = {}, {}, {}
+    models, written = {}, {}
     test = words.encode_batch(unseen)
     for name, attention in KINDS.items():
         mg.manual_seed(seed)
         model = Seq2Seq(Config(len(words), "gru", attention, WIDTH, STATE, dropout=0.0))
-        seconds[name] = train(model, batches, loss, updates, RATE, seed, f"sentences {name}", "words")
+        train(model, batches, loss, updates, RATE, seed, f"sentences {name}", "words")
         models[name], written[name] = model, repeat(model, test)
-    return Copied(words, test, written, models, seconds, updates)
+    return Copied(words, test, written, models, updates, len(known))
 
 
 def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> list[list[int]]:
@@ -143,10 +143,10 @@ def _chart(computed: Copied) -> Section:
         "A sentence through one vector",
         (
             Text(
-                f"A sentence can go through a code as well: one recurrent network reads it, word by word, and its last "
-                f"state is the code, from which another one writes the sentence again. Both models here are GRUs "
-                f"with states of {STATE} numbers, trained for {computed.updates:,} updates on {SENTENCES:,} English "
-                f"sentences of the shipped corpus: "
+                f"A sentence can go through a code as well: a recurrent network reads it, word by word, from both "
+                f"ends; its two last states are the code, from which another network writes the sentence again. Both "
+                f"models here are GRUs with states of {STATE} numbers, trained for {computed.updates:,} updates on "
+                f"{computed.known:,} English sentences of the shipped corpus: "
                 f"{' and '.join(f'{_size(model):,} parameters {name}' for name, model in computed.models.items())}."
             ),
             Text(
@@ -163,14 +163,14 @@ def _chart(computed: Copied) -> Section:
             ),
             Steps(
                 ("repeated exactly", f"up to {border - 1} words", f"from {border} words on"),
-                [(name, *(f"{part:.1%}" for part in values)) for name, values in parts.items()],
+                [(name, *(f"{100 * part:.1f} %" for part in values)) for name, values in parts.items()],
                 numbers=(1, 2),
             ),
             Text(
                 f"Room is not what is lacking: to name {lengths.max()} of {len(computed.words):,} words takes "
-                f"{lengths.max() * room:.0f} bits. What is hard is to learn to write a whole sentence into one state, "
+                f"{lengths.max() * room:.0f} bits. What is hard is to learn to write a whole sentence into one vector, "
                 f"and to read it out again in order; the more words, the longer that takes. With more updates "
-                f"(`--sentence-updates`) the fall moves to longer sentences, and does not go away."
+                f"(`--sentence-updates`) the fall moves to longer sentences."
             ),
             Checked(
                 "through one vector, long sentences are repeated exactly less often than short ones",
@@ -201,8 +201,8 @@ def _examples(computed: Copied) -> Section:
         "What goes wrong",
         (
             Text(
-                f"The longest sentences that were not repeated exactly {ONE}. Most of what is written is a good "
-                f"sentence, and about the same; single words are those of other sentences."
+                f"The longest sentences that were not repeated exactly {ONE}. Most often the kind of sentence comes "
+                f"back, with its beginning and its end; who did what to which thing does not."
             ),
             Steps(("", "sentence"), rows),
         ),
@@ -222,7 +222,7 @@ def _attention(computed: Copied) -> Section:
         (
             Text(
                 f"As it writes each word (rows), the decoder looks at the states of the words that it read (columns): "
-                f"in {greatest:.0%} of the rows most at the word itself. The state of a word knows its "
+                f"in {100 * greatest:.0f} % of the rows most at the word itself. The state of a word knows its "
                 f"neighbours, too, so it may look beside it."
             ),
             Matrix("weights", weights, names, names, 2, "weights", note="rows look at columns"),

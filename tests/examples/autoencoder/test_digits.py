@@ -86,7 +86,7 @@ def test_a_share_of_the_pixels_is_erased(denoised: denoising.Denoised) -> None:
 def test_the_section_on_noise(denoised: denoising.Denoised) -> None:
     (section,) = denoising.sections(denoised)
     (choice,) = (b for b in section.blocks if isinstance(b, Choice))
-    assert choice.names[choice.start] == "40%" and len(choice.options) == len(denoising.SHARES)
+    assert choice.names[choice.start] == "40 %" and len(choice.options) == len(denoising.SHARES)
     assert all(isinstance(o, Pictures) and len(o.pictures) == 30 and o.across == 5 for o in choice.options)
     worse = {**denoised.cleaned, denoising.NETWORK: denoised.cleaned[denoising.NOTHING]}
     assert list(claims(denoising.sections(denoised._replace(cleaned=worse))).values()) == [False]
