@@ -119,8 +119,7 @@ def sections(computed: Denoised) -> list[Section]:
                     f"without a layer in between."
                 ),
                 Checked(
-                    f"from {percent(SHARES[1])} to {percent(SHARES[-1])} erased, the network's error is the least of all",
-                    best,
+                    f"from {percent(SHARES[1])} to {percent(SHARES[-1])} erased, the network's error is the least", best
                 ),
             ),
         )
