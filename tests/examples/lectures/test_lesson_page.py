@@ -12,7 +12,21 @@ import pytest
 
 from examples.lectures import dictionary
 from examples.lectures.cli import make
-from examples.lesson.blocks import Chart, Choice, Equation, Lesson, Line, Mark, Matrix, Section, Series, Steps, Text
+from examples.lesson.blocks import (
+    Chart,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Mark,
+    Matrix,
+    Picture,
+    Pictures,
+    Section,
+    Series,
+    Steps,
+    Text,
+)
 from tests.support.browser import contrast, texts
 
 NEW = ("chain-rule", "dictionary", "mixture", "counting", "permutation", "translation", "masking")
@@ -172,6 +186,48 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     assert EVIL[0] in names and "1,000" not in names and "100" in names
 
 
+PIXELS = """nodes => nodes.map(node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data])"""
+
+
+def pixels(page: Any, nth: int) -> list[list[int]]:
+    """Red, green, blue and opacity of each number of a picture."""
+    flat = page.eval_on_selector_all(".pictures canvas", PIXELS)[nth]
+    return [flat[i : i + 4] for i in range(0, len(flat), 4)]
+
+
+def test_small_pictures(opened: Callable[..., Any]) -> None:
+    signs = Pictures(
+        "W", (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)))), "signs"
+    )
+    ink = Pictures("Digits", [Picture(np.array([[0.5, 1.0]] * 2), f"a {i}") for i in range(5)], across=2, side=10)
+    page = opened(Lesson("pictures", "Pictures", "", (Section("One", (signs, ink)),)), color_scheme="light")
+    minus, plus, nothing, unknown = pixels(page, 0)
+    assert minus == [179, 64, 42, 255] and plus[3] == 128 and plus[2] > plus[0] and nothing[3] == 0
+    assert unknown == [95, 99, 104, 255]
+    assert texts(page, ".pictures figcaption") == ["unit1", *(f"a {i}" for i in range(5))]
+    page.hover(".pictures canvas >> nth=0", position={"x": 12, "y": 4})
+    assert texts(page, ".pictures .told")[0] == "unit_1, row 1, column 2: 1"
+    page.hover("h1")
+    assert texts(page, ".pictures .told")[0] == ""
+    places = [page.locator(".pictures canvas").nth(i).bounding_box() for i in (2, 3, 4)]
+    assert places[0]["y"] == places[1]["y"] < places[2]["y"] and places[0]["x"] == places[2]["x"]
+    assert 20 <= places[0]["width"] <= 22
+    half, whole = pixels(page, 2)[:2]
+    assert half == pytest.approx([27, 28, 30, 128], abs=1) and whole == [27, 28, 30, 255]
+    assert page.locator(".pictures canvas >> nth=2").get_attribute("aria-label") == "Digits: a 0"
+
+
+def test_pictures_of_a_choice_have_the_colours_of_the_theme(opened: Callable[..., Any]) -> None:
+    options = [Pictures(f"P{i}", (Picture(np.ones((1, 1))),)) for i in range(2)]
+    page = opened(Lesson("choice", "C", "", (Section("One", (Choice("which", ("a", "b"), options),)),)))
+    light = pixels(page, 0)
+    page.select_option("select", label="b")
+    page.click("#theme")
+    page.select_option("select", label="a")
+    assert texts(page, ".pictures .title") == ["P0"]
+    assert min(pixels(page, 0)[0][:3]) > 200 > 60 > max(light[0][:3])
+
+
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     made = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
@@ -179,14 +235,16 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
         Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)),
+        Pictures(EVIL[0], [Picture(square, text) for text in EVIL]),
         Text(" ".join(EVIL)),
         Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
     )
     page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')
-    assert texts(page, ".told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
+    assert texts(page, ".telling .told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
     assert texts(page, ".spelling") == EVIL and texts(page, ".asks .spelling") == [EVIL[1]]
+    assert texts(page, ".pictures figcaption") == EVIL
     page.select_option("select", index=2)
     assert texts(page, ".choice .prose") == [EVIL[2]]
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
