@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from minigrad import Tensor
 from minigrad.viz.lines import Curve, draw
+from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
 from minigrad.viz.vector import label
 
@@ -72,10 +74,7 @@ class Matrix:
     @property
     def array(self) -> Array:
         """The numbers (rows, columns)."""
-        values = self.values.detach().numpy() if isinstance(self.values, Tensor) else np.asarray(self.values)
-        if values.ndim != 2:
-            raise ValueError(f"the matrix {self.name} has the shape {values.shape}: it needs two dimensions")
-        return values
+        return two_dimensions(self.values, f"the matrix {self.name}")
 
     @property
     def shown(self) -> list[int]:
@@ -95,7 +94,8 @@ class Matrix:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
         place = [label(names[i]) if names else str(i + 1) for names, size, i in sides if names or size > 1]
-        return f"{self.name} [{', '.join(place)}]: {self.how(*self.example)}"
+        where = f" [{', '.join(place)}]" if place else ""
+        return f"{self.name}{where}: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
@@ -302,7 +302,119 @@ class Positions:
         return {"kind": "positional", "data": self.view.data()}
 
 
-Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions
+@dataclass(frozen=True)
+class Picture:
+    """Numbers (rows, columns), a small square each, and what stands below them."""
+
+    values: Tensor | Array
+    caption: str = ""
+
+    @property
+    def array(self) -> Array:
+        """The numbers (rows, columns)."""
+        return two_dimensions(self.values, f"the picture {self.caption}")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Small pictures side by side.
+
+    Attributes:
+        title: above them.
+        shade: "ink" from 0, the paper, to full ink; "signs" around 0, one colour above it and another below.
+        across: how many stand in a row; None: as many as there is room for.
+        side: of a number's square, in pixels.
+        each: the largest number of each picture has the full colour, not that of all pictures.
+        printed: the places of those that plain text shows; None: all.
+
+    Raises ValueError: there are none, or fewer than 1 in a row; a picture's numbers have not two dimensions.
+    """
+
+    title: str
+    pictures: Sequence[Picture]
+    shade: Literal["ink", "signs"] = "ink"
+    across: int | None = None
+    side: int = 8
+    each: bool = False
+    printed: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.pictures or (self.across is not None and self.across < 1):
+            raise ValueError(f"{self.title}: {len(self.pictures)} pictures, {self.across} in a row")
+
+    @property
+    def most(self) -> list[float]:
+        """The number that has the full colour, for each picture."""
+        largest = [float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in (one.array for one in self.pictures)]
+        return largest if self.each else [max(largest)] * len(largest)
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        pictures = [
+            {"caption": one.caption, "columns": one.array.shape[1], "values": _short(one.array), "most": most}
+            for one, most in zip(self.pictures, self.most, strict=True)
+        ]
+        head = {"kind": "pictures", "title": self.title, "shade": self.shade, "across": self.across}
+        return {**head, "side": self.side, "pictures": pictures}
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A layer that a page evaluates: f(W x + b) of weight (out, in) and bias (out,), f by its name, or none."""
+
+    weight: Array
+    bias: Array
+    after: Literal["", "tanh", "sigmoid"] = ""
+
+    def data(self) -> dict[str, str]:
+        """For assets/plane.js."""
+        return {"weight": coded(self.weight, "<f4"), "bias": coded(self.bias, "<f4"), "after": self.after}
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points with labels, each a small picture; the page decodes the place under the pointer. In plain text a map.
+
+    Attributes:
+        points: (N, 2). labels: of each.
+        pictures: (N, height, width), from 0 for paper to 1 for ink.
+        network: from the two numbers of a place to height × width numbers from 0 to 1.
+    """
+
+    title: str
+    points: Array
+    labels: Sequence[str]
+    pictures: Array
+    network: Sequence[Dense]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: points, labels and pictures do not belong together, or the network has other sizes."""
+        count = len(self.labels)
+        lengths = {len(self.pictures), len(self.points), count}
+        if len(lengths) > 1 or not count or np.shape(self.points)[1:] != (2,) or np.ndim(self.pictures) != 3:
+            raise ValueError(
+                f"a plane of {count} labels has points of the shape {np.shape(self.points)} and pictures of "
+                f"{np.shape(self.pictures)}: ({count}, 2) and ({count}, height, width) are needed"
+            )
+        sizes, pixels = [2, *(len(layer.bias) for layer in self.network)], self.pictures[0].size
+        shapes = [np.shape(layer.weight) for layer in self.network]
+        if shapes != [(b, a) for a, b in pairwise(sizes)] or sizes[-1] != pixels:
+            raise ValueError(f"weights of {shapes} do not lead from 2 numbers to the {pixels} of a picture")
+
+    def data(self) -> dict[str, Any]:
+        """For assets/plane.js."""
+        return {
+            "kind": "plane",
+            "title": self.title,
+            "points": coded(self.points, "<f4"),
+            "labels": list(self.labels),
+            "pictures": coded(np.rint(255 * np.clip(self.pictures, 0, 1)), "u1"),
+            "shape": self.pictures.shape[1:],
+            "network": [layer.data() for layer in self.network],
+        }
+
+
+Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions | Pictures | Plane
 
 
 @dataclass(frozen=True)
@@ -346,8 +458,8 @@ class Lesson:
         return Page(
             self.title,
             data,
-            ("positional.js", "lecture.js"),
-            ("positional.css", "lecture.css"),
+            ("positional.js", "plane.js", "lecture.js"),
+            ("positional.css", "plane.css", "lecture.css"),
             '<main id="lecture"></main>',
             height=900,
         )
@@ -363,6 +475,19 @@ class Lesson:
 def block_data(block: Block) -> dict[str, Any]:
     """A block for assets/lecture.js."""
     return {"kind": "text", "text": block.text} if isinstance(block, Text) else block.data()
+
+
+def two_dimensions(values: Tensor | Array, name: str) -> Array:
+    """Numbers as an array. Raises ValueError: they have not two dimensions."""
+    array = values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has the shape {array.shape}: it needs two dimensions")
+    return array
+
+
+def _short(array: Array) -> list[float]:
+    """All numbers, row by row, to the four digits that a page shows."""
+    return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
 def number(value: float, digits: int = 2) -> str:

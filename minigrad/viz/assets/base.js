@@ -95,15 +95,16 @@ const viz = {
    * zero, and grey where one is not finite. The canvas is painted again when the theme changes.
    *
    * value(i) is the number of cell i; one of size `most` has the full colour, and `shade` tells how opaque a
-   * part of it (0 to 1) is. `side`: of a cell in pixels, else the style decides. `label`: what it is.
+   * part of it (0 to 1) is. `colours`: the names of those above and below zero. `side`: of a cell in pixels, else
+   * the style decides. `label`: what it is.
    * `tell(row, column, number)` is called for the cell that is pointed at, `tell(null)` when it is left.
    */
-  heat({ rows, columns, value, most = 1, shade = (part) => part, side = null, label = null, tell = null }) {
+  heat({ rows, columns, value, most = 1, shade = (part) => part, colours = ["plus", "minus"], side = null, label = null, tell = null }) {
     const named = label ? { role: "img", "aria-label": label } : {};
     const canvas = viz.el("canvas", { class: "heat", width: columns, height: rows, ...named });
     if (side) Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
     const paint = () => {
-      const [plus, minus, unknown] = ["plus", "minus", "quiet"].map(viz.rgb);
+      const [plus, minus, unknown] = [...colours, "quiet"].map(viz.rgb);
       const image = new ImageData(columns, rows);
       for (let i = 0; i < rows * columns; i++) {
         const x = value(i), known = Number.isFinite(x), part = Math.min(Math.abs(x) / (most || 1), 1);
@@ -126,6 +127,9 @@ const viz = {
     return canvas;
   },
 
+  /** Paint the heat maps anew that stand on the page, or within a part of it, in the colours of the theme. */
+  repaint(root = document) { for (const canvas of root.querySelectorAll("canvas.heat")) canvas.dispatchEvent(new Event("repaint")); },
+
   theme: {
     /** Light or dark: what the system wants, or was chosen since. Who draws anew asks by `changed`. */
     listeners: [],
@@ -133,8 +137,7 @@ const viz = {
     set(name) {
       document.documentElement.dataset.theme = name;
       document.getElementById("dark").media = name === "dark" ? "screen" : "not all";
-      const pictures = document.querySelectorAll("canvas.heat");
-      for (const canvas of pictures) canvas.dispatchEvent(new Event("repaint"));
+      viz.repaint();
       for (const listener of viz.theme.listeners) listener(name);
     },
     changed(listener) { viz.theme.listeners.push(listener); },

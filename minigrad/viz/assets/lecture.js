@@ -18,13 +18,18 @@ const lecture = {
     chart: (block) => lecture.chart(block),
     line: (block) => lecture.line(block),
     choice: (block) => lecture.choice(block),
+    pictures: (block) => lecture.pictures(block),
     checked: ({ claim, holds }) => viz.el("p", { class: holds ? "checked" : "checked wrong" },
       viz.el("span", { class: "sign", role: "img", "aria-label": holds ? "holds" : "does not hold" }, holds ? "✓" : "✗"), viz.el("span", {}, claim)),
-    positional: ({ data }) => {
-      const box = viz.el("div");
-      positional.draw(box, data);
-      return box;
-    },
+    positional: ({ data }) => lecture.drawn(positional, data),
+    plane: (block) => lecture.drawn(plane, block),
+  },
+
+  /** A box that another script draws into. */
+  drawn(script, data) {
+    const box = viz.el("div");
+    script.draw(box, data);
+    return box;
   },
 
   /** Text, with what stands between back quotes as code, and the rest as formulas are written. */
@@ -176,13 +181,29 @@ const lecture = {
       : viz.el("select", {}, names.map((name, i) => viz.el("option", { value: i, selected: i === start }, name)));
     const show = () => {
       const i = Number(control.value);
-      if (!made.has(i)) made.set(i, lecture.block(options[i]));
+      if (made.has(i)) viz.repaint(made.get(i)); // the theme may have changed since
+      else made.set(i, lecture.block(options[i]));
       place.replaceChildren(made.get(i));
       shown.textContent = names[i];
     };
     control.addEventListener("input", show);
     show();
     return viz.el("div", { class: "choice" }, viz.el("label", {}, label, control, slider ? shown : []), place);
+  },
+
+  /** Numbers as small squares; the line below tells the one that is pointed at. */
+  pictures({ title, shade, across, side, pictures }) {
+    const told = viz.el("p", { class: "told resting" }, "\u00a0");
+    const colours = shade === "ink" ? ["ink", "ink"] : ["plus", "minus"];
+    const one = ({ caption, columns, values, most }) => viz.el("figure", {},
+      viz.heat({ rows: values.length / columns, columns, value: (i) => viz.number(values[i]), most, colours, side,
+        label: `${title}: ${caption}`, tell: (row, column, value) => {
+          told.replaceChildren(row === null ? "\u00a0" : `${caption || title}, row ${row + 1}, column ${column + 1}: ${viz.format(value)}`);
+        } }),
+      caption ? viz.el("figcaption", {}, lecture.formula(caption)) : []);
+    const columns = across ? `display: grid; grid-template-columns: repeat(${across}, max-content)` : null;
+    return viz.el("div", { class: "pictures" }, viz.el("p", { class: "title" }, lecture.formula(title)),
+      viz.el("div", { class: "grid", style: columns }, pictures.map(one)), told);
   },
 
   // Charts ----------------------------------------------------------------------------------------------------

@@ -10,10 +10,26 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from examples.lectures import dictionary
 from examples.lectures.cli import make
-from examples.lesson.blocks import Chart, Choice, Equation, Lesson, Line, Mark, Matrix, Section, Series, Steps, Text
+from examples.lesson.blocks import (
+    Chart,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Mark,
+    Matrix,
+    Picture,
+    Pictures,
+    Section,
+    Series,
+    Steps,
+    Text,
+)
 from tests.support.browser import contrast, texts
 
+NEW = ("chain-rule", "dictionary", "mixture", "counting", "permutation", "translation", "masking")
 EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]
 
 
@@ -97,6 +113,55 @@ def test_masked_scores_and_positions(opened: Callable[..., Any]) -> None:
     assert numbers(page, "PE").shape == (4, 4)
 
 
+@pytest.mark.parametrize("name", NEW)
+def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
+    """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
+    page = opened(make(name), viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
+    starts = page.locator('.telling td[tabindex="0"]')
+    for cell in map(starts.nth, range(starts.count())):
+        cell.focus()
+        assert cell.evaluate("node => node.classList.contains('now')")
+        assert cell.evaluate("node => node.closest('.telling').querySelector('.told').textContent")
+    papers = set()
+    for _ in range(2):
+        page.click("#lecture .last button")  # light, dark
+        papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert contrast(page, ".prose") >= 4.5 and contrast(page, ".about") >= 4.5
+    assert len(papers) == 2
+    choices = page.locator(".choice")
+    for choice in map(choices.nth, range(choices.count())):
+        before, at_end = choice.inner_html(), choice.locator("input[max]").count()
+        for key in ("ArrowLeft", "ArrowRight") if at_end else ("ArrowDown", "ArrowUp"):
+            choice.locator("input, select").press(key)
+            before = before if choice.inner_html() == before else ""
+        assert not before  # one of the two moved it
+
+
+def test_the_scale_of_a_soft_dictionary(opened: Callable[..., Any]) -> None:
+    page = opened(make("dictionary"))
+    read = "nodes => nodes.at(-1).getAttribute('points').split(' ').map(place => Number(place.split(',')[1]))"
+    jumps = []
+    for place, scale in enumerate(dictionary.SCALES):
+        page.fill("input[type=range]", str(place))
+        assert page.inner_text("output") == f"{scale:g}" and f"softmax, β = {scale:g}" in texts(page, ".named")
+        heights = page.eval_on_selector_all(".chart polyline", read)
+        assert len(heights) == len(dictionary.ANGLES)
+        jumps.append(np.abs(np.diff(heights)).max())
+    assert jumps == sorted(jumps, reverse=True) and jumps[0] > 90 and jumps[-1] == 0  # smoother
+
+
+def test_training_and_inference(opened: Callable[..., Any]) -> None:
+    page = opened(make("translation"))
+    page.hover('[data-key="after 60 updates"] [data-cell="0 8"]')
+    assert any("after “SOS” the target is “Ti”: loss −ln 0.9" in text for text in texts(page, ".told"))
+    page.fill("input[type=range]", "0")
+    assert numbers(page, "after 0 updates").argmax(1).tolist() == [1, 8, 10, 7]  # SOS Ti amo molto themselves
+    page.hover('[data-key="loss"] [data-cell="3 0"]')
+    assert texts(page, '[data-key="loss"] th.lit') == ["0", "EOS"]
+
+
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     chart = Chart(
         "Growth",
@@ -152,6 +217,48 @@ def test_a_chart_begins_at_0_upwards_and_where_its_numbers_do_across(opened: Cal
     assert last[1] == 62 and (252 - first[1]) / (252 - last[1]) == pytest.approx(5 / 6)
 
 
+PIXELS = """nodes => nodes.map(node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data])"""
+
+
+def pixels(page: Any, nth: int) -> list[list[int]]:
+    """Red, green, blue and opacity of each number of a picture."""
+    flat = page.eval_on_selector_all(".pictures canvas", PIXELS)[nth]
+    return [flat[i : i + 4] for i in range(0, len(flat), 4)]
+
+
+def test_small_pictures(opened: Callable[..., Any]) -> None:
+    signs = Pictures(
+        "W", (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)))), "signs"
+    )
+    ink = Pictures("Digits", [Picture(np.array([[0.5, 1.0]] * 2), f"a {i}") for i in range(5)], across=2, side=10)
+    page = opened(Lesson("pictures", "Pictures", "", (Section("One", (signs, ink)),)), color_scheme="light")
+    minus, plus, nothing, unknown = pixels(page, 0)
+    assert minus == [179, 64, 42, 255] and plus[3] == 128 and plus[2] > plus[0] and nothing[3] == 0
+    assert unknown == [95, 99, 104, 255]
+    assert texts(page, ".pictures figcaption") == ["unit1", *(f"a {i}" for i in range(5))]
+    page.hover(".pictures canvas >> nth=0", position={"x": 12, "y": 4})
+    assert texts(page, ".pictures .told")[0] == "unit_1, row 1, column 2: 1"
+    page.hover("h1")
+    assert texts(page, ".pictures .told")[0] == ""
+    places = [page.locator(".pictures canvas").nth(i).bounding_box() for i in (2, 3, 4)]
+    assert places[0]["y"] == places[1]["y"] < places[2]["y"] and places[0]["x"] == places[2]["x"]
+    assert 20 <= places[0]["width"] <= 22
+    half, whole = pixels(page, 2)[:2]
+    assert half == pytest.approx([27, 28, 30, 128], abs=1) and whole == [27, 28, 30, 255]
+    assert page.locator(".pictures canvas >> nth=2").get_attribute("aria-label") == "Digits: a 0"
+
+
+def test_pictures_of_a_choice_have_the_colours_of_the_theme(opened: Callable[..., Any]) -> None:
+    options = [Pictures(f"P{i}", (Picture(np.ones((1, 1))),)) for i in range(2)]
+    page = opened(Lesson("choice", "C", "", (Section("One", (Choice("which", ("a", "b"), options),)),)))
+    light = pixels(page, 0)
+    page.select_option("select", label="b")
+    page.click("#theme")
+    page.select_option("select", label="a")
+    assert texts(page, ".pictures .title") == ["P0"]
+    assert min(pixels(page, 0)[0][:3]) > 200 > 60 > max(light[0][:3])
+
+
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     made = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
@@ -159,14 +266,16 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
         Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)),
+        Pictures(EVIL[0], [Picture(square, text) for text in EVIL]),
         Text(" ".join(EVIL)),
         Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
     )
     page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')
-    assert texts(page, ".told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
+    assert texts(page, ".telling .told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
     assert texts(page, ".spelling") == EVIL and texts(page, ".asks .spelling") == [EVIL[1]]
+    assert texts(page, ".pictures figcaption") == EVIL
     page.select_option("select", index=2)
     assert texts(page, ".choice .prose") == [EVIL[2]]
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0

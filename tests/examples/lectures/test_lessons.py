@@ -19,6 +19,8 @@ from examples.lesson.blocks import (
     Lesson,
     Line,
     Matrix,
+    Picture,
+    Pictures,
     Section,
     Series,
     Steps,
@@ -106,6 +108,34 @@ def test_a_chart_as_a_vector_picture() -> None:
         Chart("T", "d", "y", (one, Series("theory", (1,), (1,), like="two"))).svg()
 
 
+def test_pictures_in_text() -> None:
+    ink = Picture(np.array([[0.0, 1.0], [0.5, 0.26]]), "a 7")
+    assert body(Pictures("Digits", (ink, Picture(np.ones((1, 2)) / 2, "low")))).splitlines() == [
+        "Digits",
+        "  ██  ▒▒▒▒",
+        "▒▒░░  low",
+        "a 7",
+    ]
+    signs = Picture(np.array([[-2.0, -1.0, 0.0, 2.0, np.nan]]))
+    assert body(Pictures("W", (signs,), "signs")).splitlines() == ["W", "#=-· below 0, ░▒▓█ above", "##--  ██??"]
+    many = Pictures("Many", [Picture(np.ones((2, 8)), str(i)) for i in range(7)])
+    assert [len(line) for line in body(many).splitlines()[1:3]] == [5 * 18 - 2] * 2  # as many as there is room for
+    assert len(body(Pictures("Many", many.pictures, across=2)).splitlines()) == 1 + 4 * 3 + 3
+    assert "5" in (few := body(Pictures("Few", many.pictures, printed=(0, 5)))) and "1" not in few
+
+
+def test_the_full_colour_of_pictures() -> None:
+    pictures = (Picture(np.array([[1.0, -np.inf]])), Picture(np.array([[-4.0]])))
+    assert Pictures("", pictures).most == [4, 4] and Pictures("", pictures, each=True).most == [1, 4]
+    assert body(Pictures("", (Picture(np.zeros((1, 1)), "none"),))) == "\nnone"
+    with pytest.raises(ValueError, match="Nothing: 0 pictures"):
+        Pictures("Nothing", ())
+    with pytest.raises(ValueError, match="All: 1 pictures, 0 in a row"):
+        Pictures("All", pictures[:1], across=0)
+    with pytest.raises(ValueError, match=r"the picture x has the shape \(3,\)"):
+        Pictures("", (Picture(np.zeros(3), "x"),)).data()
+
+
 def test_a_terminal_is_not_commanded() -> None:
     evil = "a\x1b[2Jb\x07"
     matrix = Matrix("A", np.zeros((1, 1)), (evil,), (evil,))
@@ -137,7 +167,7 @@ def test_the_list_and_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(cli.LESSONS)
     assert cli.main(["softmax", "hardmax"]) == 2
-    assert "no lesson hardmax; there are self-attention" in capsys.readouterr().err
+    assert f"no lesson hardmax; there are {next(iter(cli.LESSONS))}, " in capsys.readouterr().err
 
 
 def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,132 @@
+"""Four readers of small images, each of another architecture: fully-connected, convolutional, recurrent, a transformer.
+
+Each takes images (B, S, S), of S rows of S pixels, to the logits of C classes (B, C); read it beside the paper that its
+docstring names. The defaults are for digits of 8 × 8 pixels, and make about 10,000 parameters each. Shapes: B batch,
+S side, C classes, H hidden units, P side of a patch, N = (S / P)² patches, D width.
+"""
+
+from __future__ import annotations
+
+import minigrad as mg
+from minigrad import Tensor, nn
+
+
+class FullyConnected(nn.Module):
+    """Every hidden unit sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
+    back-propagating errors"): where pixels lie beside each other, it has to learn from the examples.
+
+    Args:
+        side, classes: S and C. hidden: H, units of the one hidden layer. dropout: of these units.
+    """
+
+    def __init__(self, side: int = 8, classes: int = 10, hidden: int = 131, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(side * side, hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(hidden, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, S, S) -> (B, C)"""
+        units = self.hidden(images.flatten(1)).relu()  # (B, S, S) -> (B, S²) -> (B, H)
+        return self.output(self.dropout(units))
+
+
+class Convolutional(nn.Module):
+    """Small filters that slide over the image, so that all places share them, and a maximum over neighbours (LeCun,
+    Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document recognition").
+
+    Args:
+        side, classes: S, an even number, and C. first, second: filters of 3 × 3 in the two layers. dropout: of what
+            the last layer reads.
+    """
+
+    def __init__(
+        self, side: int = 8, classes: int = 10, first: int = 16, second: int = 32, dropout: float = 0.5
+    ) -> None:
+        super().__init__()
+        if side % 2:
+            raise ValueError(f"images of {side} × {side} pixels cannot be halved: the side has to be even")
+        self.first = nn.Conv2d(1, first, 3, padding=1)
+        self.second = nn.Conv2d(first, second, 3, padding=1)
+        self.pool = nn.MaxPool2d(2)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(second * (side // 2) ** 2, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, S, S) -> (B, C)"""
+        maps = self.first(images[:, None]).relu()  # (B, 1, S, S) -> (B, first, S, S)
+        maps = self.pool(self.second(maps).relu())  # (B, second, S/2, S/2)
+        return self.output(self.dropout(maps.flatten(1)))
+
+
+class Recurrent(nn.Module):
+    """The rows of the image one after another, from the top: a GRU (Cho et al. 2014, arXiv 1406.1078) keeps in its
+    state what it has seen so far, and the last state is classified.
+
+    Args:
+        side, classes: S and C. hidden: H, the width of the state. dropout: of the last state.
+    """
+
+    def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.recurrent = nn.GRU(side, hidden, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(hidden, classes)
+
+    def states(self, images: Tensor) -> Tensor:
+        """The state after each row: (B, S, S) -> (B, S, H), from -1 to 1."""
+        states: Tensor = self.recurrent(images)[0]
+        return states
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, S, S) -> (B, C)"""
+        return self.output(self.dropout(self.states(images)[:, -1]))
+
+
+class PatchTransformer(nn.Module):
+    """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
+    the model and gets a learned position; a class token stands first, and what it has become is classified.
+
+    Args:
+        side, classes: S and C. patch: P, which divides S. width: D. heads: of attention; they divide D. layers: of the
+            encoder, which normalises first. d_ff: the width inside the feed-forward networks. dropout: in all layers.
+    """
+
+    def __init__(
+        self,
+        side: int = 8,
+        classes: int = 10,
+        patch: int = 2,
+        width: int = 24,
+        heads: int = 4,
+        layers: int = 2,
+        d_ff: int = 40,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if side % patch:
+            raise ValueError(f"patches of {patch} × {patch} pixels do not fill images of {side} × {side}")
+        self.patch = patch
+        self.embedding = nn.Linear(patch * patch, width)
+        self.token = nn.Parameter(mg.zeros(width))  # the class token
+        self.positions = nn.Parameter(0.1 * mg.randn((side // patch) ** 2 + 1, width))
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(width, heads, d_ff, dropout, batch_first=True, norm_first=True)
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, classes)
+
+    def patches(self, images: Tensor) -> Tensor:
+        """Patches row by row: (B, S, S) -> (B, N, P²)."""
+        b, s, p = len(images), images.shape[1], self.patch
+        grid = images.view(b, s // p, p, s // p, p).transpose(2, 3)  # (B, S/P, S/P, P, P)
+        return grid.reshape(b, (s // p) ** 2, p * p)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, S, S) -> (B, C)"""
+        first = self.token.expand(len(images), 1, -1)  # (D,) -> (B, 1, D)
+        x = mg.cat([first, self.embedding(self.patches(images))], 1) + self.positions  # (B, 1 + N, D)
+        for layer in self.layers:
+            x = layer(x)
+        return self.output(self.norm(x[:, 0]))
