@@ -19,6 +19,7 @@ from ..translate.english_italian.phrases import POSSESSIVES
 from .text import Language
 from .vectors import Vectors
 
+ACROSS = "with the other gender"
 COUNT = 5  # answers that are looked at
 
 
@@ -29,16 +30,18 @@ class Pair(NamedTuple):
     one: str
     other: str
     kinds: frozenset[str] = frozenset()
+    gender: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relation:
     """Pairs that differ in the same way. ``forms``: the kinds of all words that are second forms, also of those whose
-    two forms are the same word."""
+    two forms are the same word. ``across``: only pairs of different gender ask for each other."""
 
     name: str
     pairs: tuple[Pair, ...]
     forms: dict[str, frozenset[str]]
+    across: bool = False
 
 
 class Score(NamedTuple):
@@ -64,14 +67,14 @@ class Score(NamedTuple):
 def relations(language: Language) -> tuple[Relation, ...]:
     """All relations of a language."""
     table = _english() if language == "english" else _italian()
-    return tuple(_relation(name, tuple(pairs)) for name, pairs in table)
+    return tuple(_relation(name, tuple(pairs), ACROSS in name) for name, pairs in table)
 
 
-def _relation(name: str, pairs: tuple[Pair, ...]) -> Relation:
+def _relation(name: str, pairs: tuple[Pair, ...], across: bool) -> Relation:
     forms: dict[str, frozenset[str]] = {}
     for pair in pairs:
         forms[pair.other] = forms.get(pair.other, frozenset()) | pair.kinds
-    return Relation(name, tuple(dict.fromkeys(_whole(pairs))), forms)
+    return Relation(name, tuple(dict.fromkeys(_whole(pairs))), forms, across)
 
 
 def _whole(pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -94,15 +97,20 @@ def _english() -> list[tuple[str, Iterable[Pair]]]:
 
 def _italian() -> list[tuple[str, Iterable[Pair]]]:
     verbs = VERBS.values()
+    nouns = tuple(_nouns(lambda noun: (noun.italian, noun.italian_plural)))
     people = (("ragazzo", "ragazza"), ("uomo", "donna"), ("padre", "madre"), ("fratello", "sorella"), ("zio", "zia"))
     return [
-        ("number of nouns: gatto, gatti", _nouns(lambda noun: (noun.italian, noun.italian_plural))),
+        ("number of nouns: gatto, gatti", (pair for pair in nouns if pair.gender == "mm")),
+        ("number of nouns: mela, mele", (pair for pair in nouns if pair.gender == "ff")),
+        (f"number of nouns: {ACROSS}", nouns),
         ("number of adjectives: nero, neri", _adjectives(("m", False), ("m", True))),
         ("number of adjectives: nera, nere", _adjectives(("f", False), ("f", True))),
         ("gender of adjectives: nero, nera", _adjectives(("m", False), ("f", False))),
         ("gender of adjectives: neri, nere", _adjectives(("m", True), ("f", True))),
-        ("number of articles: il, i", (*_determiners("il", "i"), *_determiners("la", "le"))),
-        ("gender of articles: il, la", (*_determiners("il", "la"), *_determiners("i", "le"))),
+        ("number of articles: il, i", _determiners("il", "i")),
+        ("number of articles: la, le", _determiners("la", "le")),
+        ("gender of articles: il, la", _determiners("il", "la")),
+        ("gender of articles: i, le", _determiners("i", "le")),
         ("number of verbs: mangia, mangiano", (Pair(verb.present[2], verb.present[4], _use(verb)) for verb in verbs)),
         ("tense of verbs: mangia, mangerà", (Pair(verb.present[2], verb.future[2], _use(verb)) for verb in verbs)),
         ("gender of people: ragazzo, ragazza", (Pair(*two) for two in people)),
@@ -110,7 +118,7 @@ def _italian() -> list[tuple[str, Iterable[Pair]]]:
 
 
 def _nouns(forms: Callable[[Noun], tuple[str, str]]) -> Iterator[Pair]:
-    return (Pair(*forms(noun), noun.kinds) for noun in NOUNS.values())
+    return (Pair(*forms(noun), noun.kinds, noun.gender + noun.plural_gender) for noun in NOUNS.values())
 
 
 def _adjectives(*which: tuple[str, bool]) -> Iterator[Pair]:
@@ -138,7 +146,7 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
     """Ask all questions of a relation by 3CosAdd; None if fewer than two pairs have vectors."""
     known = [pair for pair in relation.pairs if pair.one in vectors.numbers and pair.other in vectors.numbers]
     places = np.array([[vectors.numbers[pair.one], vectors.numbers[pair.other]] for pair in known]).reshape(-1, 2)
-    asked = [(i, j) for i in range(len(known)) for j in range(len(known)) if _is_question(known[i], known[j])]
+    asked = [(i, j) for i in range(len(known)) for j in range(len(known)) if _asks(relation, known[i], known[j])]
     if not asked:
         return None
     first, second = np.array(asked).T
@@ -157,8 +165,10 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
     )
 
 
-def _is_question(example: Pair, asked: Pair) -> bool:
+def _asks(relation: Relation, example: Pair, asked: Pair) -> bool:
     """Whether one pair asks for the other: no word of the question is its answer, or there twice."""
+    if relation.across and example.gender == asked.gender:
+        return False
     return len({example.one, example.other, asked.one}) == 3 and asked.other not in (example.one, example.other)
 
 

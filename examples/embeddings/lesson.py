@@ -183,10 +183,28 @@ def _claims(scores: Sequence[tuple[Relation, Score]]) -> list[Block]:
     total = sum(s.questions for _, s in scores)
     right = sum(s.questions * s.exact for _, s in scores) / total
     chance = sum(s.questions / s.pairs for _, s in scores) / total
-    return [
+    claims: list[Block] = [
         Checked(
             f"of all {total:,} questions {100 * right:.0f} % are answered right: more than ten times the part that a "
             f"guess among the right forms gives ({100 * chance:.1f} %)",
             right > 10 * chance,
         )
+    ]
+    within = [s.exact for r, s in scores if r.name.startswith("number of nouns") and not r.across]
+    across = [s.exact for r, s in scores if r.across]
+    return claims + (_one_number_for_each_gender(within, across[0]) if within and across else [])
+
+
+def _one_number_for_each_gender(within: Sequence[float], across: float) -> list[Block]:
+    return [
+        Text(
+            "In Italian number is not one difference but two: masculine and feminine nouns share neither articles nor "
+            "adjectives, so what leads from gatto to gatti does not lead from mela to mele. A text in which words are "
+            "no more than numbers has nothing that would join the two."
+        ),
+        Checked(
+            f"number of nouns: {' and '.join(f'{100 * part:.0f} %' for part in within)} right within a gender, "
+            f"{100 * across:.0f} % where the pair that asks is of the other one",
+            min(within) > 5 * across,
+        ),
     ]

@@ -21,11 +21,11 @@ def test_the_pairs_are_the_grammars() -> None:
     assert {("cat", "cats"), ("child", "children")} <= nouns and len(nouns) == 85
     assert ("eat", "ate") in pairs_of("english", "tense") and ("read", "read") not in pairs_of("english", "tense")
     assert ("nero", "nera") in pairs_of("italian", "gender of adjectives: nero")
-    assert {("il", "la"), ("del", "della"), ("quei", "quelle"), ("mio", "mia"), ("un", "una")} <= pairs_of(
-        "italian", "gender of articles"
-    )
-    assert {("la", "le"), ("nel", "nei"), ("nostra", "nostre")} <= pairs_of("italian", "number of articles")
-    assert ("città", "città") not in pairs_of("italian", "number of nouns")
+    articles = pairs_of("italian", "gender of articles: il")
+    assert {("il", "la"), ("del", "della"), ("quel", "quella"), ("mio", "mia"), ("un", "una")} <= articles
+    assert {("la", "le"), ("nella", "nelle"), ("mia", "mie")} <= pairs_of("italian", "number of articles: la")
+    assert ("città", "città") not in pairs_of("italian", "number of nouns: mela")
+    assert ("uovo", "uova") in pairs_of("italian", "number of nouns: with") - pairs_of("italian", "number of nouns: g")
 
 
 @pytest.mark.parametrize("language", ["english", "italian"])
@@ -66,31 +66,32 @@ def test_too_few_pairs() -> None:
     assert score(vectors, kin(("a", "as", "p"), ("b", "bs", "p"))) is None
 
 
+LEAST = {  # of the right answers, by the beginning of a relation's name
+    "english": {"number of nouns": 0.45, "person of verbs": 0.75, "tense of verbs": 0.7},
+    "italian": {
+        "number of nouns: gatto": 0.3,
+        "number of nouns: mela": 0.45,
+        "number of adjectives": 0.22,
+        "gender of adjectives": 0.25,
+        "number of verbs": 0.6,
+        "tense of verbs": 0.7,
+    },
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("language", "least"),
-    [
-        ("english", {"number of nouns": 0.5, "person of verbs": 0.75, "tense of verbs": 0.7}),
-        (
-            "italian",
-            {
-                "number of verbs": 0.6,
-                "tense of verbs": 0.7,
-                "number of nouns": 0.18,
-                "number of adjectives": 0.22,
-                "gender of adjectives": 0.25,
-            },
-        ),
-    ],
-)
-def test_number_and_gender_come_out(language: Language, least: dict[str, float]) -> None:
-    """Of all questions that the grammar asks, by the example's own settings."""
+@pytest.mark.parametrize("language", ["english", "italian"])
+def test_number_and_gender_come_out(language: Language) -> None:
+    """Of all questions that the grammar asks, by the example's own settings; in Italian within a gender."""
     vectors = train(shipped(language), Settings(), progress=False).vectors
-    for relation in relations(language):
-        counted = score(vectors, relation)
-        assert counted is not None
-        if (name := relation.name.split(":")[0]) in least:
-            assert counted.exact >= least[name], (relation.name, counted)
-            assert counted.form >= 0.5 and counted.among > counted.exact, (relation.name, counted)
-    nearest = {"english": ("cat", "cats", "dog", "dogs"), "italian": ("gatto", "gatti", "cane", "cani")}[language]
-    assert vectors.analogy(*nearest[:3])[0][0] == nearest[3]
+    counted = {relation: score(vectors, relation) for relation in relations(language)}
+    asked = [
+        (s, least) for r, s in counted.items() for name, least in LEAST[language].items() if r.name.startswith(name)
+    ]
+    assert len(asked) >= len(LEAST[language])
+    for one, least in asked:
+        assert one is not None and one.exact >= least and one.form >= 0.6 and one.among > one.exact, one
+    across = [one.exact for relation, one in counted.items() if relation.across and one]
+    assert max(across, default=0) < 0.1
+    number = {"english": ("cat", "cats", "dog", "dogs"), "italian": ("gatto", "gatti", "cane", "cani")}[language]
+    assert vectors.analogy(*number[:3])[0][0] == number[3]
