@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import fields
 from itertools import chain
@@ -79,8 +80,8 @@ def main(argv: list[str] | None = None) -> int:
         settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
     except ValueError as error:
         p.error(str(error))
-    if options.vectors is not None and not options.vectors.absolute().parent.is_dir():
-        p.error(f"--vectors: there is no folder {options.vectors.parent}")
+    if options.vectors is not None:
+        _check_place(p, options.vectors)
 
     def run() -> int:
         if program.bad_folder(options.save):
@@ -88,6 +89,14 @@ def main(argv: list[str] | None = None) -> int:
         return program.show(lambda: _make(options, settings), options.save)
 
     return program.guarded(run)
+
+
+def _check_place(p: argparse.ArgumentParser, path: Path) -> None:
+    """Refuse, before the training, a file that could not be written after it."""
+    if not path.absolute().parent.is_dir():
+        p.error(f"--vectors: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        p.error(f"--vectors: {path} is a folder, or stands in one that cannot be written to")
 
 
 def _make(options: Options, settings: Settings) -> Lesson:

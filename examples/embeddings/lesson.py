@@ -199,8 +199,8 @@ def _one_number_for_each_gender(within: Sequence[float], across: float) -> list[
     return [
         Text(
             "In Italian number is not one difference but two: masculine and feminine nouns share neither articles nor "
-            "adjectives, so what leads from gatto to gatti does not lead from mela to mele. A text in which words are "
-            "no more than numbers has nothing that would join the two."
+            "adjectives, so what leads from gatto to gatti does not lead from mela to mele. Vectors know nothing of "
+            "spelling, and nothing else in the text joins the two."
         ),
         Checked(
             f"number of nouns: {' and '.join(f'{100 * part:.0f} %' for part in within)} right within a gender, "

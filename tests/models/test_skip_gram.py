@@ -90,6 +90,15 @@ def test_loss_and_gradients_are_pytorchs(model: SkipGram) -> None:
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
 
 
+def test_every_device_gives_the_same(model: SkipGram, device: str) -> None:
+    expected = model(*batch(NOISE[:2])).detach().numpy()
+    model.to(device)
+    losses = model(*(numbers.to(device) for numbers in batch(NOISE[:2])))
+    losses.sum().backward()
+    np.testing.assert_allclose(losses.detach().cpu().numpy(), expected, rtol=1e-12)
+    assert model.word.weight.grad is not None and model.word.weight.grad.device.type == model.word.weight.device.type
+
+
 def test_one_batch_is_learned_to_nothing() -> None:
     mg.manual_seed(0)
     model = SkipGram(Config(V, 8, K))

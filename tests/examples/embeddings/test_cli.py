@@ -69,6 +69,7 @@ def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> Non
         (["--subsample", "-1"], 2, "subsample must be positive"),
         (["--min-count", "0"], 2, "must be 1 or more, not 0"),
         (["--vectors", "none/v.txt"], 2, "there is no folder none"),
+        (["--vectors", "."], 2, ". is a folder"),
         (["--language", "german"], 2, "invalid choice"),
         (["--seed", "x"], 2, "invalid int value"),
     ],
