@@ -28,7 +28,7 @@ class Config:
     Args:
         vocabulary: V, the number of words.
         d_model: D, the width of a vector.
-        negatives: k of equation 4, the noise words that a pair is told from.
+        negatives: k of equation 4, the noise words for each pair.
 
     Raises:
         ValueError: one of them is less than 1.
@@ -75,8 +75,8 @@ class SkipGram(nn.Module):
         v = self.word(word)  # (P, D)
         near = (v * self.context(context)).sum(-1)  # (P,)
         far = v.view(draws, -1, width) @ self.context(noise).transpose(1, 2)  # (P, D) -> (N, P / N, D) -> (N, P / N, K)
-        told = F.logsigmoid(-far).mean(-1).view(-1)  # (N, P / N) -> (P,)
-        return -F.logsigmoid(near) - self.config.negatives * told
+        apart = F.logsigmoid(-far).mean(-1).view(-1)  # (N, P / N) -> (P,)
+        return -F.logsigmoid(near) - self.config.negatives * apart
 
 
 def noise_distribution(counts: Array, power: float = 0.75) -> Array:

@@ -152,14 +152,16 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
     first, second = np.array(asked).T
     answers = vectors.answers(np.stack([places[first, 0], places[first, 1], places[second, 0]], 1), COUNT)
     right = answers == places[second, 1][:, None]  # (Q, COUNT)
-    said = [relation.forms.get(vectors.words[i]) for i in answers[:, 0].tolist()]
-    of_kind = [kinds is not None and bool(kinds & known[j].kinds) for j, kinds in zip(second, said, strict=True)]
+    answered_kinds = [relation.forms.get(vectors.words[i]) for i in answers[:, 0].tolist()]
+    of_kind = [
+        kinds is not None and bool(kinds & known[j].kinds) for j, kinds in zip(second, answered_kinds, strict=True)
+    ]
     return Score(
         len(known),
         len(asked),
         float(right[:, 0].mean()),
         float((right[:, 0] | np.array(of_kind)).mean()),
-        float(np.mean([kinds is not None for kinds in said])),
+        float(np.mean([kinds is not None for kinds in answered_kinds])),
         float(right.any(1).mean()),
         _by_mean(vectors, places),
     )

@@ -112,13 +112,13 @@ def _make(options: Options, settings: Settings) -> Lesson:
         trained = train(corpus, settings, options.run)
         name, vectors, learned = corpus.name, trained.vectors, learning(corpus, trained, settings)
         print(f"{trained.speed:,.0f} words a second", file=sys.stderr)
-    made = lesson(name, vectors, learned, language, options.nearest, questions)
+    page = lesson(name, vectors, learned, language, options.nearest, questions)
     if options.vectors is not None:
         vectors.save(options.vectors)
         print(f"wrote {options.vectors}", file=sys.stderr)
     if options.save is not None:
         print(f"wrote {save_map(vectors, name, options.save)}", file=sys.stderr)
-    return made
+    return page
 
 
 def _from_file(options: Options) -> Corpus:

@@ -38,8 +38,8 @@ def test_all_words_are_in_the_corpus(language: Language) -> None:
 
 
 def kin(*pairs: tuple[str, str, str]) -> Relation:
-    made = tuple(Pair(one, other, frozenset([kind])) for one, other, kind in pairs)
-    return Relation("", made, {pair.other: pair.kinds for pair in made})
+    forms = tuple(Pair(one, other, frozenset([kind])) for one, other, kind in pairs)
+    return Relation("", forms, {pair.other: pair.kinds for pair in forms})
 
 
 def test_how_answers_are_counted() -> None:
