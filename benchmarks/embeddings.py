@@ -1,0 +1,68 @@
+"""Vectors of words beside gensim's: the same text, the same settings, one thread each; speed, and analogies answered.
+
+``python -m benchmarks.embeddings``; gensim is needed. Both read the shipped corpus, whose words they get as lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+
+from examples.embeddings.analogies import relations, score
+from examples.embeddings.text import BREAK, Corpus, Language, shipped
+from examples.embeddings.training import Settings, train
+from examples.embeddings.vectors import Vectors
+
+from .machine import describe
+
+
+def sentences(corpus: Corpus) -> list[list[str]]:
+    """The words of each text."""
+    ends = np.flatnonzero(corpus.ids == BREAK)
+    return [[corpus.words[i] for i in corpus.ids[a + 1 : b]] for a, b in zip([-1, *ends[:-1]], ends, strict=True)]
+
+
+def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, float]:
+    """gensim's vectors, and its words a second. Raises ImportError: it is not installed."""
+    from gensim.models import Word2Vec
+
+    texts = sentences(corpus)
+    options = {"vector_size": settings.width, "window": settings.window, "sample": settings.subsample}
+    options |= {"negative": settings.negatives, "sg": 1, "hs": 0, "workers": 1, "min_count": 1, "seed": settings.seed}
+    model = Word2Vec(alpha=rate, **options)
+    model.build_vocab(texts)
+    start = time.perf_counter()
+    model.train(texts, total_examples=len(texts), epochs=settings.epochs)
+    seconds = time.perf_counter() - start
+    return Vectors(corpus.words, model.wv[list(corpus.words)]), settings.epochs * corpus.size / seconds
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, and print a table. Returns the exit status."""
+    p = argparse.ArgumentParser(prog="python -m benchmarks.embeddings", description=__doc__)
+    p.add_argument("--epochs", type=int, default=Settings.epochs, help=f"of both (default: {Settings.epochs})")
+    p.add_argument("--rate", type=float, default=0.025, help="gensim's first (default: 0.025, its own)")
+    p.add_argument("--language", choices=("english", "italian"), default="english", help="of the corpus")
+    options = p.parse_args(argv)
+    language: Language = options.language
+    corpus, settings = shipped(language), Settings(epochs=options.epochs)
+    try:
+        theirs = gensims(corpus, settings, options.rate)
+    except ImportError:
+        print("error: gensim is not installed: pip install gensim", file=sys.stderr)
+        return 1
+    trained = train(corpus, settings)
+    print(describe("gensim"))
+    asked = relations(language)
+    print("", "words a second", *(relation.name.split(":")[0] for relation in asked), sep=" | ")
+    for name, vectors, speed in (("minigrad", trained.vectors, trained.speed), ("gensim", *theirs)):
+        scores = [score(vectors, relation) for relation in asked]
+        print(name, f"{speed:,.0f}", *(f"{100 * one.exact:.0f} %" if one else "" for one in scores), sep=" | ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Questions that the grammar of the shipped corpus asks, all of them, and how many the vectors answer.
+
+The pairs of a relation come from the tables of the lexicon and from the rules of the morphology: cat and cats, stanco
+and stanca, il and la. Each two pairs make a question: cat is to cats as dog is to what? Nothing is chosen by what comes
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Noun, Verb
+from ..translate.english_italian.morphology import contract, indefinite
+from ..translate.english_italian.phrases import POSSESSIVES
+from .text import Language
+from .vectors import Vectors
+
+ACROSS = "with the other gender"
+COUNT = 5  # answers that are looked at
+
+
+class Pair(NamedTuple):
+    """Two forms of a word. ``kinds``: by which the grammar chooses it, such as food; words that share one are used
+    alike."""
+
+    one: str
+    other: str
+    kinds: frozenset[str] = frozenset()
+    gender: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """Pairs that differ in the same way. ``forms``: the kinds of all words that are second forms, also of those whose
+    two forms are the same word. ``across``: only pairs of different gender ask for each other."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    forms: dict[str, frozenset[str]]
+    across: bool = False
+
+
+class Score(NamedTuple):
+    """How many questions were answered.
+
+    Attributes:
+        pairs: whose words all have vectors. questions: of them.
+        exact: parts whose first answer is the word itself. kind: or else the same form of a word that shares a kind
+            with it, as conigli and gatti do. form: or else of any word: a plural, say.
+        among: parts whose word is among the first five answers.
+        mean: exact, where the difference is the mean of those of all other pairs.
+    """
+
+    pairs: int
+    questions: int
+    exact: float
+    kind: float
+    form: float
+    among: float
+    mean: float
+
+
+def relations(language: Language) -> tuple[Relation, ...]:
+    """All relations of a language."""
+    table = _english() if language == "english" else _italian()
+    return tuple(_relation(name, tuple(pairs), ACROSS in name) for name, pairs in table)
+
+
+def _relation(name: str, pairs: tuple[Pair, ...], across: bool) -> Relation:
+    forms: dict[str, frozenset[str]] = {}
+    for pair in pairs:
+        forms[pair.other] = forms.get(pair.other, frozenset()) | pair.kinds
+    return Relation(name, tuple(dict.fromkeys(_whole(pairs))), forms, across)
+
+
+def _whole(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Those of two different single words."""
+    for pair in pairs:
+        if pair.one and pair.other and pair.one != pair.other and not {" "} & {*pair.one, *pair.other}:
+            yield pair
+
+
+def _english() -> list[tuple[str, Iterable[Pair]]]:
+    verbs = VERBS.values()
+    people = (("boy", "girl"), ("man", "woman"), ("father", "mother"), ("brother", "sister"), ("uncle", "aunt"))
+    return [
+        ("number of nouns: cat, cats", _nouns(lambda noun: (noun.english, noun.english_plural))),
+        ("person of verbs: eat, eats", (Pair(verb.base, verb.third, _use(verb)) for verb in verbs)),
+        ("tense of verbs: eat, ate", (Pair(verb.base, verb.past, _use(verb)) for verb in verbs)),
+        ("gender: boy, girl", (Pair(*two) for two in (*people, ("he", "she"), ("him", "her")))),
+    ]
+
+
+def _italian() -> list[tuple[str, Iterable[Pair]]]:
+    verbs = VERBS.values()
+    nouns = tuple(_nouns(lambda noun: (noun.italian, noun.italian_plural)))
+    people = (("ragazzo", "ragazza"), ("uomo", "donna"), ("padre", "madre"), ("fratello", "sorella"), ("zio", "zia"))
+    return [
+        ("number of nouns: gatto, gatti", (pair for pair in nouns if pair.gender == "mm")),
+        ("number of nouns: mela, mele", (pair for pair in nouns if pair.gender == "ff")),
+        (f"number of nouns: {ACROSS}", nouns),
+        ("number of adjectives: nero, neri", _adjectives(("m", False), ("m", True))),
+        ("number of adjectives: nera, nere", _adjectives(("f", False), ("f", True))),
+        ("gender of adjectives: nero, nera", _adjectives(("m", False), ("f", False))),
+        ("gender of adjectives: neri, nere", _adjectives(("m", True), ("f", True))),
+        ("number of articles: il, i", _determiners("il", "i")),
+        ("number of articles: la, le", _determiners("la", "le")),
+        ("gender of articles: il, la", _determiners("il", "la")),
+        ("gender of articles: i, le", _determiners("i", "le")),
+        ("number of verbs: mangia, mangiano", (Pair(verb.present[2], verb.present[4], _use(verb)) for verb in verbs)),
+        ("tense of verbs: mangia, mangerà", (Pair(verb.present[2], verb.future[2], _use(verb)) for verb in verbs)),
+        ("gender of people: ragazzo, ragazza", (Pair(*two) for two in people)),
+    ]
+
+
+def _nouns(forms: Callable[[Noun], tuple[str, str]]) -> Iterator[Pair]:
+    return (Pair(*forms(noun), noun.kinds, noun.gender + noun.plural_gender) for noun in NOUNS.values())
+
+
+def _adjectives(*which: tuple[str, bool]) -> Iterator[Pair]:
+    one, other = which
+    return (Pair(a.italian[one], a.italian[other], a.kinds) for a in ADJECTIVES.values())  # type: ignore[index]
+
+
+def _use(verb: Verb) -> frozenset[str]:
+    return verb.objects or frozenset([f"without object, {verb.auxiliary}"])
+
+
+def _determiners(one: str, other: str) -> Iterator[Pair]:
+    """Two articles, what they make of prepositions and of quello (del, della), and what agrees with nouns like them."""
+    yield Pair(one, other, frozenset(["article"]))
+    for word in ("a", "di", "da", "in", "quello"):
+        yield Pair(contract(word, one), contract(word, other), frozenset([word]))
+    form = {"il": ("m", False), "la": ("f", False), "i": ("m", True), "le": ("f", True)}
+    if {one, other} == {"il", "la"}:
+        yield Pair(indefinite("m", "cane"), indefinite("f", "casa"), frozenset(["article"]))
+    for forms in POSSESSIVES.values():
+        yield Pair(forms[form[one]], forms[form[other]], frozenset(["possessive"]))  # type: ignore[index]
+
+
+def score(vectors: Vectors, relation: Relation) -> Score | None:
+    """Ask all questions of a relation by 3CosAdd; None if fewer than two pairs have vectors."""
+    known = [pair for pair in relation.pairs if pair.one in vectors.numbers and pair.other in vectors.numbers]
+    places = np.array([[vectors.numbers[pair.one], vectors.numbers[pair.other]] for pair in known]).reshape(-1, 2)
+    asked = [(i, j) for i in range(len(known)) for j in range(len(known)) if _asks(relation, known[i], known[j])]
+    if not asked:
+        return None
+    first, second = np.array(asked).T
+    answers = vectors.answers(np.stack([places[first, 0], places[first, 1], places[second, 0]], 1), COUNT)
+    right = answers == places[second, 1][:, None]  # (Q, COUNT)
+    answered_kinds = [relation.forms.get(vectors.words[i]) for i in answers[:, 0].tolist()]
+    of_kind = [
+        kinds is not None and bool(kinds & known[j].kinds) for j, kinds in zip(second, answered_kinds, strict=True)
+    ]
+    return Score(
+        len(known),
+        len(asked),
+        float(right[:, 0].mean()),
+        float((right[:, 0] | np.array(of_kind)).mean()),
+        float(np.mean([kinds is not None for kinds in answered_kinds])),
+        float(right.any(1).mean()),
+        _by_mean(vectors, places),
+    )
+
+
+def _asks(relation: Relation, example: Pair, asked: Pair) -> bool:
+    """Whether one pair asks for the other: no word of the question is its answer, or there twice."""
+    if relation.across and example.gender == asked.gender:
+        return False
+    return len({example.one, example.other, asked.one}) == 3 and asked.other not in (example.one, example.other)
+
+
+def _by_mean(vectors: Vectors, places: np.ndarray) -> float:
+    """The part of pairs whose second word is nearest to the first and the mean difference of the other pairs (3CosAvg:
+    Drozd et al. 2016, "Word embeddings, analogies, and machine learning: beyond king - man + woman = queen")."""
+    one, other = vectors.units[places[:, 0]], vectors.units[places[:, 1]]
+    apart = other - one
+    cosines = (one + (apart.sum(0) - apart) / (len(places) - 1)) @ vectors.units.T
+    np.put_along_axis(cosines, places[:, :1], -np.inf, 1)
+    return float((cosines.argmax(1) == places[:, 1]).mean())

@@ -1,0 +1,210 @@
+"""The lesson: the words of a text as vectors, which are near, what analogies give, and all of them on a map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from minigrad import viz
+
+from ..lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
+from .analogies import Relation, Score, relations, score
+from .text import Corpus, Language
+from .training import Settings, Trained
+from .vectors import Vectors
+
+MAP = "embeddings-map.html"
+MAP_WORDS = 2000  # on the map: the most frequent
+SHOWN = 8  # words to begin with, and neighbours of each
+Question = tuple[str, str, str]
+WORDS: dict[Language, tuple[str, ...]] = {
+    "english": ("cat", "apples", "eats", "tired", "Maria", "yesterday"),
+    "italian": ("gatto", "mele", "mangia", "stanca", "Maria", "ieri"),
+}
+QUESTIONS: dict[Language | None, tuple[Question, ...]] = {
+    "english": (("cat", "cats", "dog"), ("eat", "eats", "read"), ("eat", "ate", "drink"), ("boy", "girl", "man")),
+    "italian": (
+        ("gatto", "gatti", "cane"),
+        ("nero", "nera", "bianco"),
+        ("il", "la", "un"),
+        ("mangia", "mangiano", "beve"),
+    ),
+}
+COMMON = (20, 2000)  # of a text that has no words of its own to show: ranks between which words are taken
+
+
+def lesson(
+    text: str,
+    vectors: Vectors,
+    learned: Section | None = None,
+    language: Language | None = None,
+    words: Sequence[str] = (),
+    questions: Sequence[Question] = (),
+) -> Lesson:
+    """The lesson of the vectors of a text.
+
+    Args:
+        text: its name. learned: the section on the training, of ``learning``; None: there was none.
+        language: of the shipped corpus, whose grammar asks questions; None for another text.
+        words, questions: whose neighbours and answers are shown; by default some of the corpus.
+
+    Raises:
+        ValueError: a word has no vector.
+    """
+    sections = [] if learned is None else [learned]
+    sections.append(_nearest(vectors, words or _shown(vectors, language)))
+    if asked := questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]:
+        sections.append(_asked(vectors, asked))
+    if language:
+        sections.append(_grammar(vectors, relations(language)))
+    return Lesson(
+        "embeddings",
+        "Words as vectors: skip-gram with negative sampling",
+        "A vector for each word learns to tell the words around it. So words that are used alike come to lie near "
+        f"each other, and words that differ alike lie apart alike. The text: {text}.",
+        tuple(sections),
+    )
+
+
+def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
+    """Words to begin with: of another text some over the ranks, long enough to mean something."""
+    if language:
+        return tuple(word for word in WORDS[language] if word in vectors.numbers)
+    common = [word for word in vectors.words[COMMON[0] : COMMON[1]] if len(word) > 3] or list(vectors.words)
+    count = min(SHOWN, len(common))
+    return tuple(common[i * len(common) // count] for i in range(count))
+
+
+def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
+    """Write the map of the most frequent words, beside the lesson's page. Raises OSError."""
+    shown = viz.embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
+    return Path(shown.save(folder / MAP))
+
+
+# Sections ------------------------------------------------------------------------------------------------------
+
+
+def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Section:
+    """What is learned, of what text, how fast, and how the loss falls."""
+    guess = (1 + settings.negatives) * math.log(2)
+    kept = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
+    rows = [
+        ("words of the text", f"{corpus.size:,}"),
+        ("different words", f"{len(corpus.words):,}"),
+        ("width of a vector", f"{settings.width}"),
+        ("window, drawn for each word", f"1 to {settings.window}"),
+        ("noise words of a pair", f"{settings.negatives}"),
+        ("frequent words left out", kept),
+        ("times that the text is read", f"{settings.epochs}"),
+        ("seconds", f"{trained.seconds:.0f}"),
+        ("words a second", f"{trained.speed:,.0f}"),
+    ]
+    steps, losses = zip(*trained.losses, strict=True)
+    return Section(
+        "What is learned",
+        (
+            Text(
+                "Each word has two vectors: v as the word in the middle, and u as a word beside it. Of a pair from the "
+                "text, u · v shall be large; of a word and noise, small. The loss of a pair (Mikolov et al. 2013, "
+                f"equation 4) is −log σ(u · v) and, for {settings.negatives} noise words n, −log σ(−u_n · v) each. "
+                "Noise is drawn as often as words occur, to the power of ¾; frequent words are left out at random "
+                "(equation 5), and the window is drawn for each word, so that near words count more."
+            ),
+            Steps(("", ""), rows, numbers=(1,)),
+            Chart(
+                "The loss of a pair",
+                "batches",
+                "loss",
+                (Series("measured", steps, losses), Series("if nothing is known", steps, [guess] * len(steps), True)),
+            ),
+            Checked(f"the loss falls below what it is if nothing is known, {guess:.2f}", losses[-1] < 0.95 * guess),
+        ),
+    )
+
+
+def _nearest(vectors: Vectors, words: Sequence[str]) -> Section:
+    rows = [(word, _listed(vectors.nearest(word, SHOWN))) for word in words]
+    return Section(
+        "Nearest words",
+        (
+            Text("The words whose vectors have the largest cosine with that of a word, and the cosines:"),
+            Steps(("word", "nearest"), rows),
+            Text(f"All words on a map, to point at: the page `{MAP}`, which `--save` writes beside this one."),
+        ),
+    )
+
+
+def _listed(near: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{word} {cosine:.2f}" for word, cosine in near)
+
+
+def _asked(vectors: Vectors, questions: Sequence[Question]) -> Section:
+    rows = [(f"{a} : {b} = {c} : ?", _listed(vectors.analogy(a, b, c))) for a, b, c in questions]
+    return Section(
+        "Analogies",
+        (
+            Text(
+                "What is to dog as cats is to cat? The word nearest to cats − cat + dog, these three left out "
+                "(3CosAdd). Some questions, and the first five answers:"
+            ),
+            Steps(("question", "answers"), rows),
+        ),
+    )
+
+
+def _grammar(vectors: Vectors, asked: Sequence[Relation]) -> Section:
+    scores = [(relation, s) for relation in asked if (s := score(vectors, relation)) is not None]
+    return Section(
+        "All questions of the grammar",
+        (
+            Text(
+                "The corpus is written by a grammar, so all pairs of forms are known; each two pairs are a question. "
+                "The answer is right if it is the word itself. Else it may be the same form of a word of its kind, "
+                "such as rabbits for dogs: the grammar says of both what it says of pets, and only a few combinations "
+                "that are kept out of the training text tell one from the other. Or it may be any word of that form, "
+                "such as a plural. The last columns have the right answers among the first five, and those to the "
+                "question with the mean difference of all other pairs, not of one pair alone."
+            ),
+            _table(scores),
+            *_claims(scores),
+        ),
+    )
+
+
+def _table(scores: Sequence[tuple[Relation, Score]]) -> Block:
+    head = ("relation", "pairs", "questions", "right", "or of its kind", "or its form", "among five", "by the mean")
+    rows = [(r.name, str(s.pairs), f"{s.questions:,}", *(f"{100 * part:.0f} %" for part in s[2:])) for r, s in scores]
+    return Steps(head, rows, numbers=tuple(range(1, len(head))))
+
+
+def _claims(scores: Sequence[tuple[Relation, Score]]) -> list[Block]:
+    """What must come out on the shipped corpus."""
+    total = sum(s.questions for _, s in scores)
+    right = sum(s.questions * s.exact for _, s in scores) / total
+    chance = sum(s.questions / s.pairs for _, s in scores) / total
+    claims: list[Block] = [
+        Checked(
+            f"of all {total:,} questions {100 * right:.0f} % are answered right: more than ten times the part that a "
+            f"guess among the right forms gives ({100 * chance:.1f} %)",
+            right > 10 * chance,
+        )
+    ]
+    within = [s.exact for r, s in scores if r.name.startswith("number of nouns") and not r.across]
+    across = [s.exact for r, s in scores if r.across]
+    return claims + (_one_number_for_each_gender(within, across[0]) if within and across else [])
+
+
+def _one_number_for_each_gender(within: Sequence[float], across: float) -> list[Block]:
+    return [
+        Text(
+            "In Italian number is not one difference but two: masculine and feminine nouns share neither articles nor "
+            "adjectives, so what leads from gatto to gatti does not lead from mela to mele. Vectors know nothing of "
+            "spelling, and nothing else in the text joins the two."
+        ),
+        Checked(
+            f"number of nouns: {' and '.join(f'{100 * part:.0f} %' for part in within)} right within a gender, "
+            f"{100 * across:.0f} % where the pair that asks is of the other one",
+            min(within) > 5 * across,
+        ),
+    ]

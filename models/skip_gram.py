@@ -1,0 +1,129 @@
+"""Skip-gram with negative sampling: vectors of words that tell the words around them.
+
+Read it beside Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality" (arXiv
+1310.4546). A word has two vectors: v as the word in the middle ("input"), v' as a word of the context ("output"). The
+score of a pair is their dot product, and training tells pairs of the text from pairs with words that were drawn at
+random. What the network around the vectors is, in neural language models, has gone: a vector is all there is.
+
+Shapes: P pairs, N draws of noise, K noise words in each, D width of a vector, V vocabulary, T words of a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The hyperparameters.
+
+    Args:
+        vocabulary: V, the number of words.
+        d_model: D, the width of a vector.
+        negatives: k of equation 4, the noise words for each pair.
+
+    Raises:
+        ValueError: one of them is less than 1.
+    """
+
+    vocabulary: int
+    d_model: int = 100
+    negatives: int = 5
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < 1:
+                raise ValueError(f"{name} must be 1 or more, not {value}")
+
+
+class SkipGram(nn.Module):
+    """The vectors of all words. As in the paper's program, v starts small and v' at 0: all scores start at 0.
+
+    Attributes:
+        word: v (V, D). context: v' (V, D).
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.word = nn.Embedding(config.vocabulary, config.d_model)
+        self.context = nn.Embedding(config.vocabulary, config.d_model)
+        nn.init.uniform_(self.word.weight, -0.5 / config.d_model, 0.5 / config.d_model)
+        nn.init.zeros_(self.context.weight)
+
+    def forward(self, word: Tensor, context: Tensor, noise: Tensor) -> Tensor:
+        """The loss of each pair (P,), equation 4 with its sign turned:
+
+            −log σ(v'_context · v_word) − k E[log σ(−v'_noise · v_word)]
+
+        The mean E is taken over the K words of a draw. With a draw for each pair and K = k this is the paper's sum.
+        With fewer draws P / N pairs in a row share one: its mean is the same, and their scores are a matrix product.
+
+        Args:
+            word, context: (P,), the words in the middle, and one around each.
+            noise: (N, K), words drawn from ``noise_distribution``; N divides P.
+        """
+        draws, width = noise.shape[0], self.config.d_model
+        v = self.word(word)  # (P, D)
+        near = (v * self.context(context)).sum(-1)  # (P,)
+        far = v.view(draws, -1, width) @ self.context(noise).transpose(1, 2)  # (P, D) -> (N, P / N, D) -> (N, P / N, K)
+        apart = F.logsigmoid(-far).mean(-1).view(-1)  # (N, P / N) -> (P,)
+        return -F.logsigmoid(near) - self.config.negatives * apart
+
+
+def noise_distribution(counts: Array, power: float = 0.75) -> Array:
+    """P_n(w) = U(w)^¾ / Z of section 2.2, from the number of times that each word occurs: (V,) float64."""
+    weights = counts.astype(np.float64) ** power
+    return weights / weights.sum()
+
+
+def keep_probability(counts: Array, threshold: float) -> Array:
+    """√(t / f(w)), at most 1: 1 less equation 5, by which frequent words are left out. (V,) float64.
+
+    Args:
+        counts: the number of times that each word occurs. threshold: t; infinity keeps all.
+    """
+    frequency = counts / counts.sum()
+    kept: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
+    return kept
+
+
+def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
+    """All (word, context) of words at most ``reach`` apart in the same text, ordered by the word's place: (P,) each.
+
+    Args:
+        words: (T,). texts: (T,), the number of the text that each word is in.
+        reach: (T,), how far the window of each word goes to both sides; the paper draws it from 1 to the window.
+    """
+    place, others = np.arange(len(words)), []
+    for distance in range(1, int(reach.max(initial=0)) + 1):
+        left, right = place[:-distance], place[distance:]
+        together = texts[:-distance] == texts[distance:]
+        for one, other in ((left, right), (right, left)):
+            seen = together & (reach[one] >= distance)
+            others.append(np.stack([one[seen], other[seen]]))
+    if not others:
+        return words[:0], words[:0]
+    one, other = np.concatenate(others, axis=1)
+    order = np.argsort(one, kind="stable")
+    return words[one[order]], words[other[order]]
+
+
+class Noise:
+    """Draws words from a distribution (V,), by its inverse: a table would round it."""
+
+    def __init__(self, distribution: Array) -> None:
+        self._cumulative = np.cumsum(distribution)
+        self._cumulative /= self._cumulative[-1]
+
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Words (shape), int64."""
+        return np.searchsorted(self._cumulative, generator.random(shape), side="right")

@@ -1,0 +1,92 @@
+"""The program: a small run with all it writes, other texts, and options that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from examples.embeddings import cli, lesson, text
+from examples.embeddings.vectors import Vectors
+from tests.support.browser import texts
+
+FEW = ["--epochs", "1", "--width", "8", "--min-count", "1", "--piece", "64"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tales.txt"
+    path.write_text("the king loves the queen\n\nthe queen loves the king <b>\n\n" * 40, encoding="utf-8")
+    return path
+
+
+def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = [f"--vectors={file.parent / 'v.txt'}", "--save", str(file.parent / "pages"), "--rate", "0.05"]
+    status = cli.main([*FEW, "--text", str(file), *saved, "--epochs", "8", "--nearest", "king"])
+    printed = capsys.readouterr()
+    assert status == 0 and "queen" in printed.out and "[ok]" in printed.out and "words a second" in printed.err
+    assert (file.parent / "pages" / "embeddings.html").exists()
+    map_page = (file.parent / "pages" / lesson.MAP).read_text(encoding="utf-8")
+    assert '"tokens":["the",' in map_page
+    vectors = Vectors.load(file.parent / "v.txt")
+    assert set(vectors.words) == {"the", "king", "queen", "loves", "b"} and vectors.array.shape == (5, 8)
+    assert cli.main(["--load", str(file.parent / "v.txt"), "--analogy", "the", "king", "loves"]) == 0
+    assert "the : king = loves : ?" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", ["english", "italian"])
+def test_the_shipped_corpus(
+    language: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cli, "shipped", lambda language: text.shipped(language, 3000))
+    cli.main(["--language", language, "--epochs", "1", "--width", "16", "--save", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "All questions of the grammar" in printed and "number of nouns" in printed and " : ?" in printed
+    assert (tmp_path / "embeddings.html").exists()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> None:
+    cli.main([*FEW, "--text", str(file), "--save", str(file.parent), "--nearest", "king"])
+    page = open_file(file.parent / "embeddings.html", color_scheme=scheme)
+    page.wait_for_selector("#lecture section")
+    assert texts(page, "h2") == ["What is learned", "Nearest words"] and page.locator("svg").count()
+    page = open_file(file.parent / lesson.MAP, color_scheme=scheme)
+    page.wait_for_selector("canvas")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--text", "missing.txt"], 1, "there is no file missing.txt"),
+        (["--load", "missing.txt"], 1, "there is no file missing.txt"),
+        (["--nearest", "kinng"], 1, "has no word 'kinng'; there is 'king'"),
+        (["--analogy", "king", "queen", "dragon"], 1, "has no word 'dragon'"),
+        (["--width", "0"], 2, "width must be 1 or more, not 0"),
+        (["--subsample", "-1"], 2, "subsample must be positive"),
+        (["--min-count", "0"], 2, "must be 1 or more, not 0"),
+        (["--vectors", "none/v.txt"], 2, "there is no folder none"),
+        (["--vectors", "."], 2, ". is a folder"),
+        (["--language", "german"], 2, "invalid choice"),
+        (["--seed", "x"], 2, "invalid int value"),
+    ],
+)
+def test_wrong_options(
+    arguments: list[str], status: int, message: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = [] if {"--text", "--load", "--language"} & set(arguments) else ["--text", str(file)]
+    try:
+        assert cli.main([*FEW, *chosen, *arguments]) == status
+    except SystemExit as stopped:
+        assert stopped.code == status
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
+
+
+def test_words_to_begin_with(file: Path) -> None:
+    words = tuple(f"word{i}" for i in range(100))
+    assert lesson._shown(Vectors(words, np.eye(100, dtype=np.float32)), None)[0] == "word20"
+    assert lesson._shown(Vectors(words[:3], np.eye(3, dtype=np.float32)), None) == words[:3]

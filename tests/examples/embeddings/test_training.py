@@ -1,0 +1,104 @@
+"""Batches and trainings: what is drawn, runs that go on to the bit, and classes of words that come out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.embeddings.text import Corpus, numbered
+from examples.embeddings.training import Batch, Pieces, Settings, loss, train
+from minigrad.training import RunFolder
+from models.skip_gram import Config, SkipGram
+
+CLASSES, MEMBERS, TEXTS = 4, 5, 3000
+SMALL = Settings(width=16, epochs=6, subsample=float("inf"), piece=1024)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Texts of words a0 b3 c1 d2: after a word of one class stands one of the next, whichever."""
+    members = np.random.default_rng(0).integers(0, MEMBERS, (TEXTS, CLASSES))
+    texts = [[f"{'abcd'[i]}{one}" for i, one in enumerate(row)] for row in members.tolist()]
+    return numbered("classes", lambda: texts, 1, None)
+
+
+def test_words_of_a_class_come_to_be_near(corpus: Corpus) -> None:
+    trained = train(corpus, replace(SMALL, window=2, rate=0.05), progress=False)
+    for word in trained.vectors.words:
+        near = [other[0] for other, _ in trained.vectors.nearest(word, MEMBERS - 1)]
+        assert near == [word[0]] * (MEMBERS - 1)
+    assert trained.losses[-1][1] < trained.losses[0][1] and trained.speed > 0
+
+
+def test_the_batch_of_a_place_is_always_the_same(corpus: Corpus) -> None:
+    pieces = Pieces(corpus, SMALL)
+    whole, rest = list(pieces.epoch(1)), list(pieces.epoch(1, 3))
+    assert len(whole) == len(pieces) == len(rest) + 3
+    for one, other in zip(whole[3:], rest, strict=True):
+        assert all((a == b).all() for a, b in zip(one[:3], other[:3], strict=True)) and one.read == other.read
+    assert sum(batch.read for batch in whole) == corpus.size
+    first, again = next(iter(whole)), next(pieces.epoch(2))
+    assert len(first.word) != len(again.word) or (first.word != again.word).any()
+
+
+def test_pairs_are_of_the_text_and_shared_noise_divides_them(corpus: Corpus) -> None:
+    batch = next(Pieces(corpus, replace(SMALL, window=1, shared=7, negatives=3)).epoch(0))
+    apart = [
+        abs(ord(corpus.words[i][0]) - ord(corpus.words[j][0])) for i, j in zip(batch.word, batch.context, strict=True)
+    ]
+    assert set(apart) == {1}  # with a window of 1 a stands beside b alone
+    assert len(batch.word) == 7 * len(batch.noise) and batch.noise.shape[1] == 7
+
+
+def test_frequent_words_are_left_out(corpus: Corpus) -> None:
+    t = 0.25 / len(corpus.words)  # all words are about as frequent: half of them stay
+    alone = replace(SMALL, window=1)
+    pairs = [sum(len(b.word) for b in Pieces(corpus, replace(alone, subsample=x)).epoch(0)) for x in (float("inf"), t)]
+    # Of the 6 pairs of a text, those of 4, 3 and 2 words that stay: 6/16 + 4 · 4/16 + 6 · 2/16 = 2.125.
+    assert pairs[1] / pairs[0] == pytest.approx(2.125 / 6, rel=0.05)
+
+
+def test_a_batch_without_pairs_changes_nothing() -> None:
+    model, none = SkipGram(Config(5, 4)), mg.zeros(0, dtype=mg.int64)
+    mean, weight = loss(model, Batch(none, none, none.view(0, 1), 3))
+    mean.backward()
+    assert weight == 3 and model.word.weight.grad is not None and not model.word.weight.grad.any()
+
+
+def test_a_seed_gives_the_same_vectors_and_another_gives_others(corpus: Corpus) -> None:
+    short = replace(SMALL, epochs=1)
+    one, same, other = (train(corpus, s, progress=False).vectors.array for s in (short, short, replace(short, seed=1)))
+    assert (one == same).all() and (one != other).any()
+
+
+def test_an_interrupted_run_ends_with_the_same_vectors(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(SMALL, epochs=2)
+    expected = train(corpus, settings, progress=False).vectors.array
+    real, calls = Pieces.batch, []
+
+    def failing(self: Pieces, *place: object) -> Batch:
+        calls.append(place)
+        if len(calls) == 10:
+            raise RuntimeError("killed")
+        return real(self, *place)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pieces, "batch", failing)
+        with pytest.raises(RuntimeError, match="killed"):
+            train(corpus, settings, tmp_path, progress=False)
+    assert RunFolder(tmp_path).last.exists()
+    assert (train(corpus, settings, tmp_path, progress=False).vectors.array == expected).all()
+    with pytest.raises(ValueError):
+        train(corpus, replace(settings, width=8), tmp_path, progress=False)
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}])
+def test_wrong_settings(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        Settings(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""Skip-gram against its equations: the loss, the noise, the words that are left out, the windows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.func import functional_call
+from models.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
+
+V, D, K = 7, 3, 2
+WORD, CONTEXT = [0, 0, 3, 6], [1, 2, 2, 5]
+NOISE = [[4, 5], [1, 1], [6, 0], [2, 3]]  # a draw for each pair
+DRAWN = 200_000
+
+
+@pytest.fixture
+def model() -> SkipGram:
+    """With scores that are not 0, as those of a new model are."""
+    mg.manual_seed(0)
+    model = SkipGram(Config(V, D, K)).double()
+    with mg.no_grad():
+        for weight in model.parameters():
+            weight.normal_()
+    return model
+
+
+def log_sigmoid(x: float) -> float:
+    return -math.log1p(math.exp(-x))
+
+
+def by_hand(model: SkipGram, noise: list[list[int]], shared: int) -> list[float]:
+    """Equation 4, pair by pair."""
+    v, u = (weight.detach().numpy() for weight in (model.word.weight, model.context.weight))
+    losses = []
+    for i, (word, context) in enumerate(zip(WORD, CONTEXT, strict=True)):
+        far = [log_sigmoid(-float(u[n] @ v[word])) for n in noise[i // shared]]
+        losses.append(-log_sigmoid(float(u[context] @ v[word])) - K * sum(far) / len(far))
+    return losses
+
+
+def batch(noise: list[list[int]]) -> tuple[mg.Tensor, mg.Tensor, mg.Tensor]:
+    return mg.tensor(WORD), mg.tensor(CONTEXT), mg.tensor(noise)
+
+
+@pytest.mark.parametrize("noise", [NOISE, NOISE[:2], [[4, 5, 1, 1, 6]]], ids=["of-each", "of-two", "of-all"])
+def test_the_loss_is_equation_4(model: SkipGram, noise: list[list[int]]) -> None:
+    computed = model(*batch(noise)).detach().numpy()
+    np.testing.assert_allclose(computed, by_hand(model, noise, len(WORD) // len(noise)), rtol=1e-12)
+
+
+def test_with_a_draw_for_each_pair_it_is_the_papers_sum(model: SkipGram) -> None:
+    v, u = model.word.weight.detach().numpy(), model.context.weight.detach().numpy()
+    expected = -log_sigmoid(u[1] @ v[0]) - log_sigmoid(-u[4] @ v[0]) - log_sigmoid(-u[5] @ v[0])
+    assert math.isclose(float(model(*batch(NOISE))[0]), expected, rel_tol=1e-12)
+
+
+def test_a_new_model_knows_nothing() -> None:
+    loss = SkipGram(Config(V, D, K))(*batch(NOISE))
+    np.testing.assert_allclose(loss.detach().numpy(), [(1 + K) * math.log(2)] * len(WORD), rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [NOISE, NOISE[:2]])
+def test_gradcheck(model: SkipGram, noise: list[list[int]]) -> None:
+    names, weights = zip(*model.named_parameters(), strict=True)
+
+    def losses(*weights: mg.Tensor) -> Any:
+        return functional_call(model, dict(zip(names, weights, strict=True)), batch(noise))
+
+    assert mg.autograd.gradcheck(losses, [weight.detach().requires_grad_() for weight in weights])
+
+
+@pytest.mark.parity
+def test_loss_and_gradients_are_pytorchs(model: SkipGram) -> None:
+    torch = pytest.importorskip("torch")
+    v, u = (torch.tensor(w.detach().numpy(), requires_grad=True) for w in (model.word.weight, model.context.weight))
+    word, context, noise = (torch.tensor(numbers) for numbers in (WORD, CONTEXT, NOISE))
+    near, far = (v[word] * u[context]).sum(-1), torch.einsum("pd,pkd->pk", v[word], u[noise])
+    expected = -torch.nn.functional.logsigmoid(near) - torch.nn.functional.logsigmoid(-far).sum(-1)
+    computed = model(*batch(NOISE))
+    np.testing.assert_allclose(computed.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+    expected.mean().backward()
+    computed.mean().backward()
+    for ours, theirs in ((model.word.weight, v), (model.context.weight, u)):
+        assert ours.grad is not None
+        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
+
+
+def test_every_device_gives_the_same(model: SkipGram, device: str) -> None:
+    expected = model(*batch(NOISE[:2])).detach().numpy()
+    model.to(device)
+    losses = model(*(numbers.to(device) for numbers in batch(NOISE[:2])))
+    losses.sum().backward()
+    np.testing.assert_allclose(losses.detach().cpu().numpy(), expected, rtol=1e-12)
+    assert model.word.weight.grad is not None and model.word.weight.grad.device.type == model.word.weight.device.type
+
+
+def test_one_batch_is_learned_to_nothing() -> None:
+    mg.manual_seed(0)
+    model = SkipGram(Config(V, 8, K))
+    optimizer = mg.optim.Adam(model.parameters(), lr=0.1)
+    words, contexts, noise = mg.tensor([0, 1]), mg.tensor([2, 3]), mg.tensor([[4, 5], [6, 5]])
+    for _ in range(300):
+        loss = model(words, contexts, noise).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert float(loss) < 1e-3
+
+
+def test_state_dict_in_a_file(model: SkipGram, tmp_path: Any) -> None:
+    mg.save(model.state_dict(), tmp_path / "model.safetensors")
+    other = SkipGram(Config(V, D, K)).double()
+    other.load_state_dict(mg.load(tmp_path / "model.safetensors"))
+    assert (other(*batch(NOISE)) == model(*batch(NOISE))).all()
+
+
+# What is drawn -------------------------------------------------------------------------------------------------
+
+
+def test_noise_is_drawn_as_often_as_words_occur_to_the_power_of_three_quarters() -> None:
+    counts = np.array([1000, 100, 10, 1])
+    expected = counts**0.75 / (counts**0.75).sum()
+    np.testing.assert_allclose(noise_distribution(counts), expected)
+    drawn = Noise(noise_distribution(counts)).draw((DRAWN // 2, 2), np.random.default_rng(0))
+    parts = np.bincount(drawn.ravel(), minlength=4) / DRAWN
+    assert (abs(parts - expected) < 5 * np.sqrt(expected * (1 - expected) / DRAWN)).all()
+
+
+def test_frequent_words_are_left_out_by_equation_5() -> None:
+    counts = np.array([9000, 900, 90, 10])  # of 10,000
+    t = 1e-2
+    left_out = [1 - math.sqrt(t / f) for f in (0.9, 0.09)]
+    np.testing.assert_allclose(1 - keep_probability(counts, t), [*left_out, 0, 0], atol=1e-12)
+    assert (keep_probability(counts, math.inf) == 1).all()
+
+
+def test_pairs_are_those_within_reach_in_the_same_text() -> None:
+    words, texts = np.array([10, 11, 12, 13, 14]), np.array([0, 0, 0, 1, 1])
+    word, context = pairs(words, texts, np.array([1, 2, 2, 5, 1]))
+    assert list(zip(word.tolist(), context.tolist(), strict=True)) == [
+        (10, 11), (11, 12), (11, 10), (12, 11), (12, 10), (13, 14), (14, 13)
+    ]  # fmt: skip
+    assert [len(x) for x in pairs(words[:1], texts[:1], np.array([5]))] == [0, 0]
+    assert [len(x) for x in pairs(words[:0], texts[:0], words[:0])] == [0, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"vocabulary": 0}, {"d_model": 0}, {"negatives": 0}])
+def test_wrong_sizes(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="must be 1 or more"):
+        Config(**{"vocabulary": V, **wrong})
