@@ -38,6 +38,8 @@ class Convolutional(nn.Module):
     Args:
         side, classes: S, an even number, and C. first, second: filters of 3 × 3 in the two layers. dropout: of what
             the last layer reads.
+
+    Raises ValueError: the side is odd.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class PatchTransformer(nn.Module):
     Args:
         side, classes: S and C. patch: P, which divides S. width: D. heads: of attention; they divide D. layers: of the
             encoder, which normalises first. d_ff: the width inside the feed-forward networks. dropout: in all layers.
+
+    Raises ValueError: patches do not fill the image.
     """
 
     def __init__(
