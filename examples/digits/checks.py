@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -85,14 +85,11 @@ def reads_downwards(model: nn.Module, images: Array) -> bool:
 
 def any_order_of_patches(model: nn.Module, images: Array) -> bool:
     """Whether the transformer does not care for the order of patches, if its positions have the same."""
-    other = cast(PatchTransformer, copy.deepcopy(model))
-    patch = other.patch
-    across = SIDE // patch
-    order = np.random.default_rng(0).permutation(across * across)
-    patches = other.patches(mg.tensor(images))[:, mg.tensor(order)]  # (B, N, P²)
-    grid = patches.view(len(images), across, across, patch, patch).transpose(2, 3)  # (B, S/P, P, S/P, P)
-    other.positions[1:] = other.positions[1:][mg.tensor(order)]
-    return _near(other(grid.reshape(*images.shape)), model(mg.tensor(images)))
+    network, other = cast(PatchTransformer, model), cast(Any, copy.deepcopy(model))
+    order = mg.tensor(np.random.default_rng(0).permutation(network.across**2))
+    other.patches = lambda x: network.patches(x)[:, order]
+    other.positions[1:] = network.positions[1:][order]
+    return _near(other(mg.tensor(images)), network(mg.tensor(images)))
 
 
 def _near(one: Tensor, other: Tensor) -> bool:

@@ -14,6 +14,7 @@ from ..lesson.blocks import Picture, Pictures
 from .data import CLASSES, SIDE, Array, Digits
 from .training import read
 
+PATCH_SIDE = 16  # of the square of a patch, in pixels of the page: nine are as large as a digit
 UNITS = 24  # hidden units of the fully-connected network that are shown
 
 
@@ -84,26 +85,27 @@ def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
 
 
 def attention(model: nn.Module, digits: Digits) -> Pictures:
-    """Where the transformer's class token looks, by layer and head, beside each digit."""
+    """Where the transformer's class token looks, by layer and head, beside each digit: a square for each patch."""
     pictures: list[Picture] = []
     for number, image in enumerate(digits.images):
         pictures.append(Picture(image / image.max(), f"a {digits.labels[number]}"))
         for layer, looks in enumerate(looked(model, image)):
-            pictures += [Picture(one / one.max(), f"{layer + 1}.{head + 1}") for head, one in enumerate(looks)]
+            pictures += [
+                Picture(one / one.max(), f"{layer + 1}.{head + 1}", PATCH_SIDE) for head, one in enumerate(looks)
+            ]
     across = len(pictures) // len(digits.labels)
     return Pictures(
-        "Each digit, and where each head looks (layer.head)", pictures, across=across, side=7, printed=range(across)
+        "Each digit, and where each head looks (layer.head)", pictures, across=across, side=6, printed=range(across)
     )
 
 
 def looked(model: nn.Module, image: Array) -> Array:
-    """The attention of the class token to each pixel's patch in an image (S, S): (layers, heads, S, S)."""
-    patch = cast(PatchTransformer, model).patch
+    """The attention of the class token to each patch of an image (S, S): (layers, heads, √N, √N)."""
+    across = cast(PatchTransformer, model).across
     layers = viz.attention(model, mg.tensor(image[None])).weights()
     first = np.stack([weights[:, 0, 1:] for weights in layers])  # (L, H, 1 + N, 1 + N) -> (L, H, N)
-    grid = first.reshape(*first.shape[:2], SIDE // patch, SIDE // patch)
-    pixels: Array = grid.repeat(patch, 2).repeat(patch, 3)
-    return pixels
+    grid: Array = first.reshape(*first.shape[:2], across, across)
+    return grid
 
 
 def misread(model: nn.Module, held_out: Digits) -> list[Picture]:

@@ -14,7 +14,7 @@ READS = {  # how each takes in a digit
     "fully-connected": "all 64 pixels at once, each by a weight of its own",
     "convolutional": "3 × 3 pixels at a time, everywhere by the same weights",
     "recurrent": "one row after another, from the top",
-    "transformer": "16 patches of 2 × 2 pixels, each of which looks at all others",
+    "transformer": "nine overlapping patches of 4 × 4 pixels, each of which looks at all others",
 }
 
 

@@ -26,21 +26,21 @@ from .shifts import all_ways, shifted
 BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the part of all updates during which the learning rate rises
 REACH = 2  # pixels by which training shifts, if it does
 CURVE = 20  # measurements on the way
-WEIGHT_DECAY = 0.05
 
 
 class Architecture(NamedTuple):
-    """How to build a network, and the learning rate that suits it."""
+    """How to build a network, and the learning rate and weight decay that suit it."""
 
     build: Callable[[], nn.Module]
     rate: float
+    decay: float = 0.05
 
 
 ARCHITECTURES = {
     "fully-connected": Architecture(FullyConnected, 1e-2),
     "convolutional": Architecture(Convolutional, 5e-3),
     "recurrent": Architecture(Recurrent, 1e-2),
-    "transformer": Architecture(PatchTransformer, 5e-3),
+    "transformer": Architecture(PatchTransformer, 5e-3, decay=0.5),
 }
 
 
@@ -113,7 +113,7 @@ def train(name: str, digits: Digits, held_out: Digits, reach: int, seed: int, ep
     mg.manual_seed(seed)
     architecture = ARCHITECTURES[name]
     trained = Trained(name, reach, architecture.build())
-    optimizer = mg.optim.AdamW(trained.model.parameters(), lr=architecture.rate, weight_decay=WEIGHT_DECAY)
+    optimizer = mg.optim.AdamW(trained.model.parameters(), lr=architecture.rate, weight_decay=architecture.decay)
     schedule = LambdaLR(optimizer, cosine(round(WARMUP * steps), steps))
     stream, every, losses = Stream(batches), -(-steps // CURVE), list[float]()
     bar.doing = f"{name}{f', shifted by up to {reach}' if reach else ''}"
