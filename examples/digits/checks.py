@@ -35,6 +35,7 @@ def claims(results: Results) -> list[Checked]:
     with mg.no_grad():
         return [
             *accuracies,
+            *_shifts(results),
             Checked("the sizes of the four networks differ by less than 2 %", max(sizes) < 1.02 * min(sizes)),
             Checked(
                 "with the pixels in another order, and its weights likewise, the fully-connected network "
@@ -56,6 +57,23 @@ def claims(results: Results) -> list[Checked]:
                 any_order_of_patches(models["transformer"], images),
             ),
         ]
+
+
+def _shifts(results: Results) -> list[Checked]:
+    """How the networks fare on digits shifted by 1 and by 2 pixels."""
+    in_place = [one for one, _ in results.shifted.values()]
+    after = {name: other[2] for name, (_, other) in results.shifted.items()}
+    return [
+        Checked(
+            "trained on digits in their place, every network misreads a fifth at least of those shifted by one pixel",
+            max(one[1] for one in in_place) <= 0.8,
+        ),
+        Checked(
+            "trained on shifted digits, every network reads three quarters at least of those shifted by two "
+            "pixels, and the convolutional one the most",
+            min(after.values()) >= 0.75 and max(after.values()) == after["convolutional"],
+        ),
+    ]
 
 
 def any_order_of_pixels(model: nn.Module, images: Array) -> bool:

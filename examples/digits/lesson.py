@@ -7,7 +7,7 @@ from . import insight
 from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
-from .training import BATCH, REACH
+from .training import BATCH, REACH, Trained
 
 FEW = (0, 3, 7)  # digits whose way through a network is shown
 READS = {  # how each takes in a digit
@@ -96,20 +96,29 @@ def _accuracy(results: Results) -> Section:
 
 
 def _curves(results: Results) -> Section:
-    def chart(title: str, up: str, numbers: str, log: bool, digits: int, factor: float = 1) -> Chart:
-        series = [
-            Series(name, one.updates, [factor * y for y in getattr(one, numbers)])
-            for name, one in results.in_place.items()
-        ]
-        return Chart(title, "updates", up, series, log_y=log, digits=digits)
-
+    trained = results.in_place
+    losses = [Series(name, one.updates, one.losses) for name, one in trained.items()]
+    errors = [_errors(one) for one in trained.values()]
     return Section(
         "3. How they learn",
         (
-            chart("Loss on the digits to learn from", "cross-entropy, dropout at work", "losses", True, 4),
-            chart("Held-out digits that are read", "%", "accuracies", False, 1, 100),
+            Chart(
+                "Loss on the digits to learn from",
+                "updates",
+                "cross-entropy, dropout at work",
+                losses,
+                log_y=True,
+                digits=4,
+            ),
+            Chart("Held-out digits that are misread", "updates", "%", errors, log_y=True, digits=1),
         ),
     )
+
+
+def _errors(one: Trained) -> Series:
+    """What part of the held-out digits it misreads, in per cent, wherever that is not 0, which has no logarithm."""
+    points = [(x, 100 * (1 - y)) for x, y in zip(one.updates, one.accuracies, strict=True) if y < 1]
+    return Series(one.name, [x for x, _ in points], [y for _, y in points])
 
 
 def _fully_connected(results: Results) -> Section:
