@@ -190,7 +190,7 @@ def write_databases() -> str:
         "| database | names | provided | agree in all samples | samples | differ | PyTorch itself refuses | missing |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for run in ("float64", "float32", "float16", "int64", "bool", "complex128", "modules", "optimizers"):
+    for run in ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128", "modules", "optimizers"):
         title = run if run in ("modules", "optimizers") else f"operators, {run}"
         columns = ("names", "provided", "agree", "samples", "different", "skipped", "missing")
         parts.append(f"| {title} | {' | '.join(f'{counts[run][column]:,}' for column in columns)} |")

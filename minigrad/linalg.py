@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .backend.lapack import LinAlgError as LinAlgError
 from .functions import decompositions as factors
 from .functions import equations
 from .functions import linalg as products
@@ -15,7 +16,6 @@ from .functions.reduction import norm as _norm
 from .functions.spelling import spelled
 from .tensor import Tensor
 
-LinAlgError = equations.LinAlgError
 det, slogdet, inv, inv_ex = equations.det, equations.slogdet, equations.inv, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq
 solve, solve_ex, solve_triangular = equations.solve, equations.solve_ex, equations.solve_triangular

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import fft
+from .deferred import Deferred
 from .functions.complex import view_as_real
 from .functions.creation import tensor
 from .functions.define import method
 from .functions.shaping import cat, unfold
 from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from . import fft
+else:
+    fft = Deferred("minigrad.fft")
 
 _EDGES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

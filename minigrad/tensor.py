@@ -341,7 +341,7 @@ class Tensor(Methods["Tensor"]):
             return memo[id(self)]
         if id(self.array) not in memo:  # tensors that share memory share it again
             memo[id(self.array)] = self.array.copy(order="K")
-        from copy import deepcopy  # a quarter of a millisecond that most programs can do without
+        from copy import deepcopy  # here, as most programs never copy
 
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin

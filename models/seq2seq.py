@@ -243,10 +243,14 @@ class Seq2Seq(TranslationModel):
         states: Tensor = self.decoder(self.dropout(self.vectors(target)), memory, mask)[0]
         return states
 
-    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
+    def check_attention(self) -> None:
+        """Raises ValueError: the model has no attention."""
         if self.config.attention == "none":
             raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
+
+    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
+        self.check_attention()
         weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
         return weights[None, None]
 
@@ -284,8 +288,7 @@ class Stepwise:
 
     def attention(self) -> Tensor:
         """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
-        if self.model.config.attention == "none":
-            raise ValueError("this model has no attention, which a coverage penalty needs")
+        self.model.check_attention()
         return self.weights[:, 0]
 
     def source_mask(self) -> Tensor:

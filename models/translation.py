@@ -49,6 +49,9 @@ class TranslationModel(nn.Module):
         """Target tokens (B, T) -> states (B, T, D)."""
         raise NotImplementedError
 
+    def check_attention(self) -> None:
+        """Raises ValueError: the model has no attention."""
+
     def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
         """The decoder for ``minigrad.text.generate``, at the beginning of each sentence's translation.
 

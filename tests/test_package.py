@@ -27,7 +27,7 @@ MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
 
 # From the bottom up. A file imports from its own row and from those above it in this list, never from below.
 LAYERS: list[set[str]] = [
-    {"minigrad.backend", "minigrad.extension", "minigrad.version"},
+    {"minigrad.backend", "minigrad.deferred", "minigrad.extension", "minigrad.version"},
     {"minigrad.ops"},
     {"minigrad.autograd"},
     {"minigrad.handle", "minigrad.methods"},
@@ -151,7 +151,7 @@ def imports(path: Path) -> Iterator[str]:
             for alias in node.names:
                 if is_ours(source):
                     yield f"{source}.{alias.name}" if is_module(f"{source}.{alias.name}") else source
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "Deferred")):
             wanted = pattern(node.args[0], path)
             if not wanted.startswith("*"):  # else a library that is an extra, or what a program has named
                 yield from (name for name in MODULES if fnmatchcase(name, wanted))

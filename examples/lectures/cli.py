@@ -14,13 +14,20 @@ from ..lesson.blocks import Lesson
 
 DEFAULT_RUN = Path("runs") / "toy"
 LESSONS = {  # name: (module, what it is about)
+    "chain-rule": ("chain_rule", "a product of slopes that shrinks or grows: by hand, in deep chains, with shortcuts"),
+    "dictionary": ("dictionary", "attention as a soft dictionary: d[q] by equality, by argmax, by softmax"),
     "self-attention": ("self_attention", "by hand on I like cats: Q, K, V, scores, softmax, output"),
     "softmax": ("softmax", "step by step; sharper versions, temperature, gradient"),
     "scaling": ("scaling", "why 1/√d: the variance of a dot product, measured"),
     "multi-head": ("multi_head", "on Your cat is a lovely cat, with shapes at every step"),
+    "mixture": ("mixture", "the attention matrix of Your cat is a lovely cat, times V"),
     "causal-mask": ("causal_mask", "before and after softmax"),
     "positions": ("positions", "sinusoidal positional encoding: a table, a heat map, curves"),
+    "counting": ("counting", "positions as 0, 1, 2 …, as fractions, as sines, added to your python code is gorgeous"),
+    "permutation": ("permutation", "without positions the order of the words is lost; with them it is not"),
     "layer-norm": ("layer_norm", "of a batch of three, step by step"),
+    "translation": ("translation", "training and inference of I love you very much → Ti amo molto, step by step"),
+    "masking": ("masking", "BERT's masked words and GPT's causal mask, side by side"),
     "they": ("they", "what a trained translator's they attends to; needs a run of examples.translate"),
 }
 

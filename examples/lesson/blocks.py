@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from minigrad import Tensor
+from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
 from minigrad.viz.vector import label
 
@@ -91,7 +93,8 @@ class Matrix:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
         place = [label(names[i]) if names else str(i + 1) for names, size, i in sides if names or size > 1]
-        return f"{self.name} [{', '.join(place)}]: {self.how(*self.example)}"
+        where = f" [{', '.join(place)}]" if place else ""
+        return f"{self.name}{where}: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
@@ -324,7 +327,63 @@ class Pictures:
         return {**head, "pictures": pictures}
 
 
-Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions | Pictures
+@dataclass(frozen=True)
+class Dense:
+    """A layer that a page evaluates: f(W x + b) of weight (out, in) and bias (out,), f by its name, or none."""
+
+    weight: Array
+    bias: Array
+    after: Literal["", "tanh", "sigmoid"] = ""
+
+    def data(self) -> dict[str, str]:
+        """For assets/plane.js."""
+        return {"weight": coded(self.weight, "<f4"), "bias": coded(self.bias, "<f4"), "after": self.after}
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points with labels, each a small picture; the page decodes the place under the pointer. In plain text a map.
+
+    Attributes:
+        points: (N, 2). labels: of each.
+        pictures: (N, height, width), from 0 for paper to 1 for ink.
+        network: from the two numbers of a place to height × width numbers from 0 to 1.
+    """
+
+    title: str
+    points: Array
+    labels: Sequence[str]
+    pictures: Array
+    network: Sequence[Dense]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: points, labels and pictures do not belong together, or the network has other sizes."""
+        count = len(self.labels)
+        lengths = {len(self.pictures), len(self.points), count}
+        if len(lengths) > 1 or not count or np.shape(self.points)[1:] != (2,) or np.ndim(self.pictures) != 3:
+            raise ValueError(
+                f"a plane of {count} labels has points of the shape {np.shape(self.points)} and pictures of "
+                f"{np.shape(self.pictures)}: ({count}, 2) and ({count}, height, width) are needed"
+            )
+        sizes, pixels = [2, *(len(layer.bias) for layer in self.network)], self.pictures[0].size
+        shapes = [np.shape(layer.weight) for layer in self.network]
+        if shapes != [(b, a) for a, b in pairwise(sizes)] or sizes[-1] != pixels:
+            raise ValueError(f"weights of {shapes} do not lead from 2 numbers to the {pixels} of a picture")
+
+    def data(self) -> dict[str, Any]:
+        """For assets/plane.js."""
+        return {
+            "kind": "plane",
+            "title": self.title,
+            "points": coded(self.points, "<f4"),
+            "labels": list(self.labels),
+            "pictures": coded(np.rint(255 * np.clip(self.pictures, 0, 1)), "u1"),
+            "shape": self.pictures.shape[1:],
+            "network": [layer.data() for layer in self.network],
+        }
+
+
+Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions | Pictures | Plane
 
 
 @dataclass(frozen=True)
@@ -359,8 +418,8 @@ class Lesson:
         return Page(
             self.title,
             data,
-            ("positional.js", "lecture.js"),
-            ("positional.css", "lecture.css"),
+            ("positional.js", "plane.js", "lecture.js"),
+            ("positional.css", "plane.css", "lecture.css"),
             '<main id="lecture"></main>',
             height=900,
         )

@@ -6,6 +6,8 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+import numpy as np
+
 from minigrad.viz.vector import label
 
 from .blocks import (
@@ -19,6 +21,7 @@ from .blocks import (
     Line,
     Matrix,
     Pictures,
+    Plane,
     Positions,
     Section,
     Steps,
@@ -26,6 +29,7 @@ from .blocks import (
 )
 
 WIDE = 100  # columns of text
+MAP = (90, 30)  # columns and lines of a plane
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
 ABOVE, BELOW = " ░▒▓█", " ·-=#"  # numbers above 0 and below it, from the smallest to the largest
 
@@ -63,6 +67,8 @@ def _block(block: Block) -> str:
             return _positions(block)
         case Pictures():
             return _pictures(block)
+        case Plane():
+            return _plane(block)
 
 
 def _paragraph(text: str) -> str:
@@ -188,3 +194,14 @@ def _beside(pictures: Sequence[list[str]]) -> str:
     high = max(map(len, pictures))
     filled = [one + [" " * width(one[0])] * (high - len(one)) for one in pictures]
     return "\n".join("  ".join(parts).rstrip() for parts in zip(*filled, strict=True))
+
+
+def _plane(plane: Plane) -> str:
+    """A map: the first letter of the first label at each place."""
+    points = np.asarray(plane.points, np.float64)
+    low, high = points.min(0), points.max(0)
+    places = np.rint((points - low) / np.where(high > low, high - low, 1) * (np.array(MAP) - 1)).astype(int)
+    letters = [[" "] * MAP[0] for _ in range(MAP[1])]
+    for (x, y), text in zip(places[::-1].tolist(), list(plane.labels)[::-1], strict=True):  # the first one is on top
+        letters[MAP[1] - 1 - y][x] = printable(text[:1])
+    return "\n".join([printable(plane.title), *("".join(line).rstrip() for line in letters)])

@@ -19,8 +19,15 @@ def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParse
     p = argparse.ArgumentParser(prog=f"python -m {name}", description=about)
     p.add_argument("--save", type=Path, metavar="DIR", help="also save the page, as DIR/NAME.html")
     if seeded:
-        p.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
+        p.add_argument("--seed", type=seed, default=0, help="of all random numbers (default: 0)")
     return p
+
+
+def seed(text: str) -> int:
+    """The value of ``--seed``: what both minigrad and NumPy take."""
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to 2⁶³ − 1 is needed, not {text[:60]!r}")
+    return int(text)
 
 
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:

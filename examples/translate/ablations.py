@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -22,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.serialization.source import replaced
 from minigrad.training import read_log
 
 from . import cli
 from .settings import FIELDS, Settings, preset_names
+from .variants import FAILED, SPLITS, finished, slug, train_all, write
 
 # Name -> settings. Variants that change nothing are skipped: so a part of the preset is removed, and a part that it
 # lacks is added.
@@ -64,8 +61,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "norm after sub-layers": {"norm_first": False},
     "last weights, no average": {"average": 0, "ema": 0.0},
 }
-SPLITS = ("validation", "test")
-FAILED, OPTIONS = "failed", "options.txt"
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,9 @@ def main(argv: list[str] | None = None) -> int:
     common = ["--preset", options.preset, *others]
     try:
         variants = chosen(read_variants(options.variants), settings_of(common), options.only)
-        status = 0 if options.table else train_all(variants, common, options.folder)
+        status = 0
+        if not options.table:
+            status = train_all(variants, common, options.folder, lambda: write_table(variants, options.folder))
         print(write_table(variants, options.folder))
         return status
     except (OSError, ValueError, RuntimeError) as error:
@@ -192,92 +189,6 @@ def chosen(
     return selected
 
 
-def slug(name: str) -> str:
-    """A variant's name as the name of a folder."""
-    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "variant"
-
-
-def as_options(settings: dict[str, Any]) -> list[str]:
-    """Settings as options of train."""
-    options = []
-    for name, value in settings.items():
-        option = name.replace("_", "-")
-        if isinstance(value, bool):
-            options.append(f"--{option}" if value else f"--no-{option}")
-        else:
-            options += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
-    return options
-
-
-# Training ---------------------------------------------------------------------------------------------------
-
-
-def train_all(variants: dict[str, dict[str, Any]], common: list[str], folder: Path) -> int:
-    """Train the unfinished variants; a failure does not stop the others. Returns the exit status.
-
-    Raises:
-        ValueError: a folder holds a training with other options, finished or not; nothing is trained.
-    """
-    status = 0
-    options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
-    for name in variants:
-        check_options(folder / slug(name), options[name])
-    for number, name in enumerate(variants, 1):
-        where = folder / slug(name)
-        if finished(where):
-            continue
-        print(f"\n== {number} of {len(variants)}: {name}", flush=True)
-        code = train_one(where, options[name])
-        if code in (130, -2):  # Ctrl-C
-            return 130
-        if code:
-            print(f"{name} failed (exit status {code})", file=sys.stderr)
-            (where / FAILED).touch()
-            status = 1
-        write_table(variants, folder)
-    return status
-
-
-def check_options(where: Path, options: list[str]) -> None:
-    """Raise ValueError if a variant's folder holds a training with other options."""
-    file, command = where / OPTIONS, shlex.join(options)
-    before = file.read_text(encoding="utf-8") if file.exists() else command
-    if before != command:
-        raise ValueError(
-            f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
-        )
-
-
-def train_one(where: Path, options: list[str]) -> int:
-    """Train one variant, or resume it; train evaluates it at the end. Returns the exit status."""
-    where.mkdir(parents=True, exist_ok=True)
-    (where / FAILED).unlink(missing_ok=True)
-    _write(where / OPTIONS, shlex.join(options))
-    code = call(["train", *options, "--run", str(where)])
-    if not code and not finished(where):
-        print(f"{where}: the data has no validation set or no test set to measure with", file=sys.stderr)
-        return 1
-    return code
-
-
-def call(arguments: list[str]) -> int:
-    """Run examples.translate, and wait for it after Ctrl-C, too, which it handles by saving."""
-    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-m", "examples.translate", *arguments]
-    with subprocess.Popen(command, env=environment) as process:
-        while True:
-            try:
-                return process.wait()
-            except KeyboardInterrupt:
-                continue
-
-
-def finished(where: Path) -> bool:
-    """Whether a variant has been trained and evaluated."""
-    return all((where / f"{split}.json").exists() for split in SPLITS)
-
-
 # The table --------------------------------------------------------------------------------------------------
 
 
@@ -321,13 +232,8 @@ def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
     """The table of all variants, which is also written to the folder."""
     text = table([result(name, folder / slug(name)) for name in variants])
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "ablations.md", text + "\n")
+    write(folder / "ablations.md", text + "\n")
     return text
-
-
-def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,20 +34,22 @@ ARCHITECTURES = {
 }
 
 
-def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") -> TranslationModel:
-    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+def configuration(sizes: ModelSettings, vocabulary: int, source_vocabulary: int | None = None) -> Any:
+    """The configuration of a model. Raises ValueError: sizes that it cannot have."""
     kind = ARCHITECTURES[sizes.model]
     known = inspect.signature(kind.config).parameters
     arguments = {name: value for name, value in vars(sizes).items() if name in known}
     if arguments.get("embedding_dropout", 0) < 0:
         arguments["embedding_dropout"] = None  # TOML has no None
-    vocabularies = {
-        "vocabulary": len(tokenizers.target),
-        "source_vocabulary": None if tokenizers.joint else len(tokenizers.source),
-    }
-    config = kind.config(**arguments, **kind.arguments, **vocabularies)
+    return kind.config(**arguments, **kind.arguments, vocabulary=vocabulary, source_vocabulary=source_vocabulary)
+
+
+def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") -> TranslationModel:
+    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
+    config = configuration(sizes, len(tokenizers.target), source_vocabulary)
     check_memory(config.size(), device)
-    model: TranslationModel = kind.model(config)
+    model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
     return model.to(device)
 
 

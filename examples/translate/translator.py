@@ -224,18 +224,20 @@ class Translator:
         A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
 
         Raises:
-            ValueError: the translation of an empty sentence, which has no attention.
+            ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
         """
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
+        self.model.check_attention()
         beam: list[Candidate] = []
         for text, score in translation.beam:
             inputs = self._inputs(translation.source, text)
             target = ["⟨begin⟩", *inputs.written[:-1]]
             tokens = {"source": inputs.read, "target": target, "written": inputs.written}
-            encoder, *rest = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
-            shared = beam[0].attentions[0] if beam else encoder  # all have the same source
-            beam.append(Candidate(text, score, (shared, *rest)))
+            attentions = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
+            if beam and attentions[0].kind == "encoder":  # all have the same source
+                attentions = (beam[0].attentions[0], *attentions[1:])
+            beam.append(Candidate(text, score, attentions))
         return AttentionView.of_beam(beam, translation.source)
 
     def linked(self, translation: Translation) -> Linked:

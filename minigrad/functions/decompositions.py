@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
-from ..ops import decompositions as ops
-from ..ops import indefinite
+from ..backend.lapack import LinAlgError, on_host
+from ..deferred import Deferred
 from ..tensor import Tensor
 from . import return_types
 from .arguments import common_shape
@@ -19,6 +19,13 @@ from .define import function, method
 from .equations import matrices, solve_triangular, square
 from .pointwise import level
 from .spelling import spelled
+
+if TYPE_CHECKING:
+    from ..ops import decompositions as ops
+    from ..ops import indefinite
+else:
+    ops = Deferred("minigrad.ops.decompositions")
+    indefinite = Deferred("minigrad.ops.indefinite")
 
 
 @method
@@ -44,10 +51,10 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     try:
         info = zeros(A.array.shape[:-2], dtype="int32", device=A.device)
         return return_types.linalg_cholesky_ex(cholesky(A, upper), info)
-    except ops.LinAlgError:
+    except LinAlgError:
         if check_errors:
             raise
-    info = wrap(ops.on_host(_first_minors, A.array))
+    info = wrap(on_host(_first_minors, A.array))
     failed = (info != 0).unsqueeze(-1).unsqueeze(-1)
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
     return return_types.linalg_cholesky_ex(cholesky(A.where(~failed, one), upper).masked_fill(failed, math.nan), info)
@@ -141,7 +148,7 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
     if mode == "r":
-        upper = wrap(ops.on_host(lambda a: np.linalg.qr(a, "r"), A.array))
+        upper = wrap(on_host(lambda a: np.linalg.qr(a, "r"), A.array))
         return return_types.linalg_qr(empty(0, dtype=A.dtype, device=A.device), upper)
     return return_types.linalg_qr(*apply(ops.qr, (A, mode)))
 
@@ -166,9 +173,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
-        raise ops.LinAlgError(
-            f"linalg.lu_factor: U[{place},{place}] is zero and using it on lu_solve would divide by 0"
-        )
+        raise LinAlgError(f"linalg.lu_factor: U[{place},{place}] is zero and using it on lu_solve would divide by 0")
     return return_types.linalg_lu_factor_ex(LU, pivots, info)
 
 
@@ -249,7 +254,7 @@ def ldl_factor_ex(
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
-        raise ops.LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero: ldl_solve would divide by it")
+        raise LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero: ldl_solve would divide by it")
     return return_types.linalg_ldl_factor_ex(LD, pivots, info)
 
 

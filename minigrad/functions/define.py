@@ -100,7 +100,7 @@ def _placed(definition: Function, places: Places) -> Function:
 def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
     """The public functions and types of a module: name, value and places of each."""
     for name, value in vars(module).items():
-        places = getattr(value, "places", None)
+        places = getattr(value, "places", None) if callable(value) else None
         if places.__class__ is Places and (not name.startswith("_") or name.endswith("__")):
             yield name, value, places
 

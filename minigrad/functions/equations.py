@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..ops import decompositions as ops
+from ..backend.lapack import LinAlgError, on_host
+from ..deferred import Deferred
 from ..tensor import Tensor
 from . import return_types
 from .arguments import common_shape
@@ -20,7 +21,10 @@ from .define import method
 from .pointwise import level
 from .spelling import spelled
 
-LinAlgError = ops.LinAlgError
+if TYPE_CHECKING:
+    from ..ops import decompositions as ops
+else:
+    ops = Deferred("minigrad.ops.decompositions")
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
@@ -107,7 +111,7 @@ def _no_failure(A: Tensor) -> Tensor:
 
 def _regular(A: Tensor) -> tuple[Tensor, Tensor]:
     """Matrices with ones in place of those that are singular, and where elimination met a zero in these."""
-    info = wrap(ops.on_host(_zero_pivots, A.array))
+    info = wrap(on_host(_zero_pivots, A.array))
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
     return A.where((info == 0).unsqueeze(-1).unsqueeze(-1), one), info
 
@@ -205,7 +209,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     least, relative = _limits(A, atol, rtol) if tol is None else _limits(A, tol, 0.0)
     values: Any = np.linalg.eigvalsh if hermitian else lambda a: np.linalg.svd(a, compute_uv=False)
     count = lambda a: ops.significant(values(a), least, relative).sum(-1) if a.size else np.zeros(a.shape[:-2], int)
-    return wrap(ops.on_host(count, (square(A, "matrix_rank") if hermitian else A).array))
+    return wrap(on_host(count, (square(A, "matrix_rank") if hermitian else A).array))
 
 
 # Equations -------------------------------------------------------------------------------------------------
@@ -356,7 +360,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rows, unknowns = A.array.shape[-2:]
     rcond = max(rows, unknowns) * float(np.finfo(A.array.dtype).eps) if rcond is None or driver == "gels" else rcond
     X: Tensor = apply(ops.least_squares, (A, columns, float(rcond)))
-    values = wrap(ops.on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
+    values = wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)
     nothing: Any = lambda dtype: empty(0, dtype=dtype, device=A.device)
     residuals = level(nothing(A.dtype), A, B).abs()  # real, of complex numbers, too

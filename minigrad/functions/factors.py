@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..ops import decompositions as ops
+from ..backend.lapack import on_host
+from ..deferred import Deferred
 from ..tensor import Tensor
 from . import decompositions, return_types
 from .creation import zeros
 from .define import function, method
 from .equations import matrices
 from .random import randn
+
+if TYPE_CHECKING:
+    from ..ops import decompositions as ops
+else:
+    ops = Deferred("minigrad.ops.decompositions")
 
 
 @method
@@ -56,7 +62,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def geqrf(input: Tensor) -> return_types.geqrf:
     """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
     takes them; without gradient."""
-    packed, tau = ops.on_host(_reflections, matrices(input, "geqrf").array)
+    packed, tau = on_host(_reflections, matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed), wrap(tau))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from ..autograd.inplace import bump, check_mutable, mutate
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..backend import is_array, of, xp
+from ..deferred import Deferred
 from ..ops import indexing as i
-from ..ops import scattering
 from ..tensor import Tensor
 from . import return_types
 from .arguments import (
@@ -29,6 +29,11 @@ from .arguments import (
     scalars_as_vectors,
 )
 from .define import function, method
+
+if TYPE_CHECKING:
+    from ..ops import scattering
+else:
+    scattering = Deferred("minigrad.ops.scattering")
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import prod
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable
 from ..backend.dtype import kind_of
-from ..ops import decompositions
+from ..deferred import Deferred
 from ..ops import linear as ops
 from ..tensor import Tensor
 from .arguments import axis
@@ -20,6 +20,11 @@ from .define import function, method
 from .pointwise import level
 from .shaping import stack
 from .spelling import factors_first
+
+if TYPE_CHECKING:
+    from ..ops import decompositions
+else:
+    decompositions = Deferred("minigrad.ops.decompositions")
 
 
 @method

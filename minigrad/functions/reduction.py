@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.calls import apply
 from ..backend.dtype import kind_of
+from ..deferred import Deferred
 from ..ops import cumulative as cumulative_ops
-from ..ops import decompositions
 from ..ops import indexing as i
 from ..ops import reduction as r
 from ..ops.op import Op
@@ -20,6 +20,11 @@ from . import return_types
 from .arguments import Dims, axes, axis, scalars_as_vectors
 from .define import function, method, named
 from .pointwise import level
+
+if TYPE_CHECKING:
+    from ..ops import decompositions
+else:
+    decompositions = Deferred("minigrad.ops.decompositions")
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 
 class Result(tuple[Any, ...]):
-    """A tuple whose elements have the names that its class annotates. (A ``NamedTuple`` takes six times as long to
-    define, and there are many.)
+    """A tuple whose elements have the names that its class annotates. (A ``NamedTuple`` takes much longer to define,
+    and there are many.)
 
     Args:
         values: the elements.

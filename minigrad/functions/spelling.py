@@ -59,7 +59,7 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
 
 
 def wrapping(wrapper: Any, function: Any) -> Any:
-    """What ``functools.wraps`` does, in half the time: hundreds of functions are wrapped when minigrad is imported."""
+    """What ``functools.wraps`` does, in less time: hundreds of functions are wrapped when minigrad is imported."""
     wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
     wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
     wrapper.__annotations__ = function.__annotations__

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import convolution, cumulative, device, elementwise, fourier, indexing, joining, reduction, shape
+from . import cumulative, device, elementwise, indexing, joining, reduction, shape
 from .op import Op, Rule, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -104,11 +104,11 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-# Ops that are right as they are: they arrange, add or compare elements, or their rules are complex numbers' own.
+# Ops that are right as they are: they arrange, add or compare elements, or their rules are complex numbers' own. Files
+# that few programs load (convolution, fourier, decompositions) add theirs to ``IN_PLACE_OF``.
 _THEMSELVES = (
     *_of(shape),
     *_of(joining),
-    *(convolution.columns, convolution.overlay),
     *(elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast),
     *(elementwise.level, elementwise.zeros_of, elementwise.nan_to_num),
     *(elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.isinf, elementwise.isfinite),
@@ -118,7 +118,7 @@ _THEMSELVES = (
     *(indexing.getitem, indexing.put_back, indexing.put, indexing.assign_view, indexing.masked_fill),
     *(indexing.index_select, indexing.index_add, indexing.gather, indexing.scatter, indexing.scatter_add),
     *(indexing.scatter_add_rows, indexing.embedding, indexing.nonzero),
-    *(view_as_real, real, imag, conj, modulus, phase, angle, fourier.fft, fourier.ifft, device.moved),
+    *(view_as_real, real, imag, conj, modulus, phase, angle, device.moved),
 )
 IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: modulus, elementwise.sign: phase}
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ..backend import products, xp
 from ..backend.dtype import Array
+from .complex import IN_PLACE_OF
 from .op import op
 from .reduction import sum as sum_over
 
@@ -88,6 +89,9 @@ def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     for index, at in window.taps(x.shape[n + 2 :]):
         rows[(..., *at)] += x[(slice(None), *index)]
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
+
+
+IN_PLACE_OF.update({columns: columns, overlay: overlay})
 
 
 @op(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
+from .complex import IN_PLACE_OF
 from .op import op
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -19,3 +20,6 @@ def fft(x: Array, dim: int, norm: str = "backward") -> Array:
 def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
     """Σⱼ xⱼ e^(2πi jk/n) / n, of complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
     return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
+
+
+IN_PLACE_OF.update({fft: fft, ifft: ifft})

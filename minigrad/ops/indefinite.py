@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..backend.dtype import Array
+from ..backend.lapack import on_host
 from .complex import IN_PLACE_OF
-from .decompositions import conjugate, on_host, pivot_size
+from .decompositions import conjugate, pivot_size
 from .op import op
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..backend import bessel, gamma, special, xp
+from ..backend import special, xp
 from ..backend.dtype import Array
-from ..backend.incomplete_gamma import incomplete_gamma
+from ..deferred import Deferred
 from .elementwise import abs, cos, exp, sign, where
 from .op import op
+
+if TYPE_CHECKING:
+    from ..backend import bessel, gamma, incomplete_gamma
+else:
+    bessel = Deferred("minigrad.backend.bessel")
+    gamma = Deferred("minigrad.backend.gamma")
+    incomplete_gamma = Deferred("minigrad.backend.incomplete_gamma")
 
 
 @op("dx = g ψ(x)", x=lambda g, x: g * digamma(x), promote="float")
@@ -221,7 +228,7 @@ def zeta(x: Array, q: Array) -> Array:
 )
 def igamma(a: Array, x: Array) -> Array:
     """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a)"""
-    return incomplete_gamma(a, x, False)
+    return incomplete_gamma.incomplete_gamma(a, x, False)
 
 
 @op(
@@ -232,7 +239,7 @@ def igamma(a: Array, x: Array) -> Array:
 )
 def igammac(a: Array, x: Array) -> Array:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
-    return incomplete_gamma(a, x, True)
+    return incomplete_gamma.incomplete_gamma(a, x, True)
 
 
 def _gamma_density(a: Array, x: Array) -> Array:

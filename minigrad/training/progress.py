@@ -1,4 +1,4 @@
-"""Progress of a training on stderr: loss, tokens per second, time left, the last evaluation."""
+"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream 
 
 class Progress(AbstractContextManager["Progress"]):
     """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds, or only notes. ``steps`` and
-    ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs."""
+    ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs; ``unit`` names what the
+    losses' weights count."""
 
-    def __init__(self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True) -> None:
-        self.steps, self.limit, self.done, self.shown = steps, limit, done, shown
+    def __init__(
+        self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
+    ) -> None:
+        self.steps, self.limit, self.done, self.shown, self.unit = steps, limit, done, shown, unit
         self.first, self.first_seconds = done, seconds
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
         self.rate, self.metric = 0.0, ""
@@ -52,7 +55,7 @@ class Progress(AbstractContextManager["Progress"]):
         """A line of progress after so many seconds."""
         spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
         left = min(spent / updates * (self.steps - self.done), self.limit - seconds)
-        step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} tokens/s"
+        step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} {self.unit}/s"
         return f"{step}, loss {self.loss:.3f}, {speed}, {clock(left)} left{self.metric}"
 
     def evaluated(self, name: str, value: float) -> None:

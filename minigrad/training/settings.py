@@ -36,6 +36,7 @@ class Settings:
         seed: of dropout, and of Python's and NumPy's own random numbers.
         tensorboard: write the log for TensorBoard, too, which must be installed.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
+        unit: what the weights of losses count, for the progress: "tokens", "pictures".
         retry_seconds: how long the last save waits for room on a full disk before it fails.
 
     Raises:
@@ -60,6 +61,7 @@ class Settings:
     seed: int = 0
     tensorboard: bool = False
     progress: bool = True
+    unit: str = "tokens"
     retry_seconds: float = 300.0
 
     def __post_init__(self) -> None:

@@ -144,7 +144,9 @@ class Trainer:
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
             with (
-                Progress(settings.steps, limit, state.step, state.seconds, settings.progress) as self._bar,
+                Progress(
+                    settings.steps, limit, state.step, state.seconds, settings.progress, settings.unit
+                ) as self._bar,
                 Interrupt(self._bar.note) as self._stop,
                 Log(self.folder.log, state.lines) as self._log,
                 Board(self.folder.path, state.step, settings.tensorboard, self._bar.note) as self._board,

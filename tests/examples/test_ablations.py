@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.translate import ablations
-from examples.translate.ablations import as_options, chosen, main, settings_of, slug
+from examples.translate import ablations, variants
+from examples.translate.ablations import chosen, main, settings_of
 from examples.translate.settings import preset
+from examples.translate.variants import as_options, slug
 
 VARIANTS = """
 ["as it is"]
@@ -72,7 +73,7 @@ class Program:
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     fake = Program([])
-    monkeypatch.setattr(ablations, "call", fake)
+    monkeypatch.setattr(variants, "call", fake)
     return fake
 
 
@@ -226,8 +227,8 @@ def test_names_of_folders() -> None:
 def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From any folder; the exit status comes back."""
     monkeypatch.chdir(tmp_path)
-    assert ablations.call(["config", "--preset", "toy"]) == 0
-    assert ablations.call(["evaluate", "--run", "nowhere"]) == 1
+    assert variants.call(["config", "--preset", "toy"]) == 0
+    assert variants.call(["evaluate", "--run", "nowhere"]) == 1
 
 
 @pytest.mark.slow

@@ -24,7 +24,8 @@ from minigrad.text.generate import beam_search, power
 from minigrad.text.risk import minimum_bayes_risk
 from minigrad.text.tokenizer import EOS
 from minigrad.training import lock, read_checkpoint
-from models.transformer import Transformer, pad
+from models.transformer import pad
+from models.translation import TranslationModel
 
 ROOT = Path(__file__).parents[2]
 WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
@@ -148,9 +149,23 @@ NOISE = (
 SHARED = (*NOISE, "--processes", "2")
 
 
-@pytest.mark.parametrize(
-    "options", [(), NOISE, ("--no-joint",), SHARED], ids=["plain", "noise", "vocabularies", "processes"]
-)
+def of_model(name: str, *more: str) -> tuple[str, ...]:
+    return ("--model", name, "--hidden", "12", *more)
+
+
+OPTIONS = {
+    "plain": (),
+    "noise": NOISE,
+    "vocabularies": ("--no-joint",),
+    "processes": SHARED,
+    "gru-attention": of_model("gru-attention", "--r-drop", "0.5"),
+    "lstm": of_model("lstm", "--word-dropout", "0.1"),
+    "rnn-multiplicative": of_model("rnn-multiplicative", "--no-joint"),
+    "convolution": of_model("convolution", "--subword-dropout", "0.2"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_the_same_command_goes_on(
     table: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,16 +173,16 @@ def test_the_same_command_goes_on(
     assert cli.main(arguments(table, "--steps", "24", *options)) == 0
     whole, log = weights(table), (table / "run" / "log.jsonl").read_text()
     model = (table / "run" / "model.safetensors").read_bytes()
-    loss, calls = Transformer.loss, [0]
+    loss, calls = TranslationModel.loss, [0]
 
-    def interrupted(self: Transformer, *args: Any, **named: Any) -> mg.Tensor:
+    def interrupted(self: TranslationModel, *args: Any, **named: Any) -> mg.Tensor:
         calls[0] += 1
         if calls[0] == 17 and self.training:
             signal.raise_signal(signal.SIGINT)
         return loss(self, *args, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Transformer, "loss", interrupted)
+        patch.setattr(TranslationModel, "loss", interrupted)
         assert cli.main(arguments(table, "--steps", "24", "--fresh", *options)) == 130
     assert "Go on with the same command:\n  python tasks.py translate" in capsys.readouterr().out
     assert not same(whole, weights(table))

@@ -13,8 +13,8 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
 from minigrad.training import Settings, Trainer
-from models import classifiers
 from models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, ours, theirs, torch
 
 KINDS = [FullyConnected, Convolutional, Recurrent, PatchTransformer]
@@ -54,13 +54,8 @@ def test_gradients(kind: Callable[..., nn.Module]) -> None:
 @pytest.mark.parity
 @each
 def test_the_same_program_gives_pytorchs_numbers(kind: Callable[..., nn.Module]) -> None:
-    source = Path(classifiers.__file__).read_text(encoding="utf-8")
-    theirs_source = source.replace("import minigrad as mg", "import torch as mg").replace("from minigrad", "from torch")
-    names: dict[str, Any] = {"__name__": "classifiers_of_pytorch"}
-    torch.manual_seed(0)
-    exec(compile(theirs_source, "classifiers.py", "exec"), names)
     one = small(kind).double()
-    other = names[kind.__name__](side=4, classes=3, dropout=0.0, **SMALL[kind]).double()  # type: ignore[index]
+    other = getattr(in_torch("classifiers"), kind.__name__)(side=4, classes=3, dropout=0.0, **SMALL[kind]).double()  # type: ignore[index]
     other.load_state_dict({name: theirs(value) for name, value in one.state_dict().items()})
     x, labels = images(6, 4, 4), np.arange(6) % 3
     loss = F.cross_entropy(one(ours(x)), ours(labels))

@@ -78,6 +78,15 @@ def test_evaluations_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[Any]
     assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
 
 
+def test_a_training_names_what_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    trainer(tmp_path, steps=2, progress=True, unit="pictures").fit()
+    err = capsys.readouterr().err
+    assert " pictures/s, " in err and "tokens" not in err
+
+
 class Gone(io.StringIO):
     """A terminal, or a file, that takes nothing any more."""
 

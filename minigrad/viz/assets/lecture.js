@@ -21,11 +21,15 @@ const lecture = {
     pictures: (block) => lecture.pictures(block),
     checked: ({ claim, holds }) => viz.el("p", { class: holds ? "checked" : "checked wrong" },
       viz.el("span", { class: "sign", role: "img", "aria-label": holds ? "holds" : "does not hold" }, holds ? "✓" : "✗"), viz.el("span", {}, claim)),
-    positional: ({ data }) => {
-      const box = viz.el("div");
-      positional.draw(box, data);
-      return box;
-    },
+    positional: ({ data }) => lecture.drawn(positional, data),
+    plane: (block) => lecture.drawn(plane, block),
+  },
+
+  /** A box that another script draws into. */
+  drawn(script, data) {
+    const box = viz.el("div");
+    script.draw(box, data);
+    return box;
   },
 
   /** Text, with what stands between back quotes as code, and the rest as formulas are written. */

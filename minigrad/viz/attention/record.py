@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ def from_call(
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
-    return seen, *_ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
+    ids = _ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
+    return _joined(seen, [len(side) for side in ids if side is not None]), *ids
 
 
 def _recorded(
@@ -70,6 +72,31 @@ def _recorded(
     for count in batches:
         checked_number("sentence", sentence, count, "the batch has")
     return seen
+
+
+def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
+    """A recurrent decoder looks once for each token: the looks of a module become one attention, if a sentence has as
+    many tokens."""
+    joined: list[Seen] = []
+    for _, group in groupby(seen, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
+        looks = list(group)
+        kind, first = looks[0]
+        if len(looks) > 1 and first.path and first.weights.shape[1] == 1 and len(looks) in lengths:
+            looks = [(kind, _stacked([layer for _, layer in looks]))]
+        joined += looks
+    return joined
+
+
+def _stacked(layers: list[Layer]) -> Layer:
+    """Layers of one query each as one of all: what some of them lack, all lack."""
+
+    def rows(name: str) -> Array | None:
+        parts = [getattr(layer, name) for layer in layers]
+        return None if any(p is None for p in parts) else np.concatenate(parts, 1)
+
+    weights = np.concatenate([layer.weights for layer in layers], 1)
+    first = layers[0]
+    return Layer(weights, first.path, rows("blocked"), rows("query"), first.key, first.scale, rows("bias"))
 
 
 # Around the forward -----------------------------------------------------------------------------------------

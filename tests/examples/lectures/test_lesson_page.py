@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from examples.lectures import dictionary
 from examples.lectures.cli import make
 from examples.lesson.blocks import (
     Chart,
@@ -28,6 +29,7 @@ from examples.lesson.blocks import (
 )
 from tests.support.browser import contrast, texts
 
+NEW = ("chain-rule", "dictionary", "mixture", "counting", "permutation", "translation", "masking")
 EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]
 
 
@@ -109,6 +111,55 @@ def test_masked_scores_and_positions(opened: Callable[..., Any]) -> None:
     page = opened(make("positions"))
     page.wait_for_selector(".positional canvas")
     assert numbers(page, "PE").shape == (4, 4)
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
+    """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
+    page = opened(make(name), viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
+    starts = page.locator('.telling td[tabindex="0"]')
+    for cell in map(starts.nth, range(starts.count())):
+        cell.focus()
+        assert cell.evaluate("node => node.classList.contains('now')")
+        assert cell.evaluate("node => node.closest('.telling').querySelector('.told').textContent")
+    papers = set()
+    for _ in range(2):
+        page.click("#lecture .last button")  # light, dark
+        papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert contrast(page, ".prose") >= 4.5 and contrast(page, ".about") >= 4.5
+    assert len(papers) == 2
+    choices = page.locator(".choice")
+    for choice in map(choices.nth, range(choices.count())):
+        before, at_end = choice.inner_html(), choice.locator("input[max]").count()
+        for key in ("ArrowLeft", "ArrowRight") if at_end else ("ArrowDown", "ArrowUp"):
+            choice.locator("input, select").press(key)
+            before = before if choice.inner_html() == before else ""
+        assert not before  # one of the two moved it
+
+
+def test_the_scale_of_a_soft_dictionary(opened: Callable[..., Any]) -> None:
+    page = opened(make("dictionary"))
+    read = "nodes => nodes.at(-1).getAttribute('points').split(' ').map(place => Number(place.split(',')[1]))"
+    jumps = []
+    for place, scale in enumerate(dictionary.SCALES):
+        page.fill("input[type=range]", str(place))
+        assert page.inner_text("output") == f"{scale:g}" and f"softmax, β = {scale:g}" in texts(page, ".named")
+        heights = page.eval_on_selector_all(".chart polyline", read)
+        assert len(heights) == len(dictionary.ANGLES)
+        jumps.append(np.abs(np.diff(heights)).max())
+    assert jumps == sorted(jumps, reverse=True) and jumps[0] > 90 and jumps[-1] == 0  # smoother
+
+
+def test_training_and_inference(opened: Callable[..., Any]) -> None:
+    page = opened(make("translation"))
+    page.hover('[data-key="after 60 updates"] [data-cell="0 8"]')
+    assert any("after “SOS” the target is “Ti”: loss −ln 0.9" in text for text in texts(page, ".told"))
+    page.fill("input[type=range]", "0")
+    assert numbers(page, "after 0 updates").argmax(1).tolist() == [1, 8, 10, 7]  # SOS Ti amo molto themselves
+    page.hover('[data-key="loss"] [data-cell="3 0"]')
+    assert texts(page, '[data-key="loss"] th.lit') == ["0", "EOS"]
 
 
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:

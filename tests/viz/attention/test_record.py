@@ -16,6 +16,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import hooks
 from minigrad.ops.op import watch
 from minigrad.viz.attention import AttentionView, Layer, attention
+from models import seq2seq
 from models.transformer import Config, Transformer
 
 B, H, T, D = 2, 2, 5, 8
@@ -385,3 +386,30 @@ def test_on_a_gpu(emulate: bool) -> None:
             assert np.allclose(layer.weights, same.weights, atol=1e-5) and layer.path == same.path
             assert np.array_equal(layer.blocked, same.blocked) and layer.scale == pytest.approx(same.scale)
             check_parts(layer)
+
+
+@pytest.mark.parametrize("attention_of", ["additive", "multiplicative"])
+def test_a_recurrent_decoder_looks_step_by_step(attention_of: str) -> None:
+    config = seq2seq.Config(9, attention=attention_of, d_model=6, hidden=4, dropout=0.0)
+    model = seq2seq.Seq2Seq(config)
+    source, target = mg.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]), mg.tensor([[1, 5, 4, 6, 7], [1, 8, 4, 0, 0]])
+    view = attention(model, source, target, sentence=1)
+    (cross,) = view.attentions
+    assert cross.kind == "cross" and len(cross.layers) == 1
+    expected = model.attention(source, target)[0, :, 1].numpy()
+    np.testing.assert_allclose(cross.layers[0].weights, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_looks_of_one_token_in_several_layers_stay_apart() -> None:
+    class Twice(nn.Module):
+        """The same attention applied in two rounds, to a sentence of one token that reads three others."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.look = nn.MultiheadAttention(4, 1, batch_first=True)
+
+        def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+            return self.look(self.look(x, memory, memory)[0], memory, memory)[0]
+
+    view = attention(Twice(), mg.randn(1, 1, 4), mg.randn(1, 3, 4), tokens={"source": ["a", "b", "c"], "target": ["x"]})
+    assert [layer.weights.shape for a in view.attentions for layer in a.layers] == [(1, 1, 3), (1, 1, 3)]

@@ -1,0 +1,68 @@
+"""What an autoencoder is compared with: linear methods, each the best of its kind on the digits learned from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..lesson.blocks import Array
+
+
+class Principal(NamedTuple):
+    """Principal components (Pearson 1901): the linear code of K numbers that comes back with the least squared error.
+
+    Attributes:
+        mean: (P,). axes: (K, P), of length 1, at right angles to each other.
+    """
+
+    mean: Array
+    axes: Array
+
+    def encode(self, x: Array) -> Array:
+        """Pictures (N, P) -> codes (N, K)."""
+        codes: Array = (x - self.mean) @ self.axes.T
+        return codes
+
+    def back(self, x: Array) -> Array:
+        """Pictures -> what comes back of them (N, P)."""
+        back: Array = self.encode(x) @ self.axes + self.mean
+        return back
+
+
+def principal(x: Array, count: int) -> Principal:
+    """The first components of pictures (N, P), by singular values."""
+    mean = x.mean(0)
+    return Principal(mean, np.linalg.svd(x - mean, full_matrices=False)[2][:count])
+
+
+class LinearMap(NamedTuple):
+    """y = W x + b. weight: (P, P). bias: (P,)."""
+
+    weight: Array
+    bias: Array
+
+    def apply(self, x: Array) -> Array:
+        """Pictures (N, P) -> (N, P)."""
+        y: Array = x @ self.weight.T + self.bias
+        return y
+
+
+def least_squares(noisy: Array, clean: Array) -> LinearMap:
+    """The linear map from noisy pictures (N, P) that comes closest to the clean ones."""
+    ones = np.ones((len(noisy), 1), noisy.dtype)
+    solution = np.linalg.lstsq(np.concatenate([noisy, ones], 1), clean, rcond=None)[0]  # (P + 1, P)
+    return LinearMap(solution[:-1].T, solution[-1])
+
+
+def squared_error(y: Array, x: Array) -> float:
+    """The mean over pictures (N, P) of ∑ (y − x)² over the pixels."""
+    return float(((y - x) ** 2).sum(1).mean())
+
+
+def agreement(codes: Array, labels: Array, known: Array, known_labels: Array, count: int = 5) -> float:
+    """How often the commonest label of the nearest known codes (M, K), five of them, is that of a code (N, K)."""
+    distances = ((codes[:, None] - known) ** 2).sum(-1)  # (N, M)
+    near = known_labels[np.argsort(distances, 1, kind="stable")[:, :count]]  # (N, 5)
+    votes = [int(np.bincount(row).argmax()) for row in near]
+    return float((np.array(votes) == labels).mean())

@@ -1,0 +1,95 @@
+"""A training of some minutes at most, of which nothing stays on disk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeVar
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad.training import Batches, Settings, ShuffledOrder, Trainer, schedules
+from minigrad.training.update import Loss
+from models.autoencoder import mask
+
+Item = TypeVar("Item")
+WARM_UP = 50  # updates in which the learning rate rises, at most a tenth of all
+BATCH = 64  # pictures
+
+
+def train(
+    model: nn.Module,
+    batches: Batches[Any],
+    loss: Loss,
+    updates: int,
+    rate: float,
+    seed: int,
+    name: str,
+    unit: str = "pictures",
+) -> None:
+    """Train by Adam, while the learning rate falls along a cosine. The model is in eval mode then.
+
+    Args:
+        loss: (model, batch) -> the mean loss, and its weight.
+        name: for the line on stderr above the progress bar. unit: what the weights of losses count.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C. RuntimeError: a loss is not finite.
+    """
+    size = sum(p.numel() for p in model.parameters())
+    print(f"training {name}: {size:,} parameters, {updates:,} updates", file=sys.stderr, flush=True)
+    adam = mg.optim.Adam(model.parameters(), lr=rate)
+    settings = Settings(updates, save_seconds=None, evaluate_every=updates, log_every=updates, seed=seed, unit=unit)
+    with TemporaryDirectory() as folder:
+        schedule = LambdaLR(adam, schedules.cosine(min(WARM_UP, updates // 10), updates))
+        outcome = Trainer(model, adam, batches, loss, folder=folder, settings=settings, schedule=schedule).fit()
+    if not outcome.finished:
+        raise KeyboardInterrupt
+    model.eval()
+
+
+def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
+    """The items, one by one, with a bar on stderr after two seconds if tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return items
+    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=2)
+    return bar
+
+
+class Pair(NamedTuple):
+    """Pictures (B, P) as they are, and as the network reads them."""
+
+    clean: Tensor
+    read: Tensor
+
+
+class PictureBatches:
+    """Batches of pictures (N, P), in a new order in each epoch.
+
+    Args:
+        most: the largest share of pixels that masking noise erases; each picture has a share of its own, from 0 on.
+    """
+
+    def __init__(self, pictures: Tensor, seed: int, most: float = 0.0) -> None:
+        self.pictures, self.seed, self.most = pictures, seed, most
+        self.order = ShuffledOrder(len(pictures), BATCH, seed=seed)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Pair]:
+        """The batches of an epoch, from number ``start`` on."""
+        for place, rows in enumerate(self.order.epoch(number, start), start):
+            clean = self.pictures[mg.tensor(rows)]
+            if not self.most:
+                yield Pair(clean, clean)
+                continue
+            generator = mg.Generator().manual_seed(self.seed + 1_000_003 * (number * len(self.order) + place + 1))
+            shares = self.most * mg.rand(len(rows), 1, generator=generator)
+            yield Pair(clean, mask(clean, shares, generator))
+
+
+def picture_loss(model: Any, batch: Pair) -> tuple[Tensor, float]:
+    """The squared error of the clean pictures, and their number."""
+    return model.loss(batch.clean, batch.read), float(len(batch.clean))

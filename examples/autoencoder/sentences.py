@@ -1,0 +1,231 @@
+"""A sentence through one vector, and with attention: who can still repeat it when it is long?
+
+The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention
+all of the sentence goes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
+decoder looks back at the state of every word (Luong et al. 2015).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.text import TokenBatches, WordTokenizer
+from minigrad.text.tokenizer import BOS, EOS, PAD, until_end
+from models.seq2seq import Config, Seq2Seq
+from models.translation import pad
+
+from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
+from ..translate import english_italian
+from .learning import train, watched
+
+SENTENCES, HELD_OUT = 20_000, 4_000
+WIDTH, STATE = 64, 128  # of an embedding, and of a state in each direction
+RATE = 4e-3
+BATCH_TOKENS = 2048
+ONE, ATTENTION = "through one vector", "with attention"
+KINDS = {ONE: "none", ATTENTION: "multiplicative"}
+LEAST = 20  # sentences of a length, for a point in the chart
+EXAMPLES = 3
+
+
+class SentenceBatches:
+    """Batches of sentences of similar length; a pair is the source (B, S) and, the same, the target (B, S + 1)."""
+
+    def __init__(self, sentences: list[list[int]], seed: int) -> None:
+        self.sentences = sentences
+        lengths = [(len(ids) + 1, len(ids) + 2) for ids in sentences]
+        self.order = TokenBatches(lengths, BATCH_TOKENS, seed=seed)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
+        """The batches of an epoch, from number ``start`` on."""
+        for rows in self.order.epoch(number, start):
+            chosen = [self.sentences[i] for i in rows]
+            yield source_of(chosen), pad([[BOS, *ids, EOS] for ids in chosen])
+
+
+def source_of(sentences: list[list[int]]) -> Tensor:
+    """Sentences as the encoder reads them (B, S)."""
+    return pad([[*ids, EOS] for ids in sentences])
+
+
+def loss(model: Any, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
+    """The mean cross-entropy of a token, and the number of tokens."""
+    source, target = batch
+    return model.loss(source, target), float((target[:, 1:] != PAD).sum())
+
+
+class Copied(NamedTuple):
+    """Both models on the same held-out sentences.
+
+    Attributes:
+        words: the tokenizer.
+        sentences: held out, as token ids.
+        written: by model, what it wrote for each.
+        models: by name.
+        updates: of each. known: the sentences learned from.
+    """
+
+    words: WordTokenizer
+    sentences: list[list[int]]
+    written: Mapping[str, list[list[int]]]
+    models: Mapping[str, Seq2Seq]
+    updates: int
+    known: int
+
+    @property
+    def lengths(self) -> Array:
+        """The words and punctuation marks of each sentence (N,)."""
+        return np.array([len(ids) for ids in self.sentences])
+
+    def exact(self, name: str) -> Array:
+        """Which sentences a model repeated exactly (N,)."""
+        pairs = zip(self.sentences, self.written[name], strict=True)
+        return np.array([one == other for one, other in pairs])
+
+    def longest_quarter(self) -> Array:
+        """True at sentences of the longest quarter, or so: all those from one length on (N,)."""
+        quarter: Array = self.lengths >= np.quantile(self.lengths, 0.75)
+        return quarter
+
+
+def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
+    """Train both models on the shipped corpus's English, and let them repeat held-out sentences. Raises as
+    ``learning.train``."""
+    known = [pair.source for pair in english_italian.load("train", size=sentences, seed=seed)]
+    unseen = [pair.source for pair in english_italian.load("test", size=held_out, seed=seed)]
+    words = WordTokenizer.train(known, scheme=english_italian.SCHEME)
+    batches = SentenceBatches(words.encode_batch(known), seed)
+    models, written = {}, {}
+    test = words.encode_batch(unseen)
+    for name, attention in KINDS.items():
+        mg.manual_seed(seed)
+        model = Seq2Seq(Config(len(words), "gru", attention, WIDTH, STATE, dropout=0.0))
+        train(model, batches, loss, updates, RATE, seed, f"sentences {name}", "words")
+        models[name], written[name] = model, repeat(model, test)
+    return Copied(words, test, written, models, updates, len(known))
+
+
+def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> list[list[int]]:
+    """What a model writes for each sentence: the likeliest word at each step, at most twice as many as it read."""
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    written: list[list[int]] = [[] for _ in sentences]
+    for first in watched(range(0, len(order), at_once), "repeating sentences"):
+        rows = order[first : first + at_once]
+        chosen = [sentences[i] for i in rows]
+        tokens = model.greedy(source_of(chosen), [2 * len(ids) + 2 for ids in chosen]).tolist()
+        for i, ids in zip(rows, tokens, strict=True):
+            written[i] = until_end(ids)
+    return written
+
+
+# The lesson -------------------------------------------------------------------------------------------------
+
+
+def sections(computed: Copied) -> list[Section]:
+    """What came of it."""
+    return [_chart(computed), _examples(computed), _attention(computed)]
+
+
+def _chart(computed: Copied) -> Section:
+    lengths, quarter = computed.lengths, computed.longest_quarter()
+    shown = [n for n in range(1, lengths.max() + 1) if (lengths == n).sum() >= LEAST]
+    shares = {name: [100 * float(computed.exact(name)[lengths == n].mean()) for n in shown] for name in KINDS}
+    parts = {name: [float(computed.exact(name)[rows].mean()) for rows in (~quarter, quarter)] for name in KINDS}
+    border = int(lengths[quarter].min())
+    room = math.log2(len(computed.words))
+    return Section(
+        "A sentence through one vector",
+        (
+            Text(
+                f"A sentence can go through a code as well: a recurrent network reads it, word by word, from both "
+                f"ends; its two last states are the code, from which another network writes the sentence again. Both "
+                f"models here are GRUs with states of {STATE} numbers, trained for {computed.updates:,} updates on "
+                f"{computed.known:,} English sentences of the shipped corpus: "
+                f"{' and '.join(f'{_size(model):,} parameters {name}' for name, model in computed.models.items())}."
+            ),
+            Text(
+                f"The code has {2 * STATE} numbers for a sentence of {lengths.min()} words and for one of "
+                f"{lengths.max()}. With attention (Luong et al. 2015) the decoder looks back at all states of the "
+                f"encoder, one for each word. {len(lengths):,} held-out sentences, punctuation marks counted as words:"
+            ),
+            Chart(
+                "Sentences repeated exactly",
+                "words of the sentence",
+                "%",
+                [Series(name, shown, values) for name, values in shares.items()],
+                digits=1,
+            ),
+            Steps(
+                ("repeated exactly", f"up to {border - 1} words", f"from {border} words on"),
+                [(name, *(f"{100 * part:.1f} %" for part in values)) for name, values in parts.items()],
+                numbers=(1, 2),
+            ),
+            Text(
+                f"Room is not what is lacking: to name {lengths.max()} of {len(computed.words):,} words takes "
+                f"{lengths.max() * room:.0f} bits. What is hard is to learn to write a whole sentence into one vector, "
+                f"and to read it out again in order; the more words, the longer that takes. With more updates "
+                f"(`--sentence-updates`) the fall moves to longer sentences."
+            ),
+            Checked(
+                "through one vector, long sentences are repeated exactly less often than short ones",
+                parts[ONE][1] < parts[ONE][0],
+            ),
+            Checked(
+                "with attention, more of the long sentences are repeated exactly", parts[ATTENTION][1] > parts[ONE][1]
+            ),
+        ),
+    )
+
+
+def _size(model: Seq2Seq) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+def _examples(computed: Copied) -> Section:
+    """The longest sentences that one vector lost, and what became of them."""
+    lost = np.flatnonzero(~computed.exact(ONE))
+    longest = lost[np.argsort(-computed.lengths[lost], kind="stable")][:EXAMPLES].tolist()
+    if not longest:
+        return Section("What goes wrong", (Text("Nothing: every sentence came back as it was."),))
+    rows = []
+    for i in longest:
+        rows.append(("read", computed.words.decode(computed.sentences[i])))
+        rows += [(name, computed.words.decode(written[i])) for name, written in computed.written.items()]
+    return Section(
+        "What goes wrong",
+        (
+            Text(
+                f"The longest sentences that were not repeated exactly {ONE}. Most often the kind of sentence comes "
+                f"back, with its beginning and its end; who did what to which thing does not."
+            ),
+            Steps(("", "sentence"), rows),
+        ),
+    )
+
+
+def _attention(computed: Copied) -> Section:
+    """Where the decoder looks as it repeats the longest sentence that it repeats exactly."""
+    exact = np.where(computed.exact(ATTENTION), computed.lengths, -1)
+    ids = computed.sentences[int(exact.argmax())]
+    target = mg.tensor([[BOS, *ids]])
+    weights = computed.models[ATTENTION].attention(source_of([ids]), target)[0, 0, 0].numpy()  # (T, S)
+    names = [*(computed.words.token(i) for i in ids), "⟨end⟩"]
+    greatest = float((weights.argmax(1) == np.arange(len(names))).mean())
+    return Section(
+        "Where attention looks",
+        (
+            Text(
+                f"As it writes each word (rows), the decoder looks at the states of the words that it read (columns): "
+                f"in {100 * greatest:.0f} % of the rows most at the word itself. The state of a word knows its "
+                f"neighbours, too, so it may look beside it."
+            ),
+            Matrix("weights", weights, names, names, 2, "weights", note="rows look at columns"),
+            Checked("the weights of each word sum to 1", bool(np.abs(weights.sum(1) - 1).max() < 1e-5)),
+        ),
+    )

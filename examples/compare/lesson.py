@@ -1,0 +1,107 @@
+"""The comparison as a page: a table, exactness against length, and the two reasons to leave recurrent networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from examples.lesson.blocks import Chart, Checked, Lesson, Section, Series, Steps, Text
+from minigrad.text import Pairs
+
+from .measure import Result, groups, lengths
+from .sizes import KINDS
+
+HEAD = (
+    "model",
+    "parameters",
+    "updates",
+    "minutes of training",
+    "exact",
+    "of the shortest quarter",
+    "of the longest",
+    "ms a token",
+    "steps, one after another",
+    "path from end to end",
+)
+
+
+def lesson(results: Mapping[str, Result], test: Pairs) -> Lesson:
+    """The page of the results, by the architecture's name."""
+    return Lesson(
+        "compare",
+        "Translators side by side",
+        "Recurrent networks without and with attention, convolutions and the transformer learn the same English "
+        "and Italian sentences, with equal numbers of parameters and updates.",
+        (_table(results), _by_length(results, test), _reasons(), _claims(results)),
+    )
+
+
+def _table(results: Mapping[str, Result]) -> Section:
+    rows = [
+        (
+            KINDS[name].title,
+            f"{r.parameters:,}",
+            f"{r.updates:,}",
+            f"{r.minutes:.1f}",
+            f"{r.exact:.1%}",
+            f"{r.by_length[0]:.1%}",
+            f"{r.by_length[-1]:.1%}",
+            f"{1000 * r.seconds:.2f}",
+            KINDS[name].steps,
+            KINDS[name].path,
+        )
+        for name, r in results.items()
+    ]
+    about = (
+        "Exact is the share of unseen sentences whose translation is the reference, word by word. A token's time is "
+        "that of greedy translation, one sentence at a time. The last columns count for S tokens, L layers and "
+        "convolutions over K tokens what must be computed one step after another to encode a sentence, and the "
+        "layers between its first token and its last (Vaswani et al. 2017, table 1)."
+    )
+    return Section("1. The table", (Text(about), Steps(HEAD, rows, numbers=tuple(range(1, 8)))))
+
+
+def _by_length(results: Mapping[str, Result], test: Pairs) -> Section:
+    words = lengths(test.source)
+    centres = [float(words[places].mean()) for places in groups(test.source)]
+    series = [Series(KINDS[name].title, centres, [100 * x for x in r.by_length]) for name, r in results.items()]
+    about = (
+        "Without attention, one vector carries the whole sentence to the decoder: the longer the sentence, the more "
+        "is lost (Cho et al. 2014, figure 4; Bahdanau et al. 2015, figure 2). Attention looks at all states anew for "
+        "each word."
+    )
+    chart = Chart("Exact translations by length", "words of the sentence, mean of a quarter", "%", series, digits=1)
+    return Section("2. Long sentences", (Text(about), chart))
+
+
+def _reasons() -> Section:
+    return Section(
+        "3. Two reasons to leave recurrence",
+        (
+            Text(
+                "A recurrent network reads word after word: S steps that wait for each other, whatever the machine "
+                "could do at once. A transformer reads all words in one step a layer."
+            ),
+            Text(
+                "A signal between distant words passes through as many steps, and so does its gradient, which "
+                "shrinks or grows at each: `python -m examples.gradients` shows it. In a transformer any two words "
+                "are one step apart."
+            ),
+        ),
+    )
+
+
+def _claims(results: Mapping[str, Result]) -> Section:
+    """What the papers claim, on these results; only of models that were trained."""
+    claims = []
+    for cell in ("rnn", "lstm", "gru"):
+        without, with_it = results.get(cell), results.get(f"{cell}-attention")
+        if without and with_it:
+            title = KINDS[cell].title
+            claims.append(
+                Checked(
+                    f"Attention translates more of the longest sentences exactly: {title} {without.by_length[-1]:.1%} "
+                    f"without, {with_it.by_length[-1]:.1%} with it.",
+                    with_it.by_length[-1] > without.by_length[-1],
+                )
+            )
+    return Section("4. What was tested", claims or (Text("One model alone: nothing to compare."),))

@@ -1,0 +1,84 @@
+"""What the trained models can do: exact translations by length, and the time of a token."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from examples.translate.translator import Translator
+from minigrad.text import Pairs
+
+GROUPS = 4  # of sentences by length, of equal size or nearly
+TIMED = 50  # sentences, one at a time
+FILE = "compared.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained model.
+
+    Attributes:
+        parameters: all of them. updates, minutes: of its training.
+        exact: the share of the test's sentences that are translated exactly.
+        by_length: the same of each group of sentences, the shortest first.
+        seconds: of a token, when sentences are translated one at a time, greedily.
+    """
+
+    parameters: int
+    updates: int
+    minutes: float
+    exact: float
+    by_length: tuple[float, ...]
+    seconds: float
+
+
+def lengths(sentences: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The number of words of each sentence."""
+    return np.array([len(sentence.split()) for sentence in sentences])
+
+
+def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """The places of the sentences in groups by length, the shortest first; those of one length stay together."""
+    words = lengths(sentences)
+    edges = np.quantile(words, np.linspace(0, 1, GROUPS + 1)[1:-1])
+    numbers = np.searchsorted(edges, words)
+    return [np.flatnonzero(numbers == i) for i in range(GROUPS)]
+
+
+def result(folder: Path, test: Pairs) -> Result:
+    """The result of a run, which is measured once and then read from its folder."""
+    file = folder / FILE
+    if not file.exists():
+        file.write_text(json.dumps(_measured(folder, test)), encoding="utf-8")
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    return Result(**{**stored, "by_length": tuple(stored["by_length"])})
+
+
+def _measured(folder: Path, test: Pairs) -> dict[str, Any]:
+    translations = json.loads((folder / "test.json").read_text(encoding="utf-8"))["translations"]
+    right = np.array([a == b for a, b in zip(translations, test.target, strict=True)])
+    *_, last = (json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    translator = Translator.load(folder)
+    return {
+        "parameters": sum(p.numel() for p in translator.model.parameters()),
+        "updates": last["step"],
+        "minutes": last["seconds"] / 60,
+        "exact": float(right.mean()),
+        "by_length": [float(right[places].mean()) for places in groups(test.source)],
+        "seconds": _seconds(translator, list(test.source[:TIMED])),
+    }
+
+
+def _seconds(translator: Translator, sentences: list[str]) -> float:
+    """Of a written token, when sentences are translated one at a time."""
+    translator.translate(sentences[:3], beam=1, batch=1)  # imports, and allocates what is kept
+    start = time.perf_counter()
+    translations = translator.translate(sentences, beam=1, batch=1)
+    taken = time.perf_counter() - start
+    return taken / sum(len(translator.tokenizers.target.encode(t.text)) + 1 for t in translations)

@@ -1,0 +1,68 @@
+"""Models of equal numbers of weights, and what each must compute one step after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from examples.translate.architectures import configuration
+from examples.translate.settings import Settings
+
+WIDTHS = range(8, 2049, 2)  # that are tried
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An architecture of the comparison.
+
+    Attributes:
+        title: for a person.
+        widths: the setting that makes it larger, and others that follow from its value.
+        steps: how many steps must follow one another to encode S tokens with L layers.
+        path: between how many of them a signal passes from the first token to the last.
+    """
+
+    title: str
+    widths: Callable[[int], dict[str, Any]]
+    steps: str
+    path: str
+
+
+def _hidden(width: int) -> dict[str, Any]:
+    return {"hidden": width}
+
+
+def _d_ff(width: int) -> dict[str, Any]:
+    return {"d_ff": width}
+
+
+_RECURRENT = ("L · S", "S")
+KINDS = {
+    "rnn": Kind("RNN", _hidden, *_RECURRENT),
+    "rnn-attention": Kind("RNN with attention", _hidden, *_RECURRENT),
+    "lstm": Kind("LSTM", _hidden, *_RECURRENT),
+    "lstm-attention": Kind("LSTM with attention", _hidden, *_RECURRENT),
+    "gru": Kind("GRU", _hidden, *_RECURRENT),
+    "gru-attention": Kind("GRU with attention", _hidden, *_RECURRENT),
+    "convolution": Kind("convolutions with attention", _hidden, "L", "S / (K − 1)"),
+    "transformer": Kind("transformer", _d_ff, "L", "1"),
+}
+
+
+def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
+    """The settings with which an architecture has about so many weights.
+
+    Raises:
+        ValueError: no width comes within 3 %.
+    """
+
+    def size(width: int) -> int:
+        settings = start.changed({"model": name, **KINDS[name].widths(width)})
+        count: int = configuration(settings.model, vocabulary).size()
+        return count
+
+    width = min(WIDTHS, key=lambda width: abs(size(width) - weights))
+    if abs(size(width) - weights) > 0.03 * weights:
+        raise ValueError(f"{KINDS[name].title} cannot have {weights:,} weights: the nearest size is {size(width):,}")
+    return {"model": name, **KINDS[name].widths(width)}

@@ -1,0 +1,409 @@
+"""Training and inference of "I love you very much → Ti amo molto", step by step, on a transformer trained right here.
+
+The model is that of models/transformer.py (Vaswani et al. 2017), small enough to learn eight pairs in a second.
+Training reads the right words and predicts all next ones in one pass (teacher forcing: Williams and Zipser 1989);
+inference reads the words that it has written itself, one pass for each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.nn import functional as F
+from minigrad.text import WordTokenizer
+from minigrad.text.tokenizer import BOS, EOS, PAD
+from minigrad.training.progress import Progress
+from models.transformer import Config, Transformer, pad
+
+from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Lesson, Matrix, Section, Series, Steps, Text, number
+
+SENTENCE, TRANSLATION = "I love you very much", "Ti amo molto"
+PAIRS = {
+    SENTENCE: TRANSLATION,
+    "I love you": "Ti amo",
+    "You love me": "Mi ami",
+    "You love me very much": "Mi ami molto",
+    "I love cats": "Amo i gatti",
+    "You love cats": "Ami i gatti",
+    "I like cats": "Mi piacciono i gatti",
+    "I like cats very much": "Mi piacciono molto i gatti",
+}
+SEED, UPDATES, RATE = 0, 60, 5e-3
+LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # after so many updates the model is looked at
+NAMES = {PAD: "PAD", BOS: "SOS", EOS: "EOS"}
+MOST = 10  # tokens of a translation
+FEW = (0, 3, 7)  # of LOOKS, those that are printed
+
+
+class Look(NamedTuple):
+    """The model after some updates.
+
+    Attributes:
+        probabilities: of each word of the vocabulary at each place, the right words read before (T, V).
+        text: what it writes by itself.
+    """
+
+    probabilities: Array
+    text: str
+
+
+class Trained(NamedTuple):
+    """The model after all updates; ``losses`` has the mean loss of each."""
+
+    model: Transformer
+    english: WordTokenizer
+    italian: WordTokenizer
+    looks: dict[int, Look]
+    losses: list[float]
+
+
+class Written(NamedTuple):
+    """One step of inference: the tokens so far, and the probabilities of the next (V,)."""
+
+    tokens: list[int]
+    probabilities: Array
+
+    @property
+    def chosen(self) -> int:
+        """The likeliest token."""
+        return int(self.probabilities.argmax())
+
+
+def tokens(trained: Trained) -> tuple[list[int], list[int]]:
+    """The sentence with its EOS (S), and its translation from SOS to EOS (T + 1)."""
+    return _ids(trained.english, trained.italian, SENTENCE)
+
+
+def _ids(english: WordTokenizer, italian: WordTokenizer, sentence: str) -> tuple[list[int], list[int]]:
+    return [*english.encode(sentence), EOS], [BOS, *italian.encode(PAIRS[sentence]), EOS]
+
+
+def train(updates: int = UPDATES) -> Trained:
+    """Learn PAIRS from the beginning: one batch of all, again and again, by Adam."""
+    mg.manual_seed(SEED)
+    english, italian = WordTokenizer.train(PAIRS), WordTokenizer.train(PAIRS.values())
+    config = Config(len(italian), 32, 2, 1, 64, dropout=0.0, positions=16, source_vocabulary=len(english))
+    trained = Trained(Transformer(config), english, italian, {}, [])
+    sources, targets = (pad(list(ids)) for ids in zip(*(_ids(english, italian, s) for s in PAIRS), strict=True))
+    adam, count, start = mg.optim.Adam(trained.model.parameters(), lr=RATE), targets.numel(), time.monotonic()
+    with Progress(updates, math.inf) as progress:
+        for update in range(updates):
+            if update in LOOKS:
+                trained.looks[update] = look(trained)
+            loss = trained.model.loss(sources, targets)
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            trained.losses.append(loss.item())
+            progress.advance(loss.item(), count, time.monotonic() - start)
+    trained.looks[updates] = look(trained)
+    trained.model.eval()
+    return trained
+
+
+def look(trained: Trained) -> Look:
+    """What the model does now with the right words before it, and by itself."""
+    steps = write(trained)
+    text = " ".join(name(trained.italian, i) for i in (*steps[-1].tokens[1:], steps[-1].chosen))
+    return Look(teacher_forced(trained).numpy(), text)
+
+
+@mg.no_grad()
+def teacher_forced(trained: Trained) -> Tensor:
+    """Training's one pass: the probabilities (T, V) of the token after each of SOS Ti amo molto."""
+    source, target = tokens(trained)
+    return trained.model(mg.tensor([source]), mg.tensor([target[:-1]]))[0].softmax(-1)
+
+
+@mg.no_grad()
+def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
+    """Inference's steps: the encoder once, then the decoder for each token until EOS, the likeliest each time."""
+    model = trained.model
+    memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
+    written, steps = [BOS], list[Written]()
+    while written[-1] != EOS and len(steps) < MOST:
+        states = model.decode(mg.tensor([written]), memory, mask)  # (1, T, D)
+        logits = F.linear(states[0, -1], model.embedding.weight)  # (V,)
+        steps.append(Written(list(written), logits.softmax(-1).numpy()))
+        written.append(steps[-1].chosen)
+    return steps
+
+
+def name(tokenizer: WordTokenizer, i: int) -> str:
+    """A token as lectures write it."""
+    return NAMES.get(i, tokenizer.token(i))
+
+
+def names(tokenizer: WordTokenizer, ids: Sequence[int]) -> list[str]:
+    """Tokens as lectures write them."""
+    return [name(tokenizer, i) for i in ids]
+
+
+def lesson() -> Lesson:
+    """The worked example."""
+    trained = train()
+    return Lesson(
+        "translation",
+        "Training and inference: I love you very much → Ti amo molto",
+        f"A transformer learns {len(PAIRS)} pairs of sentences, in {UPDATES} updates that ran when this was made. One "
+        f"of the pairs is followed through: what goes into encoder and decoder, what should come out, where the loss "
+        f"comes from, and how the trained model then writes word after word.",
+        (_words(trained), _forced(trained), _loss(trained), _inference(trained), _compared(trained), _checks(trained)),
+    )
+
+
+def _words(trained: Trained) -> Section:
+    source, target = tokens(trained)
+    rows = [
+        ("encoder reads", *_padded(names(trained.english, source), 6)),
+        ("as numbers", *_padded(map(str, source), 6)),
+        ("decoder reads", *_padded(names(trained.italian, target[:-1]), 6)),
+        ("as numbers", *_padded(map(str, target[:-1]), 6)),
+        ("should come out", *_padded(names(trained.italian, target[1:]), 6)),
+        ("as numbers", *_padded(map(str, target[1:]), 6)),
+    ]
+    config = trained.model.config
+    return Section(
+        "1. Three rows of tokens",
+        (
+            Text(
+                "SOS (start of sentence) and EOS (end of sentence) are tokens of their own. The encoder reads the "
+                "sentence and EOS. The decoder reads SOS and the translation; what should come out is the same row, "
+                "shifted by one place to the left, with EOS at its end. So at each place the target is the next word."
+            ),
+            Steps(("", *map(str, range(6))), rows),
+            Text(
+                f"The model is models/transformer.py with {config.layers} layer in encoder and decoder, D = "
+                f"{config.d_model}, H = {config.heads}, and {sum(p.numel() for p in trained.model.parameters()):,} "
+                f"parameters. It knows {len(trained.english)} tokens of English and {len(trained.italian)} of Italian, "
+                f"from these pairs:"
+            ),
+            Steps(("English", "Italian"), list(PAIRS.items())),
+        ),
+    )
+
+
+def _padded(row: Sequence[str] | map[str], size: int) -> list[str]:
+    texts = list(row)
+    return texts + [""] * (size - len(texts))
+
+
+def _forced(trained: Trained) -> Section:
+    _, target = tokens(trained)
+    words = names(trained.italian, target)
+    allowed = mg.ones(len(words) - 1, len(words) - 1).tril()
+    rows = [(str(t), " ".join(words[: t + 1]), words[t + 1]) for t in range(len(words) - 1)]
+
+    def how(i: int, j: int) -> str:
+        return (
+            f"“{words[i]}” {'sees' if j <= i else 'does not see'} “{words[j]}”: place {j} {'≤' if j <= i else '>'} {i}"
+        )
+
+    return Section(
+        "2. Training: all places in one pass",
+        (
+            Text(
+                "Each place of the decoder's input is an exercise of its own: from the words up to here, the next. The "
+                "causal mask hides what comes later, so that all exercises run at once, in one pass of the decoder. "
+                "The words that are read are always the right ones, whatever the model itself would have written: "
+                "that is teacher forcing."
+            ),
+            Steps(("place", "the decoder sees", "target"), rows, numbers=(0,)),
+            Matrix("sees", allowed, words[:-1], words[:-1], 0, "weights", how, note="1: yes", example=(1, 2)),
+        ),
+    )
+
+
+def _loss(trained: Trained) -> Section:
+    _, target = tokens(trained)
+    words, columns = names(trained.italian, target), names(trained.italian, range(len(trained.italian)))
+    options: list[Block] = [
+        _probabilities(u, seen.probabilities, words, target, columns) for u, seen in trained.looks.items()
+    ]
+    updates = list(map(str, trained.looks))
+    chances = np.stack([_of_targets(seen.probabilities, target) for seen in trained.looks.values()], 1)  # (T, looks)
+
+    def how(i: int, j: int) -> str:
+        return f"−ln {number(chances[i, j], 4)} = {number(-math.log(chances[i, j]), 3)}"
+
+    means = " → ".join(number(float(v), 3) for v in -np.log(chances).mean(0))
+    return Section(
+        "3. The loss of each token",
+        (
+            Text(
+                "A row for each place: the probabilities of all words to come next. The loss of a place is −ln of what "
+                "its target got; that of the sentence is the mean over the places. Move the slider through the "
+                "training. At first each place likes best the very word that it reads, since one matrix is both the "
+                "embedding and the output; in the end nearly all of each row is on its target."
+            ),
+            Choice("updates", updates, options, len(updates) - 1, True, printed=FEW),
+            Text("The loss of each token, after so many updates:"),
+            Matrix("loss", -np.log(chances), words[1:], updates, 3, "", how, example=(1, 2)),
+            Text(f"Their mean: {means}. And the mean over all pairs, of each update:"),
+            Chart(
+                "The loss in training",
+                "updates",
+                "loss",
+                (Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2]),),
+            ),
+        ),
+    )
+
+
+def _of_targets(probabilities: Array, target: Sequence[int]) -> Array:
+    """What each place's target got (T,)."""
+    return probabilities[np.arange(len(target) - 1), target[1:]]
+
+
+def _probabilities(update: int, table: Array, words: list[str], target: list[int], columns: list[str]) -> Matrix:
+    def how(i: int, j: int) -> str:
+        if j != target[i + 1]:
+            return f"after “{words[i]}”, “{columns[j]}”: {number(table[i, j], 4)}"
+        loss = number(-math.log(table[i, j]), 3)
+        return f"after “{words[i]}” the target is “{columns[j]}”: loss −ln {number(table[i, j], 4)} = {loss}"
+
+    rows = [f"{a} → {b}" for a, b in itertools.pairwise(words)]
+    return Matrix(
+        f"after {update} updates", table, rows, columns, 2, "weights", how, note="read → target", example=(0, target[1])
+    )
+
+
+def _inference(trained: Trained) -> Section:
+    source, _ = tokens(trained)
+    steps = write(trained)
+    rows = []
+    for i, step in enumerate(steps):
+        best = np.argsort(-step.probabilities)[:3].tolist()
+        shares = [f"{name(trained.italian, j)} {number(step.probabilities[j], 3)}" for j in best]
+        rows.append((str(i + 1), " ".join(names(trained.italian, step.tokens)), *shares))
+    weights = _attention(trained, steps)
+    return Section(
+        "4. Inference: one pass for each word",
+        (
+            Text(
+                "Now nobody knows the translation. The encoder reads the sentence once. The decoder starts with SOS "
+                "alone, and the word that it finds likeliest is put behind what it reads in the next step, until that "
+                "word is EOS. (This is greedy search; beam search keeps several.)"
+            ),
+            Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
+            Text("Where the decoder looked in the sentence as it wrote each, as the mean over its heads:"),
+            Matrix(
+                "cross-attention",
+                weights,
+                names(trained.italian, [step.chosen for step in steps]),
+                names(trained.english, source),
+                2,
+                "weights",
+                note="rows look at columns",
+            ),
+        ),
+    )
+
+
+def _attention(trained: Trained, steps: Sequence[Written]) -> Array:
+    """The mean of the heads' weights (T, S) of each step."""
+    source, read = tokens(trained)[0], steps[-1].tokens
+    return trained.model.attention(mg.tensor([source]), mg.tensor([read]))[-1, :, 0].mean(0).numpy()
+
+
+class Passes(NamedTuple):
+    """How often encoder and decoder ran."""
+
+    encoder: int
+    decoder: int
+
+
+def passes(trained: Trained, work: Callable[[Trained], object]) -> Passes:
+    """How often the first layers of encoder and decoder are called."""
+    calls = [0, 0]
+
+    def counting(which: int) -> Callable[..., None]:
+        def count(*_: object) -> None:
+            calls[which] += 1
+
+        return count
+
+    layers = trained.model.encoder[0], trained.model.decoder[0]
+    handles = [layer.register_forward_pre_hook(counting(i)) for i, layer in enumerate(layers)]
+    try:
+        work(trained)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return Passes(*calls)
+
+
+def _compared(trained: Trained) -> Section:
+    rows = [
+        (what, *map(str, passes(trained, work)))
+        for what, work in (("training, teacher forcing", teacher_forced), ("inference", write))
+    ]
+    texts = [(str(update), seen.text) for update, seen in trained.looks.items()]
+    return Section(
+        "5. Side by side",
+        (
+            Text("How often the layers ran for this one sentence, counted by hooks:"),
+            Steps(("", "encoder", "decoder"), rows, numbers=(1, 2)),
+            Text(
+                "Training needs one pass however long the sentence is; inference needs many, because what it reads at "
+                "a step is what the step before has written. And a wrong word stays there: training has never shown "
+                "the model how to go on after one (Ranzato et al. 2016 call it exposure bias). What the model wrote by "
+                "itself after so many updates:"
+            ),
+            Steps(("updates", "written"), texts, numbers=(0,)),
+            Text(
+                "Eight pairs are learned by heart, not understood. `python -m examples.translate` trains the same "
+                "model on thousands of them, and it then translates sentences that it has never seen."
+            ),
+        ),
+    )
+
+
+def _checks(trained: Trained) -> Section:
+    source, target = tokens(trained)
+    steps, forced = write(trained), teacher_forced(trained)
+    chances = _of_targets(forced.numpy(), target)
+    with mg.no_grad():
+        loss = float(trained.model.loss(mg.tensor([source]), mg.tensor([target])))
+        other = trained.model(mg.tensor([source]), mg.tensor([[*target[:-2], trained.italian.ids["gatti"]]]))[0]
+        cached = trained.model.greedy(mg.tensor([source]))[0].tolist()
+    untrained = trained.looks[0].probabilities
+    return Section(
+        "Checked",
+        (
+            Checked(
+                "before training, each place finds the word that it reads the likeliest",
+                untrained.argmax(-1).tolist() == target[:-1],
+            ),
+            Checked(
+                "the trained model writes every one of the pairs, word by word, and ends each with EOS",
+                all([s.chosen for s in write(trained, text)] == _ids(*trained[1:3], text)[1][1:] for text in PAIRS),
+            ),
+            Checked(
+                "the loss of the sentence is the mean of −ln p over its tokens",
+                abs(loss + float(np.log(chances).mean())) < 1e-5,
+            ),
+            Checked(
+                "each step of inference has the probabilities of that place in training's one pass",
+                bool(np.abs(np.stack([s.probabilities for s in steps]) - forced.numpy()).max() < 1e-5),
+            ),
+            Checked(
+                "another last word changes nothing at the places before it",
+                mg.allclose(other[:-1].softmax(-1), forced[:-1], atol=1e-6)
+                and not mg.allclose(other[-1].softmax(-1), forced[-1], atol=1e-5),
+            ),
+            Checked(
+                "training ran the decoder once, inference once for each token",
+                passes(trained, teacher_forced) == (1, 1) and passes(trained, write) == (1, len(target) - 1),
+            ),
+            Checked("the library's own greedy search, with its cache, writes the same", cached == target[1:]),
+        ),
+    )

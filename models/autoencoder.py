@@ -1,0 +1,125 @@
+"""Autoencoders: a picture goes through a narrow code, and comes back.
+
+Read it beside Hinton and Salakhutdinov 2006 ("Reducing the dimensionality of data with neural networks", Science 313,
+doi 10.1126/science.1127647) and Vincent et al. 2008 ("Extracting and composing robust features with denoising
+autoencoders", ICML, doi 10.1145/1390156.1390294). Differences from both:
+
+- All layers are trained at once, from Xavier's weights and by Adam. Back-propagation from random weights did not get
+  there then: each layer was first trained alone, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
+- Units inside are tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
+- Encoder and decoder share no weights; those of 2008 may.
+- Masking noise draws for each pixel; that of 2008 erases a fixed number of them.
+
+Shapes: B batch, P pixels of a picture, K numbers of a code.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import minigrad as mg
+from minigrad import Tensor, nn
+
+
+class Config(NamedTuple):
+    """The sizes of an autoencoder.
+
+    Attributes:
+        pixels: P.
+        widths: of the layers between picture and code, from the picture on; the decoder has the same, backwards.
+        code: K.
+    """
+
+    pixels: int = 64
+    widths: tuple[int, ...] = (128, 64, 32)
+    code: int = 2
+
+
+class Stage(NamedTuple):
+    """One layer and what follows it: y = f(W x + b), f being tanh, the logistic function or, if empty, nothing."""
+
+    layer: nn.Linear
+    after: Literal["", "tanh", "sigmoid"]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(B, in) -> (B, out)."""
+        y: Tensor = self.layer(x)
+        return y.tanh() if self.after == "tanh" else y.sigmoid() if self.after == "sigmoid" else y
+
+
+class Autoencoder(nn.Module):
+    """Encoder and decoder, of fully-connected layers.
+
+    Raises ValueError: a size that is not positive.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        sizes = [config.pixels, *config.widths, config.code]
+        if min(sizes) < 1:
+            raise ValueError(f"all sizes of an autoencoder are 1 or more, not {', '.join(map(str, sizes))}")
+        self.config = config
+        self.encoder, self.decoder = _layers(sizes), _layers(sizes[::-1])
+
+    def encode(self, x: Tensor) -> Tensor:
+        """Pictures (B, P), from 0 to 1 -> codes (B, K)."""
+        return _through(_stages(self.encoder, ""), x)
+
+    def decode(self, code: Tensor) -> Tensor:
+        """Codes (B, K) -> pictures (B, P), from 0 to 1."""
+        return _through(self.decoding(), code)
+
+    def decoding(self) -> list[Stage]:
+        """The decoder, stage by stage."""
+        return _stages(self.decoder, "sigmoid")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pictures -> what comes back of them (B, P)."""
+        return self.decode(self.encode(x))
+
+    def loss(self, x: Tensor, read: Tensor | None = None) -> Tensor:
+        """The squared error, summed over the pixels and averaged over the pictures; a scalar.
+
+        Args:
+            x: pictures (B, P), which should come back.
+            read: what the encoder reads (B, P): pictures with noise, or by default x (Vincent et al., section 2.3).
+        """
+        return squared_error(self(x if read is None else read), x)
+
+
+def squared_error(y: Tensor, x: Tensor) -> Tensor:
+    """The mean over pictures (B, P) of ∑ (y − x)² over the pixels, as Hinton and Salakhutdinov compare by."""
+    return ((y - x) * (y - x)).sum(-1).mean()
+
+
+def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
+    """Masking noise (Vincent et al., section 2.3): each pixel of (B, P) becomes 0 with a probability.
+
+    Args:
+        share: the probability; one number, or one for each picture (B, 1).
+    """
+    kept = mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share
+    return x * kept
+
+
+def _layers(sizes: list[int]) -> nn.ModuleList:
+    """Layers from size to size, with Xavier's weights, and biases of 0."""
+    layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+    for layer in layers:
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    return nn.ModuleList(layers)
+
+
+def _stages(layers: nn.ModuleList, last: Literal["", "sigmoid"]) -> list[Stage]:
+    """Each layer with tanh, and the last one with what the caller names."""
+    *inner, end = layers
+    return [*(Stage(layer, "tanh") for layer in inner), Stage(end, last)]
+
+
+def _through(stages: list[Stage], x: Tensor) -> Tensor:
+    """One stage after another."""
+    for stage in stages:
+        x = stage(x)
+    return x

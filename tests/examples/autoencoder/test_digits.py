@@ -1,0 +1,132 @@
+"""Digits through a code: better than linear codes, the same in the page as in minigrad, and cleaned of noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.autoencoder import codes, denoising
+from examples.autoencoder.baselines import agreement, least_squares, principal, squared_error
+from examples.autoencoder.learning import PictureBatches
+from examples.lesson.blocks import Checked, Choice, Lesson, Pictures, Plane, Section
+from tests.support.browser import texts
+
+
+def claims(sections: list[Section]) -> dict[str, bool]:
+    return {b.claim: b.holds for section in sections for b in section.blocks if isinstance(b, Checked)}
+
+
+# Two numbers ------------------------------------------------------------------------------------------------
+
+
+def test_two_numbers_keep_more_than_two_components(coded: codes.Codes) -> None:
+    x = codes.flat(coded.unseen)
+    assert squared_error(coded.back(coded.unseen), x) < 0.8 * squared_error(coded.principal.back(x), x)
+    assert coded.encode(coded.unseen).shape == (599, 2) and len(coded.known.labels) == 1198
+    assert all(claims(codes.sections(coded)).values()) and len(claims(codes.sections(coded))) == 2
+
+
+def test_a_claim_can_fail(coded: codes.Codes) -> None:
+    x = codes.flat(coded.known)
+    made = codes.sections(coded._replace(principal=principal(x, 64)))
+    assert list(claims(made).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
+
+
+def test_digits_that_are_shown(coded: codes.Codes) -> None:
+    (shown,) = (b for s in codes.sections(coded) for b in s.blocks if isinstance(b, Pictures))
+    captions = [one.caption for one in shown.pictures]
+    assert captions[:5] == ["0", "2", "4", "6", "8"] and shown.across == 5 and len(captions) == 15
+    digit, back = (np.asarray(shown.pictures[i].values, np.float64) for i in (1, 6))
+    assert float(captions[6]) == pytest.approx(((digit - back) ** 2).sum(), abs=0.0051)
+
+
+def test_the_page_decodes_as_minigrad_does(coded: codes.Codes, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    made = codes.sections(coded)
+    page = open_file(Lesson("codes", "Codes", "", made).page().save(tmp_path / "codes.html"))
+    area = page.locator(".plane .map canvas")
+    area.scroll_into_view_if_needed()
+    box, seen = area.bounding_box(), set()
+    for across, down in ((0.2, 0.5), (0.5, 0.4), (0.8, 0.6), (0.02, 0.98)):
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        code = area.evaluate("node => node.dataset.code.split(' ').map(Number)")
+        expected = coded.model.decode(mg.tensor([code])).detach().numpy()[0]
+        alpha = """node => [...node.getContext("2d").getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 3)"""
+        shown = np.array(page.locator(".plane .beside canvas").first.evaluate(alpha))
+        np.testing.assert_allclose(shown, 255 * expected, atol=0.51)
+        seen.add(tuple(shown.tolist()))
+    assert len(seen) == 4 and len(texts(page, ".plane .keys button")) == 10
+    (block,) = (b for s in made for b in s.blocks if isinstance(b, Plane))
+    np.testing.assert_array_equal(block.points, coded.encode(coded.unseen))
+
+
+# Noise ------------------------------------------------------------------------------------------------------
+
+
+def test_the_network_cleans_better_than_what_is_linear(denoised: denoising.Denoised) -> None:
+    errors = {name: np.array(denoised.errors(name)) for name in denoised.cleaned}
+    middle = slice(3, 7)
+    others = np.array([errors[name][middle] for name in errors if name != denoising.NETWORK])
+    assert (errors[denoising.NETWORK][middle] < others).all()
+    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: without noise it is better
+    assert errors[denoising.NOTHING][0] == 0 and (np.diff(errors[denoising.NOTHING]) > 0).all()
+
+
+def test_a_share_of_the_pixels_is_erased(denoised: denoising.Denoised) -> None:
+    clean = codes.flat(denoised.unseen)
+    for share, noisy in denoised.noisy.items():
+        assert ((noisy == clean) | (noisy == 0)).all()
+        assert (noisy == 0)[clean > 0].mean() == pytest.approx(share, abs=0.02)
+
+
+def test_the_section_on_noise(denoised: denoising.Denoised) -> None:
+    (section,) = denoising.sections(denoised)
+    (choice,) = (b for b in section.blocks if isinstance(b, Choice))
+    assert choice.names[choice.start] == "40 %" and len(choice.options) == len(denoising.SHARES)
+    assert all(isinstance(o, Pictures) and len(o.pictures) == 30 and o.across == 5 for o in choice.options)
+    worse = {**denoised.cleaned, denoising.NETWORK: denoised.cleaned[denoising.NOTHING]}
+    assert list(claims(denoising.sections(denoised._replace(cleaned=worse))).values()) == [False]
+
+
+def test_batches_are_functions_of_their_place() -> None:
+    batches = PictureBatches(mg.rand(150, 9) + 0.1, seed=1, most=0.8)
+    epoch = list(batches.epoch(2))
+    assert [len(batch.clean) for batch in epoch] == [64, 64, 22]
+    for again, batch in zip(batches.epoch(2, start=1), epoch[1:], strict=True):
+        assert mg.equal(again.clean, batch.clean) and mg.equal(again.read, batch.read)
+    assert not mg.equal(next(batches.epoch(3)).read, epoch[0].read)
+    shares = (mg.cat([batch.read for batch in epoch]) == 0).float().mean(-1)
+    assert float(shares.min()) < 0.15 and float(shares.max()) > 0.6 and 0.3 < float(shares.mean()) < 0.5
+    plain = next(PictureBatches(mg.rand(10, 9), seed=1).epoch(0))
+    assert plain.read is plain.clean
+
+
+# Baselines --------------------------------------------------------------------------------------------------
+
+
+def test_principal_components() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 6)) @ np.diag([5, 4, 3, 0.2, 0.1, 0.1])
+    sizes = np.linalg.svd(x - x.mean(0), compute_uv=False)
+    for count in (0, 2, 6):
+        fitted = principal(x, count)
+        assert fitted.encode(x).shape == (50, count)
+        lost = (sizes[count:] ** 2).sum() / 50
+        assert squared_error(fitted.back(x), x) == pytest.approx(lost, abs=1e-12)
+
+
+def test_least_squares_recover_a_linear_map() -> None:
+    generator = np.random.default_rng(0)
+    x, weight, bias = (generator.normal(size=size) for size in ((40, 5), (5, 5), (5,)))
+    fitted = least_squares(x, x @ weight.T + bias)
+    np.testing.assert_allclose(fitted.weight, weight, atol=1e-12)
+    np.testing.assert_allclose(fitted.apply(x[:3]), x[:3] @ weight.T + bias, atol=1e-12)
+
+
+def test_agreement_counts_votes() -> None:
+    known, labels = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([1, 1, 2, 2])
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 1]), known, labels, count=3) == 0.5
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 2]), known, labels, count=1) == 1

@@ -1,0 +1,66 @@
+"""The lessons on look-ups and on mixtures of values, against definitions in NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from examples.lectures import dictionary, mixture, multi_head
+
+
+def soft(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def looked_up(angle: float, scale: float) -> float:
+    """The soft look-up, written for this case: K q is the cosine of the angle to each key."""
+    scores = np.cos(np.radians(angle - np.array([0, 90, 180, 270])))
+    return float(soft(scale * scores) @ np.array([2, 12, 28, 16]))
+
+
+@pytest.mark.parametrize("scale", dictionary.SCALES)
+def test_a_soft_look_up(scale: float) -> None:
+    wanted = [looked_up(angle, scale) for angle in dictionary.ANGLES]
+    np.testing.assert_allclose(dictionary.curve(scale), wanted, atol=1e-9)
+    slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
+    assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
+
+
+def test_the_best_match_has_steps() -> None:
+    wanted = [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
+    assert dictionary.stairs().tolist() == wanted
+
+
+def test_equality_finds_keys_alone() -> None:
+    south = dictionary.direction(180.0).round()
+    assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
+    assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
+
+
+def test_a_mixture_of_values() -> None:
+    computed, whole = mixture.mix(), multi_head.attend()
+    q, k, v = (t.numpy().astype(np.float64) for t in (computed.queries, computed.keys, computed.values))
+    weights = soft(q @ k.T / math.sqrt(128))
+    np.testing.assert_allclose(computed.weights.numpy(), weights, atol=1e-6)
+    np.testing.assert_allclose(computed.output.numpy(), weights @ v, atol=1e-5)
+    np.testing.assert_allclose(computed.output.numpy(), whole.heads[0, 0].numpy(), atol=1e-6)
+
+
+def test_other_matrices() -> None:
+    weights = mixture.mix().weights
+    kinds = mixture.matrices(weights)
+    for matrix, _ in kinds.values():
+        np.testing.assert_allclose(matrix.sum(-1).numpy(), 1, atol=1e-6)
+    early = kinds["only earlier words"][0].numpy()
+    assert not early[np.triu_indices(6, 1)].any()
+    np.testing.assert_allclose(early[2, 0] / early[2, 1], weights.numpy()[2, 0] / weights.numpy()[2, 1], rtol=1e-5)
+
+
+def test_the_gradient_of_the_values() -> None:
+    weights = mixture.mix().weights
+    gradient, sums = mixture.taken(weights)
+    np.testing.assert_allclose(gradient, np.repeat(weights.numpy().sum(0)[:, None], 128, 1), atol=1e-5)
+    np.testing.assert_allclose(sums[:, 0], weights.numpy().sum(0), atol=1e-6)

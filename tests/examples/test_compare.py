@@ -1,0 +1,144 @@
+"""Translators side by side: equal sizes, what is measured, what is trained, and what can be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.compare import cli, measure
+from examples.compare.sizes import KINDS, sized
+from examples.translate import data, run, variants
+from examples.translate.architectures import build
+from examples.translate.settings import preset
+from minigrad.text import Pairs, TokenizerPair, WordTokenizer
+
+WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    for module in ("tqdm", "sacrebleu", "tomlkit"):
+        pytest.importorskip(module)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_models_have_equal_sizes(name: str) -> None:
+    settings = preset("toy").changed({"layers": cli.LAYERS.get(name, 1)})
+    chosen = settings.changed(sized(name, settings, 700_000, len(WORDS)))
+    model = build(chosen.model, TokenizerPair(WORDS, WORDS))
+    assert abs(sum(p.numel() for p in model.parameters()) - 700_000) < 0.04 * 700_000
+
+
+def test_a_size_that_cannot_be_had() -> None:
+    with pytest.raises(ValueError, match="transformer cannot have 1,000 weights: the nearest size is"):
+        sized("transformer", preset("toy"), 1000, len(WORDS))
+
+
+def test_groups_are_by_length() -> None:
+    sentences = ["a " * n for n in (3, 1, 2, 2, 9, 8, 7, 1)]
+    found = measure.groups(sentences)
+    assert sorted(np.concatenate(found).tolist()) == list(range(8))
+    words = measure.lengths(sentences)
+    assert [sorted(words[places].tolist()) for places in found] == [[1, 1], [2, 2], [3, 7], [8, 9]]
+
+
+class Program:
+    """In the place of examples.translate: writes the run of an untrained model, as finished.
+
+    Attributes:
+        calls: the options of each training.
+        code: the exit status; the run is written if it is 0.
+    """
+
+    def __init__(self, test: Pairs) -> None:
+        self.test, self.code = test, 0
+        self.calls: list[list[str]] = []
+
+    def __call__(self, arguments: list[str]) -> int:
+        self.calls.append(arguments)
+        if self.code:
+            return self.code
+        options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
+        sizes = {"model": options["--model"], "hidden": 8, "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8}
+        settings = preset("toy").changed(sizes)
+        tokenizers = data.tokenizers_for(self.test, settings.data)
+        mg.manual_seed(0)
+        model = build(settings.model, tokenizers)
+        folder = Path(options["--run"])
+        run.write_model(folder, model.state_dict(), 7, run.extra(model, tokenizers, settings, {}))
+        (folder / "log.jsonl").write_text('{"step": 7, "seconds": 90.0}\n', encoding="utf-8")
+        half = len(self.test.target) // 2 if "attention" in options["--model"] else 0
+        translations = [*self.test.target[:half], *("" for _ in self.test.target[half:])]
+        for split in variants.SPLITS:
+            report = json.dumps({"translations": translations})
+            (folder / f"{split}.json").write_text(report, encoding="utf-8")
+        return 0
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Program:
+    words = [f"w{i}" for i in range(8)]
+    test = Pairs([" ".join(words[: i % 8 + 1]) for i in range(16)], [" ".join(words[i % 8 :]) for i in range(16)])
+    program = Program(test)
+    monkeypatch.setattr(variants, "call", program)
+    monkeypatch.setattr(data, "read", lambda settings: {"train": test, "validation": test, "test": test})
+    return program
+
+
+def arguments(tmp_path: Path, *more: str) -> list[str]:
+    return ["--folder", str(tmp_path / "runs"), "--updates", "7", "--weights", "900000", *more]
+
+
+def test_it_trains_what_is_not_trained_and_compares(
+    fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = arguments(tmp_path, "--models", "gru", "gru-attention", "--save", str(tmp_path / "pages"))
+    assert cli.main(command) == 0
+    out = capsys.readouterr().out
+    assert "GRU 0.0% without, 50.0% with it" in out and "[ok] Attention translates more" in out
+    assert [call[call.index("--model") + 1] for call in fake.calls] == ["gru", "gru-attention"]
+    assert all("--steps" in call and "7" in call for call in fake.calls)
+    assert (tmp_path / "pages" / "compare.html").stat().st_size > 10_000
+    cli.main([*command, "--table"])
+    assert len(fake.calls) == 2 and "50.0%" in capsys.readouterr().out
+
+
+def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.code = 1
+    assert cli.main(arguments(tmp_path, "--models", "gru")) == 1
+    assert "error: a training failed" in capsys.readouterr().err
+    fake.code = 130
+    assert cli.main(arguments(tmp_path, "--models", "gru")) == 130
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--models", "perceptron"], "invalid choice: 'perceptron'"),
+        (["--updates", "0"], "0 is not 1 or more"),
+        (["--weights", "many"], "invalid _positive value: 'many'"),
+    ],
+)
+def test_bad_options(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(options)
+    assert stop.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_nothing_is_trained(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(tmp_path, "--table")) == 1
+    assert "nothing is trained in" in capsys.readouterr().err
+
+
+def test_times_are_of_tokens(fake: Program, tmp_path: Path) -> None:
+    folder: Any = tmp_path / "run"
+    folder.mkdir()
+    fake(["train", "--model", "gru", "--run", str(folder)])
+    result = measure.result(folder, fake.test)
+    assert 0 < result.seconds < 1 and (result.updates, result.minutes, result.exact) == (7, 1.5, 0.0)
+    assert measure.result(folder, fake.test) == result  # read again, not measured again

@@ -1,0 +1,88 @@
+"""Autoencoders: gradients, noise, PyTorch's numbers, one batch learned by heart, and what a code of two keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from models.autoencoder import Autoencoder, Config, mask, squared_error
+
+
+def small(**sizes: Any) -> Autoencoder:
+    mg.manual_seed(3)
+    return Autoencoder(Config(**{"pixels": 6, "widths": (5, 4), "code": 2, **sizes}))
+
+
+def test_gradients() -> None:
+    model = small().double()
+    x = mg.rand(3, 6, dtype=mg.float64, requires_grad=True)
+    read = mask(x.detach(), 0.3).requires_grad_()
+    assert mg.autograd.gradcheck(lambda x, read, *_: model.loss(x, read), [x, read, *model.parameters()])
+    assert mg.autograd.gradgradcheck(lambda x, *_: model.loss(x), [x, *model.parameters()])
+
+
+def test_the_decoder_mirrors_the_encoder() -> None:
+    model = small()
+    shapes = [tuple(layer.weight.shape) for layer in model.encoder]
+    assert shapes == [(5, 6), (4, 5), (2, 4)]
+    assert [tuple(layer.weight.shape[::-1]) for layer in model.decoder] == shapes[::-1]
+    x = mg.rand(7, 6)
+    assert model.encode(x).shape == (7, 2) and model(x).shape == (7, 6)
+    assert bool(((model(x) > 0) & (model(x) < 1)).all())
+    assert [stage.after for stage in model.decoding()] == ["tanh", "tanh", "sigmoid"]
+    with pytest.raises(ValueError, match="all sizes of an autoencoder are 1 or more, not 6, 5, 4, 0"):
+        small(code=0)
+
+
+def test_noise_leaves_or_removes() -> None:
+    x = mg.rand(200, 50) + 0.5
+    generator = mg.Generator().manual_seed(0)
+    noisy = mask(x, 0.3, generator)
+    removed = noisy == 0
+    assert bool((removed | (noisy == x)).all()) and abs(float(removed.float().mean()) - 0.3) < 0.02
+    assert mg.equal(mask(x, 0.0), x) and not mask(x, 1.0).any()
+    each = (mask(x, mg.linspace(0, 1, 200)[:, None]) == 0).float().mean(-1)
+    assert each[0] == 0 and each[-1] == 1 and abs(float(each[90:110].mean()) - 0.5) < 0.05
+
+
+def test_the_error_is_that_of_clean_pictures() -> None:
+    model, x = small(), mg.rand(4, 6)
+    read = mask(x, 0.5)
+    expected = ((model(read) - x).detach().numpy() ** 2).sum(1).mean()
+    assert float(model.loss(x, read).detach()) == pytest.approx(expected, rel=1e-6)
+    assert float(squared_error(x, x)) == 0
+
+
+def test_one_batch_is_learned_by_heart() -> None:
+    model = small(pixels=16, widths=(32,), code=4)
+    x = (mg.rand(6, 16) > 0.5).float()
+    adam = mg.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(400):
+        loss = model.loss(x)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    assert float(loss.detach()) < 1e-3
+
+
+@pytest.mark.parity
+def test_the_same_numbers_as_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    model, x = small().double(), np.random.default_rng(0).random((4, 6))
+    layers: list[Any] = []
+    for stages, last in ((model.encoder, torch.nn.Identity), (model.decoder, torch.nn.Sigmoid)):
+        for i, layer in enumerate(stages):
+            twin = torch.nn.Linear(layer.in_features, layer.out_features, dtype=torch.float64)
+            twin.load_state_dict({k: torch.from_numpy(v.numpy()) for k, v in layer.state_dict().items()})
+            layers += [twin, torch.nn.Tanh() if i < len(stages) - 1 else last()]
+    twin, input_ = torch.nn.Sequential(*layers), torch.from_numpy(x)
+    loss = ((twin(input_) - input_) ** 2).sum(-1).mean()
+    loss.backward()
+    ours = model.loss(mg.tensor(x))
+    ours.backward()
+    assert float(ours.detach()) == pytest.approx(loss.item(), rel=1e-12)
+    for mine, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
