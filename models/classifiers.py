@@ -2,7 +2,7 @@
 
 Each takes images (B, S, S), of S rows of S pixels, to the logits of C classes (B, C); read it beside the paper that its
 docstring names. The defaults are for digits of 8 × 8 pixels, and make about 10,000 parameters each. Shapes: B batch,
-S side, C classes, H hidden units, P side of a patch, N = (S / P)² patches, D width.
+S side, C classes, H hidden units, P side of a patch, N patches, D width.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Convolutional(nn.Module):
     Args:
         side, classes: S, an even number, and C. first, second: filters of 3 × 3 in the two layers. dropout: of what
             the last layer reads.
+
+    Raises ValueError: the side is odd.
     """
 
     def __init__(
@@ -85,31 +87,39 @@ class Recurrent(nn.Module):
 
 class PatchTransformer(nn.Module):
     """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
-    the model and gets a learned position; a class token stands first, and what it has become is classified.
+    the model and gets a learned position; a class token stands first, and what it has become is classified. Patches
+    may overlap, so that a stroke which one cuts lies whole in another (Yuan et al. 2021, arXiv 2101.11986).
 
     Args:
-        side, classes: S and C. patch: P, which divides S. width: D. heads: of attention; they divide D. layers: of the
-            encoder, which normalises first. d_ff: the width inside the feed-forward networks. dropout: in all layers.
+        side, classes: S and C. patch: P. stride: pixels from patch to patch. width: D. heads: of attention; they
+            divide D. layers: of the encoder, which normalises first. d_ff: the width inside the feed-forward
+            networks. dropout: in all layers.
+
+    Raises ValueError: patches do not fill the image.
     """
 
     def __init__(
         self,
         side: int = 8,
         classes: int = 10,
-        patch: int = 2,
+        patch: int = 4,
+        stride: int = 2,
         width: int = 24,
         heads: int = 4,
         layers: int = 2,
         d_ff: int = 40,
-        dropout: float = 0.1,
+        dropout: float = 0.2,
     ) -> None:
         super().__init__()
-        if side % patch:
-            raise ValueError(f"patches of {patch} × {patch} pixels do not fill images of {side} × {side}")
-        self.patch = patch
+        if patch > side or (side - patch) % stride:
+            raise ValueError(
+                f"patches of {patch} × {patch} pixels, {stride} apart, do not fill images of {side} × {side}"
+            )
+        self.patch, self.stride = patch, stride
+        self.across = (side - patch) // stride + 1
         self.embedding = nn.Linear(patch * patch, width)
         self.token = nn.Parameter(mg.zeros(width))  # the class token
-        self.positions = nn.Parameter(0.1 * mg.randn((side // patch) ** 2 + 1, width))
+        self.positions = nn.Parameter(0.5 * mg.randn(self.across**2 + 1, width))
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(width, heads, d_ff, dropout, batch_first=True, norm_first=True)
             for _ in range(layers)
@@ -119,9 +129,8 @@ class PatchTransformer(nn.Module):
 
     def patches(self, images: Tensor) -> Tensor:
         """Patches row by row: (B, S, S) -> (B, N, P²)."""
-        b, s, p = len(images), images.shape[1], self.patch
-        grid = images.view(b, s // p, p, s // p, p).transpose(2, 3)  # (B, S/P, S/P, P, P)
-        return grid.reshape(b, (s // p) ** 2, p * p)
+        grid = images.unfold(1, self.patch, self.stride).unfold(2, self.patch, self.stride)  # (B, √N, √N, P, P)
+        return grid.reshape(len(images), self.across**2, self.patch**2)
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, S, S) -> (B, C)"""

@@ -46,7 +46,13 @@ _RESTORE = "the file belongs to the repository, and `git checkout` brings it bac
 
 
 def split(seed: int = 0) -> tuple[Digits, Digits]:
-    """1,198 digits to learn from and 599, a third, held out; the seed chooses which. Raises as ``load`` does."""
+    """1,198 digits to learn from and 599, a third, held out; the seed chooses which.
+
+    Raises:
+        ValueError: the seed is negative. And as ``load`` does.
+    """
+    if seed < 0:
+        raise ValueError(f"the seed must be 0 or more, not {seed}")
     digits = load()
     order = np.random.default_rng(seed).permutation(len(digits.labels))
     held_out, kept = np.split(order, [len(order) // 3])

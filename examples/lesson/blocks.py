@@ -304,10 +304,14 @@ class Positions:
 
 @dataclass(frozen=True)
 class Picture:
-    """Numbers (rows, columns), a small square each, and what stands below them."""
+    """Numbers (rows, columns), a small square each, and what stands below them.
+
+    ``side``: of a square, in pixels; None: as in all pictures beside it.
+    """
 
     values: Tensor | Array
     caption: str = ""
+    side: int | None = None
 
     @property
     def array(self) -> Array:
@@ -351,11 +355,17 @@ class Pictures:
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
         pictures = [
-            {"caption": one.caption, "columns": one.array.shape[1], "values": _short(one.array), "most": most}
+            {
+                "caption": one.caption,
+                "columns": one.array.shape[1],
+                "values": _short(one.array),
+                "most": most,
+                "side": one.side or self.side,
+            }
             for one, most in zip(self.pictures, self.most, strict=True)
         ]
         head = {"kind": "pictures", "title": self.title, "shade": self.shade, "across": self.across}
-        return {**head, "side": self.side, "pictures": pictures}
+        return {**head, "pictures": pictures}
 
 
 @dataclass(frozen=True)

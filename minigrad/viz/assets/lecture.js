@@ -192,10 +192,10 @@ const lecture = {
   },
 
   /** Numbers as small squares; the line below tells the one that is pointed at. */
-  pictures({ title, shade, across, side, pictures }) {
+  pictures({ title, shade, across, pictures }) {
     const told = viz.el("p", { class: "told resting" }, "\u00a0");
     const colours = shade === "ink" ? ["ink", "ink"] : ["plus", "minus"];
-    const one = ({ caption, columns, values, most }) => viz.el("figure", {},
+    const one = ({ caption, columns, values, most, side }) => viz.el("figure", {},
       viz.heat({ rows: values.length / columns, columns, value: (i) => viz.number(values[i]), most, colours, side,
         label: `${title}: ${caption}`, tell: (row, column, value) => {
           told.replaceChildren(row === null ? "\u00a0" : `${caption || title}, row ${row + 1}, column ${column + 1}: ${viz.format(value)}`);

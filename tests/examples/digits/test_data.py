@@ -39,6 +39,8 @@ def test_a_third_is_held_out() -> None:
     assert np.array_equal(sorted(map(tuple, together)), sorted(map(tuple, data.load().images.reshape(1797, -1))))
     assert np.array_equal(data.split(3)[1].images, held_out.images)
     assert not np.array_equal(data.split(4)[1].labels, held_out.labels)
+    with pytest.raises(ValueError, match="the seed must be 0 or more, not -1"):
+        data.split(-1)
 
 
 def test_a_file_that_is_missing_or_damaged(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def pixels(page: Any, nth: int) -> list[list[int]]:
 
 def test_small_pictures(opened: Callable[..., Any]) -> None:
     signs = Pictures(
-        "W", (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)))), "signs"
+        "W", (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)), side=20)), "signs"
     )
     ink = Pictures("Digits", [Picture(np.array([[0.5, 1.0]] * 2), f"a {i}") for i in range(5)], across=2, side=10)
     page = opened(Lesson("pictures", "Pictures", "", (Section("One", (signs, ink)),)), color_scheme="light")
@@ -243,6 +243,7 @@ def test_small_pictures(opened: Callable[..., Any]) -> None:
     places = [page.locator(".pictures canvas").nth(i).bounding_box() for i in (2, 3, 4)]
     assert places[0]["y"] == places[1]["y"] < places[2]["y"] and places[0]["x"] == places[2]["x"]
     assert 20 <= places[0]["width"] <= 22
+    assert 60 <= page.locator(".pictures canvas").nth(1).bounding_box()["height"] <= 62
     half, whole = pixels(page, 2)[:2]
     assert half == pytest.approx([27, 28, 30, 128], abs=1) and whole == [27, 28, 30, 255]
     assert page.locator(".pictures canvas >> nth=2").get_attribute("aria-label") == "Digits: a 0"

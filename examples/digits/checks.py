@@ -1,0 +1,114 @@
+"""What the lesson claims: how well each network reads, and what its architecture can and cannot see."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, cast
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from models.classifiers import FullyConnected, PatchTransformer, Recurrent
+
+from ..lesson.blocks import Checked
+from .data import SIDE, Array
+from .insight import feature_maps
+from .results import Results
+from .shifts import shifted
+
+BARS = {"fully-connected": 96, "convolutional": 98, "recurrent": 96, "transformer": 97}  # per cent of held-out digits
+NEAR = 1e-3  # logits of some ten units, computed in another order
+
+
+def claims(results: Results) -> list[Checked]:
+    """All of them, tested."""
+    sizes = [one.parameters for one in results.in_place.values()]
+    models = {name: one.model.eval() for name, one in results.in_place.items()}
+    images = results.held_out.images[:50]
+    accuracies = [
+        Checked(
+            f"the {name} network reads at least {bar} % of the held-out digits", 100 * results.repeated[name][0] >= bar
+        )
+        for name, bar in BARS.items()
+    ]
+    with mg.no_grad():
+        return [
+            *accuracies,
+            *_shifts(results),
+            Checked("the sizes of the four networks differ by less than 2 %", max(sizes) < 1.02 * min(sizes)),
+            Checked(
+                "with the pixels in another order, and its weights likewise, the fully-connected network "
+                "gives the same logits: which pixels are neighbours, it cannot see",
+                any_order_of_pixels(models["fully-connected"], images),
+            ),
+            Checked(
+                "where a digit is shifted by a pixel, what the first filters of the convolutional network "
+                "answer is shifted by a pixel, but for the rim",
+                moves_along(models["convolutional"], images),
+            ),
+            Checked(
+                "the recurrent network's states of the upper half are the same whatever the lower half is",
+                reads_downwards(models["recurrent"], images),
+            ),
+            Checked(
+                "with the patches in another order, and their positions likewise, the transformer gives the "
+                "same logits: positions are all that it knows of places",
+                any_order_of_patches(models["transformer"], images),
+            ),
+        ]
+
+
+def _shifts(results: Results) -> list[Checked]:
+    """How the networks fare on digits shifted by 1 and by 2 pixels."""
+    in_place = [one for one, _ in results.shifted.values()]
+    after = {name: other[2] for name, (_, other) in results.shifted.items()}
+    return [
+        Checked(
+            "trained on digits in their place, every network misreads a fifth at least of those shifted by one pixel",
+            max(one[1] for one in in_place) <= 0.8,
+        ),
+        Checked(
+            "trained on shifted digits, every network reads three quarters at least of those shifted by two "
+            "pixels, and the convolutional one the most",
+            min(after.values()) >= 0.75 and max(after.values()) == after["convolutional"],
+        ),
+    ]
+
+
+def any_order_of_pixels(model: nn.Module, images: Array) -> bool:
+    """Whether a fully-connected network does not care for the order of pixels, if its weights have the same."""
+    order = np.random.default_rng(0).permutation(SIDE * SIDE)
+    other = cast(FullyConnected, copy.deepcopy(model))
+    other.hidden.weight.copy_(other.hidden.weight[:, mg.tensor(order)])
+    mixed = images.reshape(-1, SIDE * SIDE)[:, order].reshape(images.shape)
+    return _near(other(mg.tensor(mixed)), model(mg.tensor(images)))
+
+
+def moves_along(model: nn.Module, images: Array) -> bool:
+    """Whether the feature maps of the first convolution follow a shift to the right."""
+    moved = shifted(images, np.tile([0, 1], (len(images), 1)))
+    before, after = feature_maps(model, images), feature_maps(model, moved)
+    return bool(np.abs(after[..., 2:-1] - before[..., 1:-2]).max() < NEAR)
+
+
+def reads_downwards(model: nn.Module, images: Array) -> bool:
+    """Whether the states of the upper rows do not depend on the lower ones."""
+    network, half = cast(Recurrent, model), SIDE // 2
+    erased = images.copy()
+    erased[:, half:] = 0
+    states = [network.states(mg.tensor(one))[:, :half] for one in (images, erased)]
+    return _near(*states)
+
+
+def any_order_of_patches(model: nn.Module, images: Array) -> bool:
+    """Whether the transformer does not care for the order of patches, if its positions have the same."""
+    network, other = cast(PatchTransformer, model), cast(Any, copy.deepcopy(model))
+    order = mg.tensor(np.random.default_rng(0).permutation(network.across**2))
+    other.patches = lambda x: network.patches(x)[:, order]
+    other.positions[1:] = network.positions[1:][order]
+    return _near(other(mg.tensor(images)), network(mg.tensor(images)))
+
+
+def _near(one: Tensor, other: Tensor) -> bool:
+    return bool((one - other).abs().max() < NEAR)

@@ -1,0 +1,115 @@
+"""What a trained network computes inside, as small pictures: weights, feature maps, states, attention."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import nn, viz
+from models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+
+from ..lesson.blocks import Picture, Pictures
+from .data import CLASSES, SIDE, Array, Digits
+from .training import read
+
+PATCH_SIDE = 16  # of the square of a patch, in pixels of the page: nine are as large as a digit
+UNITS = 24  # hidden units of the fully-connected network that are shown
+
+
+def one_of_each(digits: Digits, wanted: tuple[int, ...] = tuple(range(CLASSES))) -> Digits:
+    """The first example of each digit."""
+    places = [int(np.flatnonzero(digits.labels == digit)[0]) for digit in wanted]
+    return Digits(digits.images[places], digits.labels[places])
+
+
+def weights(model: nn.Module) -> Pictures:
+    """What the hidden units of the fully-connected network look for: those with the most say in the result."""
+    network = cast(FullyConnected, model)
+    hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
+    strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
+    pictures = [Picture(hidden[unit].reshape(SIDE, SIDE), _meant(output[:, unit])) for unit in strongest]
+    title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
+    return Pictures(title, pictures, "signs", printed=range(5))
+
+
+def _meant(says: Array) -> str:
+    """The digit that a hidden unit speaks for most, and the one that it speaks against most."""
+    return f"+{says.argmax()} −{says.argmin()}"
+
+
+def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:
+    """The filters of the first layer (3 × 3), and what each makes of a digit (S, S)."""
+    network = cast(Convolutional, model)
+    kernels = network.first.weight.detach().numpy()[:, 0]  # (F, 1, 3, 3) -> (F, 3, 3)
+    maps = feature_maps(network, digit[None])[0]
+    shown = range(len(kernels))
+    first = Pictures(
+        "The filters of the first layer",
+        [Picture(kernels[i], str(i + 1)) for i in shown],
+        "signs",
+        across=8,
+        side=16,
+        printed=range(8),
+    )
+    answers = [Picture(maps[i], str(i + 1)) for i in shown]
+    return first, Pictures("Where each of them answers to one digit", answers, across=8, side=6, printed=range(5))
+
+
+def feature_maps(model: nn.Module, images: Array) -> Array:
+    """What the first layer of the convolutional network makes of images: (B, S, S) -> (B, F, S, S)."""
+    network = cast(Convolutional, model)
+    with mg.no_grad():
+        maps: Array = network.first(mg.tensor(images)[:, None]).relu().numpy()
+    return maps
+
+
+def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
+    """The recurrent network's state after each row, and what it would answer then, beside each digit."""
+    network = cast(Recurrent, model.eval())
+    with mg.no_grad():
+        after = network.states(mg.tensor(digits.images))  # (B, S, H)
+        answers = network.output(after).softmax(-1).numpy()  # (B, S, C)
+    kept: list[Picture] = []
+    said: list[Picture] = []
+    for image, state, answer in zip(digits.images, after.numpy(), answers, strict=True):
+        kept += [Picture(image), Picture(state)]
+        said += [Picture(image), Picture(answer, f"0 to {CLASSES - 1}")]
+    return (
+        Pictures("The digit, and the state after each of its rows", kept, "signs", across=2, side=10, printed=(0, 1)),
+        Pictures(
+            "The digit, and the probabilities of 0 to 9 after each of its rows", said, across=6, side=10, printed=(0, 1)
+        ),
+    )
+
+
+def attention(model: nn.Module, digits: Digits) -> Pictures:
+    """Where the transformer's class token looks, by layer and head, beside each digit: a square for each patch."""
+    pictures: list[Picture] = []
+    for number, image in enumerate(digits.images):
+        pictures.append(Picture(image / image.max(), f"a {digits.labels[number]}"))
+        for layer, looks in enumerate(looked(model, image)):
+            pictures += [
+                Picture(one / one.max(), f"{layer + 1}.{head + 1}", PATCH_SIDE) for head, one in enumerate(looks)
+            ]
+    across = len(pictures) // len(digits.labels)
+    return Pictures(
+        "Each digit, and where each head looks (layer.head)", pictures, across=across, side=6, printed=range(across)
+    )
+
+
+def looked(model: nn.Module, image: Array) -> Array:
+    """The attention of the class token to each patch of an image (S, S): (layers, heads, √N, √N)."""
+    across = cast(PatchTransformer, model).across
+    layers = viz.attention(model, mg.tensor(image[None])).weights()
+    first = np.stack([weights[:, 0, 1:] for weights in layers])  # (L, H, 1 + N, 1 + N) -> (L, H, N)
+    grid: Array = first.reshape(*first.shape[:2], across, across)
+    return grid
+
+
+def misread(model: nn.Module, held_out: Digits) -> list[Picture]:
+    """The held-out digits that a network reads wrong, and as what."""
+    answers = read(model, held_out.images)
+    wrong = np.flatnonzero(answers != held_out.labels)
+    return [Picture(held_out.images[i], f"{held_out.labels[i]} as {answers[i]}") for i in wrong]

@@ -1,0 +1,196 @@
+"""The lesson of the digits: its claims, its pictures, its page, its command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.digits import checks, data, insight
+from examples.digits.cli import main
+from examples.digits.lesson import lesson
+from examples.digits.results import Results
+from examples.digits.training import ARCHITECTURES, read
+from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
+from examples.lesson.plain import plain
+from models.classifiers import Convolutional, FullyConnected, PatchTransformer
+from tests.support.browser import contrast, texts
+
+
+@pytest.fixture
+def images() -> np.ndarray:
+    return data.load().images[:20]
+
+
+def blocks(results: Results, kind: type) -> list[Any]:
+    return [block for section in lesson(results).sections for block in section.blocks if isinstance(block, kind)]
+
+
+# Claims --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_every_network_reads_as_well_as_is_claimed() -> None:
+    assert [claim.claim for claim in checks.claims(Results(0)) if not claim.holds] == []
+
+
+def test_what_an_architecture_cannot_see(results: Results) -> None:
+    claims = checks.claims(results)
+    of_shifts, of_architecture = claims[4:6], claims[6:]
+    assert len(of_architecture) == 5 and all(claim.holds for claim in of_architecture)
+    assert of_shifts[0].holds and not of_shifts[1].holds  # after one epoch
+    assert [claim.claim for claim in claims[:4]] == [
+        f"the {name} network reads at least {bar} % of the held-out digits" for name, bar in checks.BARS.items()
+    ]
+    assert list(checks.BARS) == list(ARCHITECTURES) and not claims[2].holds
+
+
+def test_the_claims_can_fail(results: Results, images: np.ndarray) -> None:
+    models = {name: one.model.eval() for name, one in results.in_place.items()}
+    with mg.no_grad():
+        assert checks.any_order_of_pixels(models["fully-connected"], images)
+        assert checks.moves_along(models["convolutional"], images)
+        assert checks.reads_downwards(models["recurrent"], images)
+        assert checks.any_order_of_patches(models["transformer"], images)
+
+        class InOrder(FullyConnected):
+            def forward(self, x: mg.Tensor) -> mg.Tensor:
+                return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half counts as it stands
+
+        assert not checks.any_order_of_pixels(InOrder().eval(), images)
+        convolutional = Convolutional().eval()
+        convolutional.first = cast(Any, Everywhere())
+        assert not checks.moves_along(convolutional, images)
+        both_ways = cast(Any, models["recurrent"]).recurrent
+        backward = type("Backward", (mg.nn.Module,), {"states": lambda self, x: both_ways(x.flip(1))[0].flip(1)})()
+        assert not checks.reads_downwards(backward, images)
+
+        class Ordered(PatchTransformer):
+            def forward(self, x: mg.Tensor) -> mg.Tensor:
+                return super().forward(x) + self.patches(x)[:, 0].sum(1)[:, None]  # the first patch counts by itself
+
+        assert not checks.any_order_of_patches(Ordered().eval(), images)
+
+
+class Everywhere(mg.nn.Module):
+    """A filter whose weights depend on the column."""
+
+    def forward(self, x: mg.Tensor) -> mg.Tensor:
+        return x * mg.arange(8.0)
+
+
+# Pictures ------------------------------------------------------------------------------------------------
+
+
+def test_one_of_each() -> None:
+    held_out = data.split(0)[1]
+    assert insight.one_of_each(held_out).labels.tolist() == list(range(10))
+    assert insight.one_of_each(held_out, (7, 2)).labels.tolist() == [7, 2]
+
+
+def test_weights_are_those_of_the_hidden_units() -> None:
+    model = FullyConnected(hidden=3)
+    with mg.no_grad():
+        model.output.weight.zero_()
+        model.output.weight[4, 1], model.output.weight[2, 1], model.output.weight[5, 2] = 3.0, -1.0, 1.0
+    shown = insight.weights(model)
+    assert [one.caption for one in shown.pictures[:2]] == ["+4 −2", "+5 −0"]
+    assert np.array_equal(shown.pictures[0].array.ravel(), model.hidden.weight[1].detach().numpy())
+
+
+def test_maps_are_what_the_filters_answer(images: np.ndarray) -> None:
+    model = Convolutional().eval()
+    first, maps = insight.filters(model, images[3])
+    kernel, bias = first.pictures[5].array, float(model.first.bias[5])  # type: ignore[index]
+    expected = max(0.0, float((images[3][2:5, 4:7] * kernel).sum()) + bias)
+    assert maps.pictures[5].array[3, 5] == pytest.approx(expected, abs=1e-5)
+
+
+def test_attention_is_that_of_the_class_token(images: np.ndarray) -> None:
+    model = PatchTransformer().eval()
+    with mg.no_grad():
+        x = mg.cat([model.token.expand(1, 1, -1), model.embedding(model.patches(mg.tensor(images[:1])))], 1)
+        layer: Any = model.layers[0]
+        y = layer.norm1(x + model.positions)
+        weights = layer.self_attn(y, y, y, need_weights=True, average_attn_weights=False)[1][0, :, 0, 1:].numpy()
+    looks = insight.looked(model, images[0])
+    assert looks.shape == (2, 4, 3, 3)
+    np.testing.assert_allclose(looks[0].reshape(4, 9), weights, atol=1e-6)
+
+
+def test_misread_digits_are_all_there(results: Results) -> None:
+    model, held_out = results.in_place["recurrent"].model, results.held_out
+    wrong = insight.misread(model, held_out)
+    assert len(wrong) == int((read(model, held_out.images) != held_out.labels).sum()) > 0
+    assert all(one.caption[0] != one.caption[-1] for one in wrong)
+
+
+# The lesson ----------------------------------------------------------------------------------------------
+
+
+def test_the_tables_and_charts(results: Results) -> None:
+    made = lesson(results)
+    (_, table) = blocks(results, Steps)
+    assert [row[0] for row in table.rows] == list(ARCHITECTURES) and table.head[3] == "mean of 2 seeds, %"
+    for name, row in zip(ARCHITECTURES, table.rows, strict=True):
+        accuracies = results.repeated[name]
+        assert accuracies[0] == results.in_place[name].accuracies[-1] != accuracies[1]
+        assert row[2] == f"{100 * accuracies[0]:.1f}" and row[4] == f"{100 * min(accuracies):.1f}"
+    losses, misread, in_place, with_shifts = blocks(results, Chart)
+    assert losses.log_y and misread.series[0].y[-1] == 100 * (1 - results.repeated["fully-connected"][0])
+    assert in_place.series[0].y[0] == 100 * results.repeated["fully-connected"][0] != with_shifts.series[0].y[0]
+    (choice,) = blocks(results, Choice)
+    assert list(choice.names) == list(ARCHITECTURES) and all(isinstance(one, Pictures | Text) for one in choice.options)
+    text = plain(made)
+    assert "[ok] the sizes of the four networks" in text and "1 epoch " in text
+
+
+def test_a_single_seed_has_no_mean(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "repeated", {name: one[:1] for name, one in results.repeated.items()})
+    assert "seeds, %" not in plain(lesson(results))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page(results: Results, open_file: Callable[..., Any], tmp_path: Path, scheme: str) -> None:
+    page = open_file(lesson(results).page().save(tmp_path / "digits.html"), color_scheme=scheme)
+    page.wait_for_selector("#lecture section")
+    assert texts(page, "h1") == ["Four architectures read digits"] and page.locator("h2").count() == 10
+    assert page.locator(".pictures").count() >= 8 and contrast(page, ".pictures figcaption") >= 4.5
+    page.hover(".pictures canvas >> nth=0", position={"x": 36, "y": 12})
+    image = insight.one_of_each(results.held_out).images[0]
+    told = f"0, row 2, column 5: {float(image[1, 4]):.4g}"
+    assert texts(page, ".pictures .told")[0] == told
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# The command line ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epochs", "0"], "error: epochs must be 1 or more, not 0"),
+        (["--repeat", "0"], "error: repeat must be 1 or more, not 0"),
+    ],
+)
+def test_bad_numbers(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(options) == 1
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == [message] and not shown.out
+
+
+def test_a_word_for_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--epochs", "many"])
+    assert stopped.value.code == 2 and "argument --epochs: invalid int value: 'many'" in capsys.readouterr().err
+
+
+def test_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--epochs", "1", "--seed", "3", "--save", str(tmp_path)]) == 1  # too short for the bars
+    shown = capsys.readouterr()
+    assert "[WRONG] the recurrent network reads at least 96 %" in shown.out and (tmp_path / "digits.html").exists()

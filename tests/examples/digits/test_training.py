@@ -1,0 +1,109 @@
+"""Shifts, batches, and a training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.digits import training
+from examples.digits.data import Digits, split
+from examples.digits.shifts import all_ways, lost, shifted
+from examples.digits.training import ARCHITECTURES, Bar, Batches, accuracy, read, train
+
+DOT = np.zeros((1, 8, 8), np.float32)
+DOT[0, 3, 6] = 1
+
+
+def places(images: np.ndarray) -> list[list[int]]:
+    """The row and column of what is left of a dot, in each image."""
+    return [np.argwhere(image).ravel().tolist() for image in images]
+
+
+def test_each_image_has_its_own_shift() -> None:
+    steps = np.array([[0, 0], [2, 1], [-3, 0], [0, -2], [0, 2], [-4, 0]])
+    moved = shifted(DOT.repeat(len(steps), 0), steps)
+    assert places(moved) == [[3, 6], [5, 7], [0, 6], [3, 4], [], []] and moved.dtype == np.float32
+    assert places(np.concatenate(all_ways(DOT, 1))) == [[3, 7], [3, 5], [4, 6], [2, 6]]
+    assert len(all_ways(DOT, 0)) == 1 and np.array_equal(all_ways(DOT, 0)[0], DOT)
+
+
+def test_ink_that_leaves_the_frame() -> None:
+    assert (lost(DOT, 0), lost(DOT, 1), lost(DOT, 2)) == (0, 0, 0.25)
+
+
+def test_batches_depend_on_seed_and_epoch_alone() -> None:
+    digits, _ = split(0)
+    numbered = Digits(digits.images, np.arange(len(digits.labels)))
+    first = [(x.numpy(), y.numpy()) for x, y in Batches(numbered, 2, 7).epoch(3)]
+    again = [(x.numpy(), y.numpy()) for x, y in Batches(numbered, 2, 7).epoch(3, 5)]
+    assert len(first) == 18 and len(again) == 13
+    assert all(
+        np.array_equal(a, b)
+        for one, other in zip(first[5:], again, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
+    for other in (Batches(numbered, 2, 8).epoch(3), Batches(numbered, 2, 7).epoch(4)):
+        assert not np.array_equal(next(other)[1].numpy(), first[0][1])
+    images, labels = (np.concatenate(parts) for parts in zip(*first, strict=True))
+    assert len(set(labels.tolist())) == 18 * 64  # each digit at most once
+    far = {(y, x) for y in range(-2, 3) for x in range(-2, 3)}
+    reached = {way for i in range(200) for way in far if np.array_equal(image_of(digits, labels[i], way), images[i])}
+    assert reached == far
+
+
+def image_of(digits: Digits, number: int, way: tuple[int, int]) -> np.ndarray:
+    return shifted(digits.images[number : number + 1], np.array([way]))[0]
+
+
+def test_without_shifts_digits_stay_in_place() -> None:
+    digits, _ = split(0)
+    x, y = next(Batches(Digits(digits.images, np.arange(1198)), 0, 7).epoch(0))
+    assert np.array_equal(x.numpy(), digits.images[y.numpy()])
+
+
+def test_a_training() -> None:
+    digits, held_out = split(1)
+
+    def fit(seed: int) -> training.Trained:
+        with Bar(2 * 18) as bar:
+            return train("fully-connected", digits, held_out, 0, seed, 2, bar)
+
+    one = fit(5)
+    assert one.updates == [*range(2, 37, 2)] and len(one.losses) == len(one.accuracies) == 18
+    assert one.losses[-1] < 0.8 < 2 < one.losses[0] and one.accuracies[-1] > 0.8 and one.seconds > 0
+    assert (
+        one.accuracies[-1]
+        == accuracy(one.model, held_out)
+        == np.mean(read(one.model, held_out.images) == held_out.labels)
+    )
+    assert one.model.training
+    other = fit(5)
+    assert other.losses == one.losses and other.accuracies == one.accuracies
+    assert fit(6).losses != one.losses
+
+
+def test_accuracy_after_a_shift() -> None:
+    """A network that answers with the row of the dot: right where it is not shifted, or to the side."""
+
+    class Row(mg.nn.Module):
+        def forward(self, images: mg.Tensor) -> mg.Tensor:
+            return images.sum(2)
+
+    assert [accuracy(Row(), Digits(DOT, np.array([3])), distance) for distance in (0, 1)] == [1, 0.5]
+
+
+def test_the_bar_tells_what_is_trained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minigrad.training.progress.QUIET_SECONDS", 0.0)
+    digits, held_out = split(0)
+    with Bar(18) as bar:
+        train("recurrent", digits, held_out, 2, 0, 1, bar)
+    lines = capsys.readouterr().err.splitlines()
+    assert (
+        len(lines) == 18 and lines[-1].startswith("recurrent, shifted by up to 2, loss ") and "0:00 left" in lines[-1]
+    )
+
+
+def test_all_architectures_are_of_one_size() -> None:
+    sizes = [sum(p.numel() for p in one.build().parameters()) for one in ARCHITECTURES.values()]
+    assert max(sizes) < 1.02 * min(sizes)
