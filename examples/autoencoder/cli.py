@@ -6,6 +6,7 @@ import argparse
 
 from ..lesson import program
 from ..lesson.blocks import Lesson
+from ..options import whole
 from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 
@@ -20,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
         ("--sentence-updates", DEFAULT.sentence_updates, "sentences"),
     ):
         about = f"updates of each network for {of} (default: {updates:,})"
-        p.add_argument(option, type=_count, default=updates, metavar="N", help=about)
+        p.add_argument(option, type=whole(1, 1_000_000), default=updates, metavar="N", help=about)
     return p
 
 
@@ -38,11 +39,3 @@ def _part(text: str) -> str:
     if text not in PARTS:
         raise argparse.ArgumentTypeError(f"there is no {text!r}; there are {', '.join(PARTS)}")
     return text
-
-
-def _count(text: str) -> int:
-    """A positive whole number."""
-    number = int(text) if text.isascii() and text.isdecimal() else 0
-    if not 0 < number <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 to 1,000,000 is needed, not {text!r}")
-    return number

@@ -8,6 +8,7 @@ from typing import Any
 
 from examples.lesson import program
 from examples.lesson.blocks import Lesson
+from examples.options import whole
 from examples.translate import data
 from examples.translate.settings import Settings, preset
 from examples.translate.variants import finished, slug, train_all
@@ -30,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
         "nothing: the same command goes on. What is trained is not trained again.",
     )
     p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"of {', '.join(KINDS)} (default: all)")
-    p.add_argument("--updates", type=_positive, default=3000, help="of each (default: 3,000)")
-    p.add_argument("--weights", type=_positive, default=1_000_000, help="of each, about (default: 1,000,000)")
+    p.add_argument("--updates", type=whole(), default=3000, help="of each (default: 3,000)")
+    p.add_argument("--weights", type=whole(), default=1_000_000, help="of each, about (default: 1,000,000)")
     p.add_argument(
         "--folder",
         type=Path,
@@ -41,13 +42,6 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--table", action="store_true", help="train nothing; show what is trained")
     return p
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return value
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..lesson import program
+from ..options import whole
 from .lesson import lesson
 from .results import Results
 from .training import EPOCHS
@@ -13,8 +14,8 @@ from .training import EPOCHS
 def parser() -> argparse.ArgumentParser:
     """The options."""
     p = program.parser("examples.digits", "Four architectures of one size learn the same handwritten digits.")
-    p.add_argument("--epochs", type=int, default=EPOCHS, help=f"of each training (default: {EPOCHS})")
-    p.add_argument("--repeat", type=int, default=1, help="seeds to train with, from --seed on (default: 1)")
+    p.add_argument("--epochs", type=whole(), default=EPOCHS, help=f"of each training (default: {EPOCHS})")
+    p.add_argument("--repeat", type=whole(), default=1, help="seeds to train with, from --seed on (default: 1)")
     return p
 
 

@@ -14,6 +14,7 @@ from minigrad.viz.numbers import similar
 from ..lesson import program
 from ..lesson.blocks import Lesson
 from ..lesson.program import Options
+from ..options import whole
 from .lesson import learning, lesson, save_map
 from .text import Corpus, from_file, shipped
 from .training import Settings, train
@@ -41,10 +42,10 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument("--load", type=Path, metavar="FILE", help="vectors of an earlier run; nothing is trained")
     p.add_argument("--lines", action="store_true", help="each line of --text is a text; else paragraphs are")
     p.add_argument(
-        "--min-count", type=_count, default=5, metavar="N", help="leave out rarer words of --text (default: 5)"
+        "--min-count", type=whole(), default=5, metavar="N", help="leave out rarer words of --text (default: 5)"
     )
     p.add_argument(
-        "--vocabulary", type=_count, default=50_000, metavar="N", help="words of --text at most (default: 50000)"
+        "--vocabulary", type=whole(), default=50_000, metavar="N", help="words of --text at most (default: 50000)"
     )
     p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="words whose neighbours are shown")
     p.add_argument(
@@ -63,13 +64,6 @@ def parser() -> argparse.ArgumentParser:
             text = f"{HELP[field.name]} (default: {field.default})"
             p.add_argument(f"--{field.name}", type=kind, default=field.default, metavar="N", help=text)
     return p
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {value}")
-    return value
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
 from ..lesson import program
+from ..options import whole
 from .lesson import LENGTHS, UPDATES, lesson
 
 
@@ -18,14 +18,14 @@ def parser() -> argparse.ArgumentParser:
     p = program.parser("examples.gradients", about)
     p.add_argument(
         "--updates",
-        type=_at_least(0),
+        type=whole(0),
         default=UPDATES,
         metavar="N",
         help=f"of each training at most (default: {UPDATES}); 0 leaves the trainings out",
     )
     p.add_argument(
         "--lengths",
-        type=_at_least(2),
+        type=whole(2),
         nargs="+",
         default=LENGTHS,
         metavar="N",
@@ -39,12 +39,3 @@ def main(argv: list[str] | None = None) -> int:
     return program.main(
         parser(), lambda options: lesson(options.seed, sorted({*options.lengths}), options.updates), argv
     )
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
-        return int(text)
-
-    return read

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minigrad.viz.page import written
 
+from ..options import whole
 from .blocks import Lesson
 from .plain import plain
 
@@ -26,15 +27,8 @@ def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParse
         help="also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)",
     )
     if seeded:
-        p.add_argument("--seed", type=seed, default=0, help="of all random numbers (default: 0)")
+        p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of all random numbers (default: 0)")
     return p
-
-
-def seed(text: str) -> int:
-    """The value of ``--seed``: what both minigrad and NumPy take."""
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"a whole number from 0 to 2⁶³ − 1 is needed, not {text[:60]!r}")
-    return int(text)
 
 
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:

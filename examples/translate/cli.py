@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
+from ..options import whole
 from .settings import FIELDS, Settings, as_toml, meaning, preset, preset_names, read
 
 EXAMPLES = """
@@ -99,7 +100,7 @@ def _run(p: argparse.ArgumentParser) -> None:
 
 
 def _search(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--beam", type=_positive, metavar="N", help="the width of the beam search; 1: greedy")
+    p.add_argument("--beam", type=whole(), metavar="N", help="the width of the beam search; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
     p.add_argument(
         "--coverage-penalty", type=float, metavar="BETA", help="a higher value leaves out less of the source"
@@ -110,7 +111,7 @@ def _search(p: argparse.ArgumentParser) -> None:
         metavar="SHARPNESS",
         help="choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
     )
-    p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
+    p.add_argument("--batch", type=whole(), default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
 
 
@@ -122,13 +123,13 @@ def _translate(p: argparse.ArgumentParser) -> None:
     _search(p)
     p.add_argument(
         "--n-best",
-        type=_positive,
+        type=whole(),
         default=1,
         metavar="N",
         help="print the N best translations of the beam with their scores",
     )
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
-    p.add_argument("--top-k", type=_positive, metavar="K", help="draw from the K likeliest tokens")
+    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
     p.add_argument(
         "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
     )
@@ -162,13 +163,6 @@ def _serve(p: argparse.ArgumentParser) -> None:
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
     p.add_argument("--open", action="store_true", help="open the page in the browser")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

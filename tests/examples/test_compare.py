@@ -120,8 +120,8 @@ def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: p
     ("options", "message"),
     [
         (["--models", "perceptron"], "invalid choice: 'perceptron'"),
-        (["--updates", "0"], "0 is not 1 or more"),
-        (["--weights", "many"], "invalid _positive value: 'many'"),
+        (["--updates", "0"], "a whole number from 1 on is needed, not '0'"),
+        (["--weights", "many"], "a whole number from 1 on is needed, not 'many'"),
     ],
 )
 def test_bad_options(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from minigrad.training import Outcome
         (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
         (["--updates", "many"], "not 'many'"),
         (["--sentence-updates", "-3"], "not '-3'"),
-        (["--seed", "x"], "argument --seed: a whole number from 0 to 2⁶³ − 1 is needed, not 'x'"),
+        (["--seed", "x"], "argument --seed: a whole number from 0 to 9,223,372,036,854,775,807 is needed, not 'x'"),
         (["--seed=-1"], "not '-1'"),
         (["--seed", str(2**63)], "is needed, not '9223372036854775808'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),

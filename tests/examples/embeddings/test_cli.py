@@ -67,11 +67,11 @@ def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> Non
         (["--analogy", "king", "queen", "dragon"], 1, "has no word 'dragon'"),
         (["--width", "0"], 2, "width must be 1 or more, not 0"),
         (["--subsample", "-1"], 2, "subsample must be positive"),
-        (["--min-count", "0"], 2, "must be 1 or more, not 0"),
+        (["--min-count", "0"], 2, "a whole number from 1 on is needed, not '0'"),
         (["--vectors", "none/v.txt"], 2, "there is no folder none"),
         (["--vectors", "."], 2, ". is a folder"),
         (["--language", "german"], 2, "invalid choice"),
-        (["--seed", "x"], 2, "invalid int value"),
+        (["--seed", "x"], 2, "a whole number from 0 to"),
     ],
 )
 def test_wrong_options(

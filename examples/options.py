@@ -1,0 +1,19 @@
+"""Kinds of options that several programs have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
+    """The ``type`` of an option that is a whole number, within limits."""
+    limits = f"from {least:,} on" if most is None else f"from {least:,} to {most:,}"
+
+    def number(text: str) -> int:
+        value = int(text) if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20 else None
+        if value is None or value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(f"a whole number {limits} is needed, not {text[:60]!r}")
+        return value
+
+    return number
