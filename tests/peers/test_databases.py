@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's databases need it")
 pytestmark = pytest.mark.parity
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"]
-MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # of names in float64, of inputs that are errors
+MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # names of a dtype; inputs that are errors
+MOST_ROUNDED = 30  # names that differ in bfloat16, whose 8 bits round otherwise where the order of sums is another
 
 
 def shown() -> dict[str, Any]:
@@ -36,7 +37,7 @@ def test_operators(dtype: str) -> None:
     assert not list(problems(verdicts(done), dtype))
     found = counts(done)
     assert found["missing"] <= MOST_MISSING
-    assert found["different"] <= MOST_DIFFERENT
+    assert found["different"] <= (MOST_ROUNDED if dtype == "bfloat16" else MOST_DIFFERENT)
     if shown()["pytorch"] == torch.__version__.partition("+")[0]:  # the page promises no more than there is
         assert found["agree"] >= shown()[dtype]["agree"], "python -m tests.peers"
 
