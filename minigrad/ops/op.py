@@ -102,7 +102,7 @@ class Op:
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
         formulas: for each of them, the rule in the notation of formulas.
-        ours: it is one of the library; a program's own op has no kernel, and may have any name.
+        builtin: it is one of the library; a program's own op has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
     """
 
@@ -117,8 +117,8 @@ class Op:
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
         self.promote, self.view, self.holomorphic = promote, view, holomorphic
-        self.ours = self.__module__.rpartition(".")[0] == _LIBRARY
-        self.kernel = self.name if self.ours and self.name in kernels.NAMES else ""
+        self.builtin = self.__module__.rpartition(".")[0] == _LIBRARY
+        self.kernel = self.name if self.builtin and self.name in kernels.NAMES else ""
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if reserved := set(self.params) & set(_VALUES):
@@ -261,7 +261,7 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)
         result.gradient("" if callable(first) else first, **rules)
-        if result.ours:
+        if result.builtin:
             if result.name in REGISTRY:
                 raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
             REGISTRY[result.name] = result

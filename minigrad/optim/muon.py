@@ -115,9 +115,6 @@ class Muon(Optimizer):
             if p.ndim != 2:
                 self.param_groups.pop()
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
-            if p.array.dtype.kind == "c":
-                self.param_groups.pop()
-                raise RuntimeError("Muon does not support complex parameters")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """On the CPU each matrix is changed by one core, if there are enough of them."""

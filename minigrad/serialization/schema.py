@@ -1,9 +1,8 @@
 """What a checkpoint says, checked before any of it is used: a file may be damaged, or made to do harm.
 
-A schema is a type as annotations have it: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or
-a dataclass (the dict of its fields). ``check``
-compares plain data with one, ``check_like`` with a value that is known to be right, and ``check_size`` refuses what
-would take for ever to walk through.
+A schema is a type as annotations have it: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a
+dataclass (the dict of its fields). ``check`` compares plain data with one, ``check_like`` with a value that is known to
+be right, and ``check_size`` refuses what would take for ever to walk through.
 """
 
 from __future__ import annotations
@@ -52,9 +51,8 @@ def check_size(value: Any) -> None:
 
 
 def check(value: Any, schema: Any, where: str) -> None:
-    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; ints have 64
-    bits, and floats are finite.
-    ``where`` names the value in the message."""
+    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; ints have 64 bits, and
+    floats are finite. ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
         return

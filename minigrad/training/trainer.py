@@ -123,9 +123,8 @@ class Trainer:
             begun: called when the folder is held and its checkpoint has been accepted, before the first step.
 
         Raises:
-            ValueError, ImportError: as ``check``.
+            ValueError: as ``check``, or the run in the folder has another configuration. ImportError: as ``check``.
             OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            ValueError: the run in the folder has another configuration.
             RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
         self.check()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import minigrad
+from minigrad.ops import registry
 from minigrad.ops.op import Op, op
 from minigrad.ops.registry import REGISTRY
 
@@ -36,3 +40,10 @@ def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
 def test_the_library_has_a_name_once() -> None:
     with pytest.raises(ValueError, match=r"there is an op 'layer_norm' already, in minigrad\.ops\.normalization"):
         cubed("minigrad.ops.theirs")
+
+
+def test_the_registry_loads_every_file() -> None:
+    folder = Path(registry.__file__).parent
+    program = "import sys, minigrad.ops.registry; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert {f"minigrad.ops.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"} <= {*loaded}

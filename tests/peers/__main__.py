@@ -3,7 +3,8 @@
     python -m tests.peers [RUN ...]
 
 A run is a dtype, for that of operators, "modules", "optimizers" or "errors"; all by default. Prints what differs and
-the counts, and writes the counts to ``counts.toml``, from which docs/pytorch.md has them.
+the counts, and writes the counts to ``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where
+something does not fit ``left.toml``.
 """
 
 from __future__ import annotations
@@ -16,36 +17,53 @@ from pathlib import Path
 import torch
 
 from . import errors, modules, operators, optimizers
-from .report import counts, show
+from .left import problems
+from .report import counts, show, verdicts
 
 FILE = Path(__file__).with_name("counts.toml")
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128")
 
 
-def main() -> None:
-    """Run what was asked for, and write its counts."""
-    runs = sys.argv[1:] or [*DTYPES, "modules", "optimizers", "errors"]
-    found = {name: count(name) for name in runs}
-    tables = (tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}) | found
+def main() -> int:
+    """Run what was asked for, and write its counts. Returns 1 if something does not fit ``left.toml``."""
+    known = (*DTYPES, "modules", "optimizers", "errors")
+    runs = sys.argv[1:] or known
+    if unknown := [name for name in runs if name not in known]:
+        sys.exit(f"there is no run {unknown[0]!r}: there are {', '.join(known)}")
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    wrong = []
+    for name in runs:
+        tables[name], found = run_errors() if name == "errors" else run(name)
+        wrong += found
     tables["pytorch"] = torch.__version__.partition("+")[0]
     lines = ["# Written by python -m tests.peers.", f'pytorch = "{tables.pop("pytorch")}"']
     for name in sorted(tables):
         lines += ["", f"[{name}]", *(f"{what} = {number}" for what, number in tables[name].items())]
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
 
 
-def count(name: str) -> dict[str, int]:
-    """The counts of a run, which are printed, too."""
-    if name == "errors":
-        verdicts = Counter(refusal.verdict for refusal in errors.refusals())
-        print(f"errors: {errors.summary(verdicts)}", flush=True)
-        return {verdict: verdicts[verdict] for verdict in ("clear", "others", "accepted")}
+def run(name: str) -> tuple[dict[str, int], list[str]]:
+    """The counts of operators, modules or optimisers, and what does not fit the table."""
     room = {"modules": modules, "optimizers": optimizers}.get(name, operators)
-    done = list(room.reports(getattr(torch, name) if room is operators else torch.float64))
+    dtype = name if room is operators else "float64"
+    done = list(room.reports(getattr(torch, dtype)))
     show(name, done)
     sys.stdout.flush()
-    return counts(done)
+    return counts(done), list(problems(verdicts(done), dtype))
+
+
+def run_errors() -> tuple[dict[str, int], list[str]]:
+    """The same of inputs that PyTorch refuses."""
+    done = list(errors.refusals())
+    found = Counter(refusal.verdict for refusal in done)
+    print(f"errors: {errors.summary(found)}", flush=True)
+    wrong = [f"{r.name} {r.number} is refused in others' words: {r.ours}" for r in done if r.verdict == "others"]
+    wrong += problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in done)
+    return {verdict: found[verdict] for verdict in ("clear", "others", "accepted")}, wrong
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

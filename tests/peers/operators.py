@@ -56,6 +56,7 @@ UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "
 OF_A_TRIANGLE = {"cholesky_inverse", "cholesky_solve"}
 # Which of equal elements they find is not specified: what stands at their indices is compared. With the place of "dim".
 ANY_OF_EQUAL = {"topk": 1, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian": 0, "sort": 0, "argsort": 0}
+ALL = slice(None)
 
 
 @dataclass
@@ -187,16 +188,16 @@ def compare_gradients(expected: Any, result: Any, translate: Translation) -> Non
         check_equal(a, b, f"gradient {number}")
 
 
-def all_names(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Name]:
-    """All names that PyTorch has for a dtype."""
-    for info in op_db:
+def all_names(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL) -> Iterator[Name]:
+    """All names that PyTorch has for a dtype, or those of a part of the database's entries."""
+    for info in op_db[part]:
         if info.supports_dtype(dtype, "cpu") and (not chosen or info.name in chosen):
             yield from names(info)
 
 
-def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report]:
-    """All names that PyTorch has for a dtype, compared."""
-    for name in all_names(dtype, chosen):
+def reports(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL) -> Iterator[Report]:
+    """The same names, compared."""
+    for name in all_names(dtype, chosen, part):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield compare(name, dtype)

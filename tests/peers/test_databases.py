@@ -12,7 +12,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's databases need it")
 pytestmark = pytest.mark.parity
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"]
-MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # of names in float64, of inputs that are errors
+# Of dtypes but float64 every fourth operator is compared, for each dtype others; ``python -m tests.peers`` takes all.
+PARTS = {dtype: slice(number % 4, None, 4) for number, dtype in enumerate(DTYPES)} | {"float64": slice(None)}
+MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # names of a dtype; inputs that are errors
+MOST_ROUNDED = 30  # names that differ in bfloat16, whose 8 bits round otherwise where the order of sums is another
 
 
 def shown() -> dict[str, Any]:
@@ -32,13 +35,18 @@ def test_operators(dtype: str) -> None:
     from .operators import reports
     from .report import counts, verdicts
 
-    done = list(reports(getattr(torch, dtype)))
+    done = list(reports(getattr(torch, dtype), part=PARTS[dtype]))
     assert not list(problems(verdicts(done), dtype))
-    found = counts(done)
+    found, page = counts(done), shown()
+    if dtype == "float64" and page["pytorch"] == torch.__version__.partition("+")[0]:
+        assert found["agree"] >= page[dtype]["agree"], "python -m tests.peers"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_page_shows_that_few_differ(dtype: str) -> None:
+    found = shown()[dtype]
     assert found["missing"] <= MOST_MISSING
-    assert found["different"] <= MOST_DIFFERENT
-    if shown()["pytorch"] == torch.__version__.partition("+")[0]:  # the page promises no more than there is
-        assert found["agree"] >= shown()[dtype]["agree"], "python -m tests.peers"
+    assert found["different"] <= (MOST_ROUNDED if dtype == "bfloat16" else MOST_DIFFERENT)
 
 
 def test_public_names() -> None:
