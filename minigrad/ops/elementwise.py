@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from functools import partial
 from typing import Any
@@ -121,7 +120,7 @@ def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
 def _logarithm(a: Any, like: Array) -> Any:
     """ln a of a number, complex where the powers of it are."""
     if like.dtype.kind == "c":
-        return cmath.log(a)
+        return complex(np.log(complex(a)))
     return math.log(a) if a > 0 else math.nan
 
 
