@@ -711,10 +711,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float16."""
 
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 below 0, 1 above, and at 0 ``values``."""
+        """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
 
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 below 0, 1 above, and at 0 ``values``."""
+        """In place: 0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
         """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
