@@ -58,6 +58,8 @@ Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be importe
   (`set_dropout_stream`); all other numbers are PyTorch's from the same seed.
 - `softmax` of a row that is all -inf gives zeros, as attention without a key to look at; PyTorch's gives NaN
   outside of `scaled_dot_product_attention`.
+- integers are compared with numbers outside of their dtype's range as they are: a uint8 is never less than -2. PyTorch
+  takes -2 modulo 256 first.
 - minigrad accepts what has a natural meaning and PyTorch refuses: `softmax` and `norm` of integers, class
   indices of any integer dtype, dtypes by name, NumPy arrays with negative strides.
 - The error about a missing name has PyTorch's full name, and the nearest name or what to use instead.

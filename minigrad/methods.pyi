@@ -661,11 +661,11 @@ class Methods(Viewing, Generic[Tensor]):
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
 
-    def gcd(self, other: Tensor) -> Tensor:
-        """The greatest common divisor of integers."""
+    def gcd(self, other: Tensor | Scalar) -> Tensor:
+        """The greatest common divisor of integers, elementwise; the operands broadcast."""
 
-    def gcd_(self, other: Tensor) -> Tensor:
-        """In place: The greatest common divisor of integers."""
+    def gcd_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The greatest common divisor of integers, elementwise; the operands broadcast."""
 
     def ge(self, other: Tensor | Scalar) -> Tensor:
         """a ≥ b, elementwise; the operands broadcast."""
@@ -711,10 +711,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float16."""
 
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 below 0, 1 above, and at 0 ``values``."""
+        """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
 
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 below 0, 1 above, and at 0 ``values``."""
+        """In place: 0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
         """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
@@ -902,11 +902,11 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> return_types.ValuesIndices:
         """The k-th smallest along ``dim``: (values, indices)."""
 
-    def lcm(self, other: Tensor) -> Tensor:
-        """The least common multiple of integers."""
+    def lcm(self, other: Tensor | Scalar) -> Tensor:
+        """The least common multiple of integers, elementwise; the operands broadcast."""
 
-    def lcm_(self, other: Tensor) -> Tensor:
-        """In place: The least common multiple of integers."""
+    def lcm_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The least common multiple of integers, elementwise; the operands broadcast."""
 
     def ldexp(self, other: Tensor) -> Tensor:
         """input · 2ᵒᵗʰᵉʳ."""

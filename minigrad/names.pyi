@@ -123,11 +123,9 @@ from .functions.pointwise import fmax as fmax
 from .functions.pointwise import fmin as fmin
 from .functions.pointwise import frac as frac
 from .functions.pointwise import frexp as frexp
-from .functions.pointwise import gcd as gcd
 from .functions.pointwise import heaviside as heaviside
 from .functions.pointwise import isneginf as isneginf
 from .functions.pointwise import isposinf as isposinf
-from .functions.pointwise import lcm as lcm
 from .functions.pointwise import ldexp as ldexp
 from .functions.pointwise import lerp as lerp
 from .functions.pointwise import log_softmax as log_softmax
@@ -965,6 +963,9 @@ def full_like(
 ) -> Tensor:
     """One number, with the shape, and by default the dtype and device, of a tensor."""
 
+def gcd(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The greatest common divisor of integers, elementwise; the operands broadcast."""
+
 def ge(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≥ b, elementwise; the operands broadcast."""
 
@@ -1036,6 +1037,9 @@ def kaiser_window(
     requires_grad: bool = False,
 ) -> Tensor:
     """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+
+def lcm(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The least common multiple of integers, elementwise; the operands broadcast."""
 
 def le(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≤ b, elementwise; the operands broadcast."""

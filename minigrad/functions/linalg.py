@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from ..ops import decompositions
 else:
     decompositions = Deferred("minigrad.ops.decompositions")
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, in order
 
 
 @method
@@ -140,7 +141,7 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     terms = inputs.split(",")
     if len(terms) != len(tensors):
         raise RuntimeError(f"einsum(): {equation!r} names {len(terms)} operands, but {len(tensors)} were given")
-    spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
+    spare = [c for c in _LETTERS[25::-1] if c not in text]
     most = 0
     for n, term in enumerate(terms):
         if "." in term.replace("...", "", 1):
@@ -181,10 +182,9 @@ def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Tensors, each followed by the numbers of its axes, as an equation and tensors."""
     lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
     numbers = [n for axes in lists for n in axes if n is not Ellipsis]
-    if not all(isinstance(n, int) and 0 <= n < len(ascii_letters) for n in numbers):
-        raise RuntimeError(f"einsum(): subscripts must be numbers from 0 to {len(ascii_letters) - 1}, not {numbers}")
-    ordered = ascii_uppercase + ascii_lowercase
-    terms = ["".join("..." if n is Ellipsis else ordered[n] for n in axes) for axes in lists]
+    if not all(isinstance(n, int) and 0 <= n < len(_LETTERS) for n in numbers):
+        raise RuntimeError(f"einsum(): subscripts must be numbers from 0 to {len(_LETTERS) - 1}, not {numbers}")
+    terms = ["".join("..." if n is Ellipsis else _LETTERS[n] for n in axes) for axes in lists]
     count = len(operands) // 2
     return ",".join(terms[:count]) + "".join(f"->{term}" for term in terms[count:]), operands[: 2 * count : 2]
 

@@ -42,7 +42,7 @@ maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place
 logaddexp = binary(e.logaddexp, in_place=False)
 xlogy = binary(_xlogy)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
-nextafter = binary(e.nextafter)
+nextafter, gcd, lcm = binary(e.nextafter), binary(e.gcd), binary(e.lcm)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
 lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
 gt, ge = binary(e.gt, in_place=changing), binary(e.ge, in_place=changing)
@@ -337,25 +337,34 @@ def masked(input: Tensor, mask: Tensor, value: float) -> Tensor:
 
 @method(in_place=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, and at 0 ``values``."""
-    return where(input == 0, values, where(isnan(input), input, (input > 0).to(input.dtype)))
+    """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+    return where(input == 0, values, (input > 0).to(input.dtype))
 
 
 @method
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log₂(2ᵃ + 2ᵇ)."""
+    input, other = _promoted(input, other)
     return logaddexp(input * math.log(2), other * math.log(2)) / math.log(2)
+
+
+def _promoted(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors in one dtype."""
+    common = result_type(input.array, other.array)
+    return input.to(common), other.to(common)
 
 
 @method
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two; of a NaN and a number, the number."""
+    input, other = _promoted(input, other)
     return where((input >= other) | isnan(other), input, other)
 
 
 @method
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two; of a NaN and a number, the number."""
+    input, other = _promoted(input, other)
     return where((input <= other) | isnan(other), input, other)
 
 
@@ -391,18 +400,6 @@ def isposinf(input: Tensor) -> Tensor:
 def isneginf(input: Tensor) -> Tensor:
     """Whether it is -inf."""
     return input == -math.inf
-
-
-@method(in_place=True)
-def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor of integers."""
-    return wrap(xp(input.array).gcd(input.array, raw(other)))
-
-
-@method(in_place=True)
-def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple of integers."""
-    return wrap(xp(input.array).lcm(input.array, raw(other)))
 
 
 @method

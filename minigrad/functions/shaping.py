@@ -348,9 +348,9 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     length = input.array.shape[place]
     if isinstance(split_size_or_sections, int):
         step = split_size_or_sections
-        if step <= 0:
+        if step < 0 or (step == 0 and length):
             raise RuntimeError(f"split expects split_size be positive, but got split_size={step}")
-        parts = tuple(min(step, length - start) for start in range(0, length, step)) or (0,)
+        parts = tuple(min(step, length - start) for start in range(0, length, step or 1)) or (0,)
     else:
         parts = tuple(split_size_or_sections)
         if sum(parts) != length:

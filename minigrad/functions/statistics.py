@@ -74,10 +74,11 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 
 def _median_of_nothing(input: Tensor) -> Tensor:
-    """NaN; of integers, as in PyTorch, the smallest of the dtype."""
+    """NaN; of integers, as in PyTorch, the smallest of the dtype, and of bools True."""
     if has_gradient(input.array.dtype):
         return input.sum() * math.nan
-    return input.sum().fill_(iinfo(input.dtype).min).to(input.dtype)
+    value = True if input.array.dtype.kind == "b" else iinfo(input.dtype).min
+    return input.sum().fill_(value).to(input.dtype)
 
 
 @method

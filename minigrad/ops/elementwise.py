@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from functools import partial
 from typing import Any
@@ -121,7 +120,7 @@ def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
 def _logarithm(a: Any, like: Array) -> Any:
     """ln a of a number, complex where the powers of it are."""
     if like.dtype.kind == "c":
-        return cmath.log(a)
+        return complex(np.log(complex(a)))
     return math.log(a) if a > 0 else math.nan
 
 
@@ -520,7 +519,10 @@ def copysign(a: Array, b: Array) -> Array:
 
 
 @op(
-    "da = g where a ≠ b, else 0; db = 0", a=lambda g, a, b: where(a == b, 0.0, g), b=lambda g, shape: zeros_of(g, shape)
+    "da = g where a ≠ b, else 0; db = 0",
+    a=lambda g, a, b: where(a == b, 0.0, g),
+    b=lambda g, shape: zeros_of(g, shape),
+    promote="same",
 )
 def nextafter(a: Array, b: Array) -> Array:
     """The next number of the dtype after a towards b"""
@@ -627,19 +629,19 @@ def ge(a: Array, b: Array) -> Array:
     return a >= b
 
 
-@op
+@op(promote="same")
 def bitwise_and(a: Array, b: Array) -> Array:
     """a & b, bit by bit (logical and of bools)"""
     return a & b
 
 
-@op
+@op(promote="same")
 def bitwise_or(a: Array, b: Array) -> Array:
     """a | b, bit by bit"""
     return a | b
 
 
-@op
+@op(promote="same")
 def bitwise_xor(a: Array, b: Array) -> Array:
     """a ^ b, bit by bit"""
     return a ^ b
@@ -655,6 +657,18 @@ def bitwise_left_shift(a: Array, b: Array) -> Array:
 def bitwise_right_shift(a: Array, b: Array) -> Array:
     """⌊a / 2ᵇ⌋ of integers"""
     return a >> b
+
+
+@op(promote="same")
+def gcd(a: Array, b: Array) -> Array:
+    """The greatest common divisor of integers"""
+    return xp(_array_of(a, b)).gcd(a, b)
+
+
+@op(promote="same")
+def lcm(a: Array, b: Array) -> Array:
+    """The least common multiple of integers"""
+    return xp(_array_of(a, b)).lcm(a, b)
 
 
 @op

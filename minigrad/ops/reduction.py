@@ -100,8 +100,11 @@ def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
 
 
 def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
-    """In float32 of float16: a square of 256 is beyond its largest number."""
+    """In float32 of float16: a square of 256 is beyond its largest number. Of equal elements exactly 0, which their
+    differences from a rounded mean would not be."""
     x = x.astype(np.float32) if x.dtype == np.float16 else x
+    if x.size and x.shape:
+        x = x - x[tuple(slice(0, n) for n in keepdim_shape(x.shape, dim))]
     centred = x - x.mean(axis=dim, keepdims=True)
     squares = centred.real * centred.real + centred.imag * centred.imag if x.dtype.kind == "c" else centred * centred
     return in_order(squares.sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)

@@ -45,6 +45,8 @@ WITHOUT_GRADIENT = {
     "bitwise_left_shift",
     "bitwise_right_shift",
     "bitwise_not",
+    "gcd",
+    "lcm",
     "logical_and",
     "logical_or",
     "logical_xor",

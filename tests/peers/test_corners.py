@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minigrad
 from tests.support.both import Program, agree, complexes, numbers, refuse
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*(torch.qr|degrees of freedom)")]  # PyTorch's
@@ -101,6 +102,16 @@ def test_results_and_gradients(name: str) -> None:
     agree(program, *values)
 
 
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_equal_numbers_do_not_deviate(n: int) -> None:
+    """The mean of three times 0.1 is not 0.1: PyTorch's deviation is 1.7e-17 there, and its gradient -0.4."""
+    x = minigrad.full((n,), 0.1, dtype=minigrad.float64, requires_grad=True)
+    deviation = x.std()
+    deviation.backward()
+    assert deviation.item() == 0
+    assert x.grad is not None and not x.grad.any()
+
+
 def test_copysign_has_a_second_gradient() -> None:
     agree(lambda t, a, b: t.copysign(a, b) ** 3, R(4), R(4, seed=1), orders=2)
 
@@ -112,6 +123,16 @@ FOUND: dict[str, Case] = {
         lambda t, x, low, high: t.clamp(x, low, high),
         (np.array([1.0, 0, 3, 5, 2]), np.array([1.0, 1, 4, 1, 2]), np.array([1.0, 2, 3, 4, 2])),
     ),
+    "logaddexp2 of floats and integers": (lambda t, x, y: t.logaddexp2(x, y), (R(3), integers(0, 1, -3))),
+    "heaviside of NaN": (lambda t, x, y: t.heaviside(x.detach(), y.detach()), (np.array([np.nan, -1, 0, 2]), R(4))),
+    "fmin of integers and a wider one": (lambda t, x, y: t.fmin(x, y), (np.array([1], np.uint8), np.array(-3))),
+    "split of an empty axis into pieces of 0": (lambda t, x: x.split(0, 1), (R(2, 0),)),
+    "median of no bools": (lambda t, x: x.median(), (np.array([], bool),)),
+    "integers and one of a wider dtype": (
+        lambda t, x, y: (x & y, x | y, x ^ y, t.gcd(x, y), t.lcm(x, y)),
+        (np.array([3, 4], np.int32), np.array(6)),
+    ),
+    "std of equal complex numbers": (lambda t, x: t.view_as_complex(x).std(0), (np.full((3, 2, 2), 0.1),)),
     "clamp to tensors of integers": (lambda t, x, y: t.clamp(x, y), (R(3, dtype=np.float32), integers(0, 1, -1))),
     "tensordot along an empty axis": (lambda t, a, b: t.tensordot(a, b, 1), (R(2, 0), R(0, 3))),
     "tensordot beside an empty axis": (lambda t, a, b: t.tensordot(a, b, 2), (R(0, 2, 3), R(2, 3, 4))),

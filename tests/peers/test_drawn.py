@@ -184,7 +184,13 @@ def test_activations(name: str, x: Drawn) -> None:
 
 @hypothesis.given(st.sampled_from(TWO.split()), broadcasting(dtypes=EVERY, extremes=True))
 def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
-    check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not any(d.extremes for d in drawn))
+    # PyTorch's gradient of 0 to a complex power is NaN, where it is 0 of a real one. Its rules take integers as they
+    # are: that of ldexp(x, -2) is 0, not 1/4, and that of atan2 by a uint8 takes 256 - x for -x.
+    unsettled = name in ("pow", "float_power") and drawn[1].dtype == "complex128"
+    unsettled |= any(d.dtype in WHOLE or d.extremes for d in drawn)
+    # Nor is it settled what a complex number and a real infinity give.
+    hypothesis.assume(not (any(d.extremes for d in drawn) and any(d.dtype == "complex128" for d in drawn)))
+    check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not unsettled)
 
 
 @hypothesis.given(
@@ -205,6 +211,10 @@ def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
         "remainder": lambda a, b: a % b,
         "floor_divide": lambda a, b: a // b,
     }
+    # PyTorch compares with -2 modulo 256 there, so that 0 < -2; here comparisons are exact.
+    hypothesis.assume(not (name in ("eq", "lt") and x.dtype == "uint8" and number == -2))
+    # The gradient of 0 to a complex power: see above.
+    hypothesis.assume(not (name == "pow" and x.dtype == "complex128" and number == 0 and swapped))
     if name in symbols:
         check(lambda t, x: symbols[name](number, x) if swapped else symbols[name](x, number), x)
     else:
@@ -213,6 +223,8 @@ def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
 
 @hypothesis.given(st.sampled_from(THREE.split()), broadcasting(3, [*FLOATS, "int64"]))
 def test_functions_of_three(name: str, drawn: list[Drawn]) -> None:
+    # Of bounds that are equal but for float64's last digits, PyTorch may compare the roundings to float32.
+    hypothesis.assume(not (name == "clamp" and len({d.dtype for d in drawn}) > 1))
     if name == "where":
         check(lambda t, x, y, z: t.where(x > 0, y, z), *drawn)
     else:
@@ -253,6 +265,9 @@ def test_reductions(name: str, x: Drawn, data: Any) -> None:
         if name != "count_nonzero" and data.draw(st.booleans(), "keepdim"):
             kwargs["keepdim"] = True
     hypothesis.assume(not (x.extremes and name in ("std_mean", "var_mean")))  # PyTorch's mean of inf is NaN there
+    hypothesis.assume(not (x.extremes and name == "mode"))  # nor are NaNs specified
+    # PyTorch's of equal numbers is the rounding of their mean, and the gradient a quotient of two of these.
+    hypothesis.assume(not (name in ("std", "std_mean") and any(kind == "expand" for kind, _ in x.views)))
     if name in ("mode", "median", "nanmedian"):  # which of equal ones is not specified; PyTorch's fail when expanded
         check(lambda t, x: next(results(getattr(t, name)(x.contiguous(), **kwargs))), x, gradient=False)
     else:
@@ -532,6 +547,12 @@ def test_pooling(data: Any, name: str) -> None:
 def test_pad(data: Any, mode: str) -> None:
     x = data.draw(tensors(st.lists(st.integers(0, 4), min_size=2, max_size=4).map(tuple), FLOATS[:1]))
     amounts = data.draw(st.lists(st.integers(-2, 3), max_size=6), "amounts")
+    # PyTorch's gradient is wrong where what is left of an axis comes round more than once.
+    hypothesis.assume(not (mode == "circular" and min(amounts, default=0) < 0))
+    # Where nothing is left it is memory that is not set.
+    shape = x.view(x.leaf(torch)).shape
+    left = [n + a + b for n, a, b in zip(reversed(shape), amounts[::2], amounts[1::2], strict=False)]
+    hypothesis.assume(mode == "constant" or all(left))
     check(lambda t, x: t.nn.functional.pad(x, amounts, mode=mode), x)
 
 

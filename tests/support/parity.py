@@ -17,7 +17,7 @@ class _Missing:
     """Stands for PyTorch where that is not installed: who asks anything of it is skipped, the others run."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_", "pytest")):  # pytest looks at every name in a module
+        if name.startswith(("__", "_pytest", "pytest")):  # pytest looks at every name in a module
             raise AttributeError(name)
         pytest.skip("PyTorch is not installed: no comparison with it", allow_module_level=True)
 
