@@ -37,7 +37,7 @@ ROOMS = [  # what to call it, the places, what it is
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
     ("`compat/`", ["minigrad/compat"], "what exists for PyTorch's sake alone"),
     ("`models/`", ["models"], "complete architectures"),
-    ("`examples/`", ["examples"], "programs: translate, lectures"),
+    ("`examples/`", ["examples"], "programs: translate, lectures, what came before the transformer"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The chain rule as a product that shrinks or grows: two steps by hand, then chains of twelve.
+"""The chain rule as a product that shrinks or grows: two steps by hand, then chains of ten.
 
 The backward pass multiplies one slope for each step on the way from the result (Rumelhart, Hinton and Williams 1986).
 In a deep chain the product vanishes where the slopes are below 1, and explodes where they are above (Hochreiter 1991;

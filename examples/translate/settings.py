@@ -281,7 +281,7 @@ def preset_names() -> list[str]:
 
 
 def preset(name: str) -> Settings:
-    """The settings of a preset: "toy", "multi30k" or "base"."""
+    """The settings of a preset, such as "toy"."""
     if name not in preset_names():
         raise ValueError(f"there is no preset {name!r}; there are {', '.join(preset_names())}")
     return read(PRESETS / f"{name}.toml")

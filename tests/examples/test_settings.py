@@ -12,7 +12,7 @@ from examples.translate import cli, settings
 from examples.translate.settings import FIELDS, FREE, PRESETS, Settings
 
 
-@pytest.mark.parametrize("name", ["toy", "multi30k", "base"])
+@pytest.mark.parametrize("name", settings.preset_names())
 def test_presets_have_every_setting_written_out(name: str) -> None:
     written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
     assert {(section, key) for section, values in written.items() for key in values} == {
