@@ -70,7 +70,7 @@ def test_what_makes_no_sense_is_told(tmp_path: Path, text: str, told: str) -> No
 
 
 def test_a_preset_that_is_not_there() -> None:
-    with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, toy"):
+    with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, multi30k-gru, toy"):
         settings.preset("huge")
 
 
