@@ -88,13 +88,14 @@ def _formula(op: Any) -> str:
 
 def _rules(op: Any) -> Iterator[str]:
     """Of each differentiable input the formula of its rule, which leads to the rule, and the rule's text."""
-    for name, (line, text) in _rule_sources(_file(op)).get(op.name, {}).items():
+    for name in op.rules:
+        line, text = _rule_sources(_file(op))[op.name][name]
         yield f"{_link(op.formula(name), _file(op), line)}: `{text}`"
 
 
 @cache
 def _rule_sources(file: str) -> dict[str, dict[str, tuple[int, str]]]:
-    """For each op the (line, text) of its rules by input, from ``@op(..., input=lambda ...: text)``."""
+    """For each op the (line, text) of its keywords, rules among them: ``@op(..., input=lambda ...: text)``."""
     text = (ROOT / file).read_text(encoding="utf-8")
     rules: dict[str, dict[str, tuple[int, str]]] = {}
     for function in ast.walk(ast.parse(text)):
@@ -103,7 +104,6 @@ def _rule_sources(file: str) -> dict[str, dict[str, tuple[int, str]]]:
                 rules[function.name] = {
                     str(keyword.arg): (keyword.lineno, _rule_text(keyword.value, text))
                     for keyword in decorator.keywords
-                    if keyword.arg not in ("promote", "view")
                 }
     return rules
 

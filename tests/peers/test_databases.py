@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's databases need it")
 pytestmark = pytest.mark.parity
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"]
-# Of dtypes but float64 every fourth operator is compared, for each dtype others; ``python -m tests.peers`` takes all.
+# In float64 all operators are compared, in each other dtype a fourth of them; ``python -m tests.peers`` takes all.
 PARTS = {dtype: slice(number % 4, None, 4) for number, dtype in enumerate(DTYPES)} | {"float64": slice(None)}
 MOST_MISSING, MOST_DIFFERENT, MOST_ACCEPTED = 60, 20, 60  # names of a dtype; inputs that are errors
 MOST_ROUNDED = 30  # names that differ in bfloat16, whose 8 bits round otherwise where the order of sums is another
