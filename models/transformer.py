@@ -1,21 +1,20 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
 
-Read it beside the paper: each class names its section. Shapes: B batch, T target length, S source length,
-D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
+Read it beside the paper: each class names its section; the layers are in ``layers``. Shapes: B batch, T target length,
+S source length, D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.nn import functional as F
 from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Cached, Plain
+from .layers import DecoderLayer, MultiHeadAttention, TransformerLayer
 from .translation import TranslationModel, embedding_shapes
 from .translation import pad as pad
 
@@ -46,6 +45,8 @@ class Config:
         ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is
             unknown, or D/H is odd with rotary positions.
     """
+
+    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
 
     def __init__(
         self,
@@ -95,115 +96,6 @@ class Config:
         }
 
 
-class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attentions in parallel, each with its own projections of queries, keys and values.
-
-    Args:
-        config: the sizes.
-        ordered: queries and keys come from one sentence; rotary positions, if configured, rotate them.
-    """
-
-    def __init__(self, config: Config, ordered: bool = False) -> None:
-        super().__init__()
-        self.heads = config.heads
-        self.query = nn.Linear(config.d_model, config.d_model)
-        self.key = nn.Linear(config.d_model, config.d_model)
-        self.value = nn.Linear(config.d_model, config.d_model)
-        self.output = nn.Linear(config.d_model, config.d_model)
-        self.dropout = config.attention_dropout
-        self.rotary: nn.RotaryPositionalEncoding | None = None
-        if ordered and config.position_encoding == "rotary":
-            self.rotary = nn.RotaryPositionalEncoding(config.d_model // config.heads, config.positions)
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
-
-        The mask (B, 1, 1, S) is True where attention is allowed.
-        """
-        q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
-        k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
-        dropout = self.dropout if self.training else 0.0
-        heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)  # equation 1
-        b, h, t, width = heads.shape
-        return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
-
-    def weights(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Attention weights (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
-        q, k = self.rotate(self.split(self.query(x))), self.rotate(self.split(self.key(memory)))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-        return scores.masked_fill(~mask, -math.inf).softmax(-1)
-
-    def split(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, D/H): each head gets its part of the width."""
-        b, t, d = x.shape
-        return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)
-
-    def rotate(self, x: Tensor) -> Tensor:
-        """Queries or keys (B, H, T, D/H), rotated by their positions if these are rotary."""
-        return x if self.rotary is None else self.rotary(x)
-
-
-class FeedForward(nn.Module):
-    """Section 3.3: two linear layers with a ReLU between them, the same at every position."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.inner = nn.Linear(config.d_model, config.d_ff)
-        self.outer = nn.Linear(config.d_ff, config.d_model)
-        self.dropout = nn.Dropout(config.activation_dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)"""
-        return self.outer(self.dropout(self.inner(x).relu()))
-
-
-class Residual(nn.Module):
-    """Sections 3.1 and 5.4: LayerNorm(x + Dropout(sublayer(x))), or x + Dropout(sublayer(LayerNorm(x)))."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
-        self.norm_first = config.norm_first
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """(B, T, D) -> (B, T, D)"""
-        if self.norm_first:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
-
-
-class EncoderLayer(nn.Module):
-    """Figure 1, left: self-attention, then the feed-forward network."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.attention, self.feed_forward = MultiHeadAttention(config, ordered=True), FeedForward(config)
-        self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, S, D) -> (B, S, D)"""
-        x = self.attention_residual(x, lambda y: self.attention(y, y, mask))
-        return self.feed_forward_residual(x, self.feed_forward)
-
-
-class DecoderLayer(nn.Module):
-    """Figure 1, right: causal self-attention, cross-attention to the source, then the feed-forward network."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.self_attention = MultiHeadAttention(config, ordered=True)
-        self.cross_attention, self.feed_forward = MultiHeadAttention(config), FeedForward(config)
-        self.self_residual, self.cross_residual = Residual(config), Residual(config)
-        self.feed_forward_residual = Residual(config)
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """x (B, T, D), memory (B, S, D) -> (B, T, D)"""
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, None, causal=True))
-        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, mask))
-        return self.feed_forward_residual(x, self.feed_forward)
-
-
 class Transformer(TranslationModel):
     """Figure 1 as a whole: from source and target tokens to the next target token.
 
@@ -215,7 +107,7 @@ class Transformer(TranslationModel):
         super().__init__(config)
         dropout = config.dropout if config.embedding_dropout is None else config.embedding_dropout
         self.dropout = nn.Dropout(dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+        self.encoder = nn.ModuleList(TransformerLayer(config) for _ in range(config.layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         final = nn.LayerNorm if config.norm_first else nn.Identity  # with norm_first, the last sum needs a norm
         self.encoder_norm: nn.Module = final(config.d_model)

@@ -16,7 +16,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
-from models.transformer import Config, EncoderLayer, initialise, positional_encoding
+from models.layers import TransformerLayer
+from models.transformer import Config, initialise, positional_encoding
 
 from ..lesson.blocks import Array, Block, Checked, Choice, Equation, Lesson, Matrix, Section, Steps, Text, number
 
@@ -78,7 +79,7 @@ class Network:
         mg.manual_seed(SEED)
         self.embedding = mg.randn(len(VOCABULARY), D, generator=generator, dtype=mg.float64) / math.sqrt(D)
         config = Config(len(VOCABULARY), D, HEADS, d_ff=4 * D, dropout=0.0)
-        self.layers = [EncoderLayer(config).apply(initialise).to(mg.float64) for _ in range(LAYERS)]
+        self.layers = [TransformerLayer(config).apply(initialise).to(mg.float64) for _ in range(LAYERS)]
 
     def embed(self, read: Tensor) -> Tensor:
         """(B, T) -> (B, T, D)"""

@@ -14,7 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from models.transformer import Config, MultiHeadAttention, initialise, positional_encoding
+from models.layers import MultiHeadAttention
+from models.transformer import Config, initialise, positional_encoding
 
 from ..lesson.blocks import (
     Array,

@@ -14,7 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from models.transformer import Config, EncoderLayer, initialise
+from models.layers import TransformerLayer
+from models.transformer import Config, initialise
 
 from ..lesson.blocks import Checked, Choice, Equation, Lesson, Mark, Matrix, Section, Steps, Text, number, product, term
 from .counting import sines
@@ -30,13 +31,13 @@ class Layers(NamedTuple):
     """Words and layers, float64."""
 
     x: Tensor  # (T, D)
-    stack: list[EncoderLayer]
+    stack: list[TransformerLayer]
 
 
 def layers() -> Layers:
     """Random words, and layers as they are before training."""
     mg.manual_seed(SEED)
-    stack = [EncoderLayer(Config(len(WORDS), D, HEADS, d_ff=4 * D, dropout=0.0)) for _ in range(LAYERS)]
+    stack = [TransformerLayer(Config(len(WORDS), D, HEADS, d_ff=4 * D, dropout=0.0)) for _ in range(LAYERS)]
     for layer in stack:
         layer.apply(initialise)
         layer.to(mg.float64)

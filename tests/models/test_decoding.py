@@ -11,7 +11,7 @@ import pytest
 import minigrad as mg
 from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS
-from models import decoding
+from models import cache
 from models.decoding import Cached, Plain
 from models.transformer import Config, Transformer, pad
 
@@ -23,7 +23,7 @@ ROOM = 6  # tokens, at first
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short sentences, too, outgrow what the cache begins with."""
-    monkeypatch.setattr(decoding, "INITIAL_CAPACITY", ROOM)
+    monkeypatch.setattr(cache, "INITIAL_CAPACITY", ROOM)
 
 
 def transformer(device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal") -> Transformer:
