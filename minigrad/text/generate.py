@@ -17,14 +17,17 @@ from typing import Protocol, cast
 from ..autograd import no_grad
 from ..backend.dtype import bool_, finfo
 from ..functions.creation import arange, tensor, zeros, zeros_like
+from ..functions.pointwise import where
 from ..functions.random import multinomial
 from ..functions.shaping import cat
 from ..tensor import Tensor
 from .tokenizer import EOS
 
+NEVER = -1  # the id of no token
 MaxLength = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
+OnToken = Callable[[int, int], None]
 
 
 class Decoder(Protocol):
@@ -63,17 +66,48 @@ class Hypothesis:
     log_probability: float  # ln P(tokens | source)
 
 
+class RepetitionPenalty:
+    """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
+    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1).
+
+    Args:
+        decoder: any other.
+        penalty: 1 changes nothing; above 1, tokens repeat less, below it more. The scores of a search are then those
+            of the changed logits.
+
+    Raises ValueError: the penalty is not positive.
+    """
+
+    def __init__(self, decoder: Decoder, penalty: float) -> None:
+        if not (math.isfinite(penalty) and penalty > 0):
+            raise ValueError(f"repetition_penalty must be a positive number, not {penalty}")
+        self.decoder, self.penalty, self.start = decoder, penalty, decoder.start
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """See ``Decoder``."""
+        logits = self.decoder.next_logits(tokens)
+        seen = logits.gather(1, tokens)
+        return logits.scatter(1, tokens, where(seen > 0, seen / self.penalty, seen * self.penalty))
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """See ``Decoder``."""
+        self.decoder.reorder(rows, beam_size)
+
+
 # One beam per sentence -------------------------------------------------------------------------------------
 
 
-def greedy(decoder: Decoder, max_length: MaxLength = 100, eos: int = EOS) -> list[Hypothesis]:
+def greedy(
+    decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
+) -> list[Hypothesis]:
     """The likeliest token at each step.
 
     Args:
         max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
-        eos: the token that ends a sentence.
+        eos: the token that ends a sentence; None for none.
+        on_token: called with the number of a sentence and each of its tokens, as soon as there is one.
     """
-    return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos)
+    return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
 
 
 def sample(
@@ -82,7 +116,8 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    eos: int = EOS,
+    eos: int | None = EOS,
+    on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
     """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
 
@@ -105,7 +140,7 @@ def sample(
     def choose(logits: Tensor) -> Tensor:
         return multinomial(probabilities(logits, temperature, top_k, top_p), 1)[:, 0]
 
-    return _generate(decoder, max_length, choose, eos)
+    return _generate(decoder, max_length, choose, eos, on_token)
 
 
 def probabilities(
@@ -129,7 +164,9 @@ def probabilities(
 
 
 @no_grad()
-def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int) -> list[Hypothesis]:
+def _generate(
+    decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int | None, on_token: OnToken | None
+) -> list[Hypothesis]:
     """Append the tokens that ``choose`` selects from logits (N, V), until all sentences have ended."""
     tokens = decoder.start
     start, limits = tokens.shape[1], max_lengths(max_length, len(tokens))
@@ -144,7 +181,11 @@ def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int)
         chosen = choose(logits)[:, None]
         total = total + logits.gather(-1, chosen)[:, 0] - norm
         tokens = cat((tokens, chosen), 1)
-        ended = [t == eos or length == limits[i] for t, i in zip(chosen[:, 0].tolist(), active, strict=True)]
+        new = chosen[:, 0].tolist()
+        if on_token is not None:
+            for i, token in zip(active, new, strict=True):
+                on_token(i, token)
+        ended = [t == eos or length == limits[i] for t, i in zip(new, active, strict=True)]
         if any(ended):
             for i, ids, log_p, is_over in zip(active, tokens.tolist(), total.tolist(), ended, strict=True):
                 if is_over:
@@ -172,7 +213,7 @@ def beam_search(
     length_penalty: float | LengthPenalty = 0.6,
     coverage_penalty: float = 0.0,
     early_stopping: bool = True,
-    eos: int = EOS,
+    eos: int | None = EOS,
 ) -> list[list[Hypothesis]]:
     """Beam search: the W likeliest beginnings of each sentence are continued; finished ones are ranked by
 
@@ -248,7 +289,7 @@ class _Beam:
     divisor: LengthPenalty
     coverage_penalty: float
     early_stopping: bool
-    eos: int
+    eos: int | None
 
     def __post_init__(self) -> None:
         self.tokens, self.start = self.decoder.start, self.decoder.start.shape[1]
@@ -263,7 +304,7 @@ class _Beam:
         if self.coverage_penalty:
             attention = cast(AttentiveDecoder, self.decoder).attention()
             self.covered = attention if self.covered is None else self.covered + attention
-        ended = tokens == self.eos
+        ended = tokens == (NEVER if self.eos is None else self.eos)
         self.finish(ended[:, : self.size] & (log_p[:, : self.size] > -math.inf), log_p, rows, tokens, length)
         size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)

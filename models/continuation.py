@@ -1,0 +1,127 @@
+"""Continuing prompts by a causal language model, for the searches of ``minigrad.text.generate``.
+
+Prompts of a batch end together: shorter ones are padded in front, where nothing may be seen. A text that outgrows the
+model's context loses its beginning: the last ``context`` tokens count, at the positions from 0 on.
+
+Shapes: N rows, that is B prompts times W beams (W is 1 without beam search), T tokens so far, S tokens of the window,
+D model width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.autograd.tape import wrap
+
+from .cache import CachedTransformerLayer
+
+
+class LanguageModel(Protocol):
+    """The parts of a causal model that generation uses."""
+
+    layers: nn.ModuleList  # of causal TransformerLayers
+
+    @property
+    def context(self) -> int:
+        """The largest number of tokens that the model sees."""
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Tokens and their positions (N, T) -> inputs of the first layer (N, T, D)."""
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The last layer's states (..., D) -> logits (..., V)."""
+
+    def __call__(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Tokens (N, T), and a mask (N, T) that is True at tokens and False at padding -> logits (N, T, V)."""
+
+
+class Plain:
+    """The definition: at each step the model runs over the whole window.
+
+    Args:
+        model: a causal language model.
+        prompts: the tokens of each, at least one.
+        stride: the number of tokens by which the window moves at once, when the text outgrows the context. With 1,
+            each token is predicted from as many as the model can see, and a cache is of no use from there on; with
+            more, the cache is filled anew only after so many tokens. A batch's windows move together.
+        device: of the tokens.
+
+    Raises:
+        ValueError: no prompt, an empty one, a token out of the vocabulary, or a stride out of range.
+    """
+
+    def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
+        if not prompts or not all(prompts):
+            raise ValueError("a prompt has no tokens: a language model continues at least one")
+        if not 1 <= stride <= model.context:
+            raise ValueError(f"stride must be between 1 and the model's context ({model.context}), not {stride}")
+        longest = max(map(len, prompts))
+        # Padding repeats the first token: so no search meets a token that a prompt does not have.
+        rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
+        self.model, self.stride, self.context = model, stride, model.context
+        self.start = mg.tensor(rows, dtype=mg.int64, device=device)
+        self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)  # token of each row
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T) -> logits of the next token (N, V)."""
+        window = tokens[:, self.begin(tokens.shape[1]) :]
+        with mg.no_grad():
+            return self.model(window, self.mask(tokens.shape[1]))[:, -1]
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n."""
+        self.first = self.first[rows]
+
+    def begin(self, length: int) -> int:
+        """The first token of the window at a length of the text."""
+        beyond = max(0, length - self.context)
+        return -(-beyond // self.stride) * self.stride
+
+    def mask(self, length: int) -> Tensor | None:
+        """True at the window's tokens, False at padding (N, S); None without padding."""
+        begin = self.begin(length)
+        if not bool((self.first > begin).any()):
+            return None
+        return mg.arange(begin, length, device=self.first.device) >= self.first[:, None]
+
+
+class Cached(Plain):
+    """The same logits with a cache: each call of ``next_logits`` must add one token."""
+
+    def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
+        super().__init__(model, prompts, stride, device)
+        self.layers: list[CachedTransformerLayer] = []
+        self.window = (0, 0)  # the first token in the cache, and the end
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """As ``Plain``."""
+        end = tokens.shape[1]
+        begin = self.begin(end)
+        if not self.layers or begin != self.window[0]:
+            self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
+            self.window = (begin, begin)
+        done = self.window[1]
+        mask, row = self.mask(end), mg.arange(done, end, device=tokens.device)[None]
+        positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
+        x = self.model.embed(tokens[:, done:], positions).array
+        seen = None if mask is None else mask[:, None, None].array
+        for layer in self.layers:
+            x = layer.step(x, done - begin, seen)
+        self.window = (begin, end)
+        return self.model.logits(wrap(x[:, -1]))
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n."""
+        super().reorder(rows, beam_size)
+        begin, end = self.window
+        for layer in self.layers:
+            layer.reorder(rows.array, end - begin)
+
+
+def positions_of(mask: Tensor) -> Tensor:
+    """Positions of tokens by a mask (N, T), True at tokens: 0 at a row's first, and at the padding before it."""
+    return (mask.long().cumsum(1) - 1).clamp(min=0)
