@@ -26,12 +26,14 @@ HEAD = (
 
 def lesson(results: Mapping[str, Result], test: Pairs) -> Lesson:
     """The page of the results, by the architecture's name."""
+    chart = _chart(results, test)
     return Lesson(
         "compare",
         "Translators side by side",
         "Recurrent networks without and with attention, convolutions and the transformer learn the same English "
         "and Italian sentences, with equal numbers of parameters and updates.",
-        (_table(results), _by_length(results, test), _reasons(), _claims(results)),
+        (_table(results), _by_length(chart), _reasons(), _claims(results)),
+        picture=chart,
     )
 
 
@@ -60,16 +62,19 @@ def _table(results: Mapping[str, Result]) -> Section:
     return Section("1. The table", (Text(about), Steps(HEAD, rows, numbers=tuple(range(1, 8)))))
 
 
-def _by_length(results: Mapping[str, Result], test: Pairs) -> Section:
+def _chart(results: Mapping[str, Result], test: Pairs) -> Chart:
     words = lengths(test.source)
-    centres = [float(words[places].mean()) for places in groups(test.source)]
+    centres = [round(float(words[places].mean()), 1) for places in groups(test.source)]
     series = [Series(KINDS[name].title, centres, [100 * x for x in r.by_length]) for name, r in results.items()]
+    return Chart("Exact translations by length", "words of the sentence, mean of a quarter", "%", series, digits=1)
+
+
+def _by_length(chart: Chart) -> Section:
     about = (
         "Without attention, one vector carries the whole sentence to the decoder: the longer the sentence, the more "
         "is lost (Cho et al. 2014, figure 4; Bahdanau et al. 2015, figure 2). Attention looks at all states anew for "
         "each word."
     )
-    chart = Chart("Exact translations by length", "words of the sentence, mean of a quarter", "%", series, digits=1)
     return Section("2. Long sentences", (Text(about), chart))
 
 

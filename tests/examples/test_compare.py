@@ -104,6 +104,7 @@ def test_it_trains_what_is_not_trained_and_compares(
     assert [call[call.index("--model") + 1] for call in fake.calls] == ["gru", "gru-attention"]
     assert all("--steps" in call and "7" in call for call in fake.calls)
     assert (tmp_path / "pages" / "compare.html").stat().st_size > 10_000
+    assert "Exact translations by length" in (tmp_path / "pages" / "compare.svg").read_text()
     cli.main([*command, "--table"])
     assert len(fake.calls) == 2 and "50.0%" in capsys.readouterr().out
 
