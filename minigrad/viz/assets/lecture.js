@@ -209,9 +209,10 @@ const lecture = {
   // Charts ----------------------------------------------------------------------------------------------------
 
   chart(data) {
-    const svg = viz.svg("svg", { viewBox: "0 0 700 300", role: "img", "aria-label": data.title });
+    const longest = Math.max(0, ...data.series.filter((one) => one.named).map((one) => one.name.length));
+    const svg = viz.svg("svg", { viewBox: `0 0 ${Math.max(700, 536 + 7.2 * longest)} 300`, role: "img", "aria-label": data.title });
     const values = (key) => data.series.flatMap((one) => one[key].map(viz.number));
-    const across = lecture.axis(values("x"), data.logX, 56, 520, false), up = lecture.axis(values("y"), data.logY, 252, 62);
+    const across = lecture.axis(values("x"), data.logX, 56, 520), up = lecture.axis(values("y"), data.logY, 252, 62);
     const nodes = [viz.svg("text", { class: "title", x: 0, y: 16 }, data.title),
       viz.svg("text", { x: 520, y: 290, "text-anchor": "end" }, data.across), viz.svg("text", { x: 0, y: 34 }, data.up)];
     for (const v of up.ticks) nodes.push(viz.svg("line", { class: "grid", x1: 56, x2: 520, y1: up.at(v), y2: up.at(v) }),
@@ -245,11 +246,11 @@ const lecture = {
     for (const { one, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(one.colour), x: 532, y: y + 4 }, one.name));
   },
 
-  /** Places and round numbers. `zero`: 0 is on it in any case, and not only where it is near. */
-  axis(values, log, from, to, zero = true) {
+  /** Places and round numbers. As in pictures, 0 is on a linear axis where it is near. */
+  axis(values, log, from, to) {
     const scale = log ? Math.log10 : (x) => x, shown = values.filter((v) => Number.isFinite(scale(v)));
     if (!shown.length) shown.push(1);
-    const high = Math.max(...shown), least = Math.min(...shown), low = !log && (zero || least < .15 * high) ? Math.min(0, least) : least;
+    const high = Math.max(...shown), least = Math.min(...shown), low = !log && least < .15 * high ? Math.min(0, least) : least;
     const span = scale(high) - scale(low) || 1, at = (v) => from + (scale(v) - scale(low)) / span * (to - from);
     if (log) {
       const first = Math.ceil(scale(low) - 1e-3), whole = Math.floor(scale(high) + 1e-3) - first + 1, apart = Math.max(1, Math.ceil(whole / 8));
