@@ -19,6 +19,7 @@ from .parallel import BYTES_A_SECOND, PRODUCTS_A_SECOND, SERIAL_BYTES, each, get
 LARGE = 8_000_000  # multiplications: below this waking a thread takes longer than it saves
 SMALL = 1 << 18  # below this OpenBLAS wakes no threads
 FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
+COLUMNS = 32  # of that matrix that are multiplied at a time
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
@@ -72,7 +73,7 @@ def _cut(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:
-    """Whether ``_few_rows`` is faster: by half for one row, twice as fast for 2 to 16."""
+    """Whether ``_few_rows`` is faster: for 1 to 16 rows in a half to two thirds of the time."""
     return (
         a.ndim == b.ndim == 2
         and len(a) <= FEW
@@ -82,9 +83,18 @@ def _are_few_rows(a: Array, b: Array) -> bool:
 
 
 def _few_rows(a: Array, b: Array) -> Array:
-    """a b where bᵀ lies row by row: this way BLAS reads it once, as it lies, and does not put it in order first."""
-    out: Array = np.vecdot(b.T, a[:, None]) if len(a) < 3 else np.ascontiguousarray((b.T @ a.T).T)
-    return out
+    """a b where bᵀ lies row by row: BLAS reads it once, as it lies, in blocks that stay in cache from when it puts them
+    in order until it has multiplied them."""
+    weight, columns = b.T, b.shape[1]
+    if len(a) < 3:
+        out: Array = np.vecdot(weight, a[:, None])
+        return out
+    result = np.empty((columns, len(a)), a.dtype)
+    whole = columns - columns % COLUMNS
+    blocks = result[:whole].reshape(whole // COLUMNS, COLUMNS, len(a))
+    np.matmul(weight[:whole].reshape(whole // COLUMNS, COLUMNS, len(b)), a.T, out=blocks)
+    np.matmul(weight[whole:], a.T, out=result[whole:])
+    return np.ascontiguousarray(result.T)
 
 
 def _cut_batch(a: Array, b: Array) -> Array:
