@@ -19,6 +19,7 @@ from .parallel import BYTES_A_SECOND, PRODUCTS_A_SECOND, SERIAL_BYTES, each, get
 LARGE = 8_000_000  # multiplications: below this waking a thread takes longer than it saves
 SMALL = 1 << 18  # below this OpenBLAS wakes no threads
 FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
+LARGE_OF_FEW, FEW_A_SECOND = 4_000_000, 2.5e10  # as LARGE and PRODUCTS_A_SECOND, for few rows
 COLUMNS = 32  # of that matrix that are multiplied at a time
 
 
@@ -31,11 +32,11 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     size = a.size * b.shape[-1]
     if size < SMALL or type(a) is not np.ndarray:
         out = a @ b
-    elif size >= LARGE and _can_cut(a, b):
+    elif size >= (LARGE_OF_FEW if (few := _are_few_rows(a, b)) else LARGE) and _can_cut(a, b):
         return _cut(a, b, bias) if a.ndim == 2 else _cut_batch(a, b)
     else:
         with blas.one_thread():
-            out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
+            out = _few_rows(a, b) if few else a @ b
     if bias is not None:
         out += bias
     return out
@@ -56,7 +57,6 @@ def _cut(a: Array, b: Array, bias: Array | None) -> Array:
     by_rows = a.shape[0] >= b.shape[1]
     if bias is not None:  # of length 1 too
         bias = np.broadcast_to(bias, (1, b.shape[1]))[0]
-
     few = _are_few_rows(a, b)
 
     def work(i: int, j: int) -> None:
@@ -68,7 +68,8 @@ def _cut(a: Array, b: Array, bias: Array | None) -> Array:
         if bias is not None:
             part += bias if by_rows else bias[i:j]
 
-    each(work, shares(max(out.shape), a.size * b.shape[1] / PRODUCTS_A_SECOND))
+    a_second = FEW_A_SECOND if few else PRODUCTS_A_SECOND
+    each(work, shares(max(out.shape), a.size * b.shape[1] / a_second))
     return out
 
 
