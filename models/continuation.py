@@ -22,7 +22,9 @@ from .cache import CachedTransformerLayer
 class LanguageModel(Protocol):
     """The parts of a causal model that generation uses."""
 
-    layers: nn.ModuleList  # of causal TransformerLayers
+    @property
+    def layers(self) -> nn.ModuleList:
+        """Causal TransformerLayers."""
 
     @property
     def context(self) -> int:
