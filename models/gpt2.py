@@ -170,9 +170,12 @@ class GPT2(Pretrained):
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight)
 
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none."""
-        states = self.hidden_states(tokens)[-1].flatten(0, 1)
+    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none.
+
+        The mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it.
+        """
+        states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(states, self.head_weight, targets.reshape(-1), ignore_index=ignore)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
