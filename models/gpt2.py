@@ -203,7 +203,7 @@ class GPT2(Pretrained):
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         """See ``Pretrained``."""
         theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
-        return theirs if self.config.tied else {**theirs, HEAD: weights["head.weight"]}
+        return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 
 
 def initialise(model: GPT2) -> None:
