@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from typing import Any, NamedTuple, get_type_hints
 
 from minigrad import Tensor
@@ -12,6 +11,7 @@ from minigrad.text import TokenizerPair
 from models import conv_seq2seq, seq2seq, transformer
 from models.translation import TranslationModel
 
+from ..run.folder import check_memory as check_memory
 from .settings import ModelSettings, check_positions
 
 
@@ -51,19 +51,6 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
     check_memory(config.size(), device)
     model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
     return model.to(device)
-
-
-def check_memory(size: int, device: str) -> None:
-    """Raises ValueError: the machine has no memory for so many weights, their gradients and Adam's two averages."""
-    if not device.startswith("cpu") or not hasattr(os, "sysconf"):
-        return
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    needed = 4 * 4 * size / 2**30
-    if needed > machine:
-        raise ValueError(
-            f"a model of {size:,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
-            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        )
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
