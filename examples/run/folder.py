@@ -176,16 +176,3 @@ def write_settings(folder: Path, text: str) -> None:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
         print(f"note: settings.toml is not written: {error}", file=sys.stderr)
-
-
-def check_memory(size: int, device: str) -> None:
-    """Raises ValueError: the machine has no memory for so many weights, their gradients and Adam's two averages."""
-    if not device.startswith("cpu") or not hasattr(os, "sysconf"):
-        return
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    needed = 4 * 4 * size / 2**30
-    if needed > machine:
-        raise ValueError(
-            f"a model of {size:,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
-            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        )
