@@ -172,6 +172,8 @@ class TransformerXL(nn.Module):
         clamp: the largest distance, or None; an evaluation with a longer memory may change it.
     """
 
+    context = None  # tokens that it sees at most: its positions have no end
+
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config, self.clamp = config, config.clamp

@@ -341,7 +341,7 @@ def test_a_checkpoint_without_memory_is_of_another_training(tmp_path: Path) -> N
     other.carried = None
     with pytest.raises(ValueError, match=r"carried \('given' there, None now\)"):
         other.fit()
-    with pytest.raises(ValueError, match="set processes to 1"):
+    with pytest.raises(ValueError, match="processes must be 1"):
         trainer(tmp_path, 4, processes=2, accumulate=2)
 
 
