@@ -43,7 +43,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         batches,
         ARCHITECTURES[settings.model.model].loss,
         folder=folder,
-        settings=updates.loop_settings(s, True, metric=METRIC),
+        settings=updates.loop_settings(s, True, metric=METRIC, unit=settings.data.tokenizer),
         schedule=LambdaLR(optimizer, rate),
         evaluate=evaluation,
         extra=run.extra(model, tokens, settings, config),
