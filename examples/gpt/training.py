@@ -45,7 +45,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         batches,
         loss,
         folder=folder,
-        settings=updates.loop_settings(s, True, metric=METRIC),
+        settings=updates.loop_settings(s, True, metric=METRIC, unit=settings.data.tokenizer),
         schedule=LambdaLR(optimizer, rate),
         evaluate=evaluation,
         extra=run.extra(model, tokens, settings, config),
