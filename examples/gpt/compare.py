@@ -47,12 +47,14 @@ class Row(NamedTuple):
 
 
 def entries(settings: Settings, vocabulary: int) -> dict[str, Entry]:
-    """The models by the names of their folders. Raises ValueError: the batch cannot be cut into windows of 4 contexts."""
+    """The models by the names of their folders. Raises ValueError: the batch does not make windows of four contexts."""
     context, batch = settings.model.context, settings.training.batch
     large = WINDOW * context
     if batch % WINDOW:
-        raise ValueError(f"batch is {batch}, and must be a multiple of {WINDOW}: one training has windows {WINDOW} "
-                         "times as long, and as many tokens in a batch")
+        raise ValueError(
+            f"batch is {batch}, and must be a multiple of {WINDOW}: one training has windows {WINDOW} "
+            "times as long, and as many tokens in a batch"
+        )
     plain = {"model": "gpt2", "window": context, "memory": 0}
     recurrent = {**plain, "model": "transformer-xl"}
     return {
@@ -124,7 +126,10 @@ def seconds(folder: Path) -> float:
 
 def table(rows: list[Row]) -> str:
     """The results in Markdown."""
-    lines = ["| model | weights | sees at most | moves by | bits per character | minutes |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| model | weights | sees at most | moves by | bits per character | minutes |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in rows:
         numbers = f"{row.parameters:,} | {row.window} | {row.stride} | {row.bits:.3f} | {row.minutes:.1f}"
         lines.append(f"| {row.title} | {numbers} |")
