@@ -121,8 +121,8 @@ def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride:
             for begin in range(0, row.shape[1] - 1, length):
                 tokens = row[:, begin : min(begin + length, row.shape[1] - 1)]
                 targets = row[0, begin + 1 : begin + 1 + tokens.shape[1]]
-                losses.append(F.cross_entropy(model(tokens, memory=memory)[0], targets, reduction="none"))
-                memory = model.remember(model.hidden_states(tokens, memory=memory), memory, kept)
+                logits, memory = model.read(tokens, memory, kept)
+                losses.append(F.cross_entropy(logits[0], targets, reduction="none"))
     expected = mg.cat(losses)
     read: list[int] = []
     assert len(expected) == count

@@ -143,9 +143,8 @@ def test_segments_give_what_the_whole_text_gives(kind: str, device: str) -> None
         whole = model(tokens, reach=reach)
         parts, memory = [], None
         for segment in tokens.split((4, 1, 7, 5), 1):
-            states = model.hidden_states(segment, memory=memory, reach=reach)
-            parts.append(model(segment, memory=memory, reach=reach))
-            memory = model.remember(states, memory, length)
+            logits, memory = model.read(segment, memory, length, reach)
+            parts.append(logits)
             assert memory.shape[2] <= length and not memory.requires_grad
         assert_close(mg.cat(parts, 1), whole, 1e-10)
 
