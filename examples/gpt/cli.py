@@ -19,7 +19,7 @@ examples:
   python -m examples.gpt generate --prompt "ROMEO:"          write with the trained model
   python -m examples.gpt train --input book.txt --tokenizer subwords
   python -m examples.gpt train --preset shakespeare          the larger model
-  python -m examples.gpt train --from GPT2DIR --input book.txt --context 256
+  python -m examples.gpt train --from GPT2DIR --input book.txt --window 256
   python -m examples.gpt evaluate --run runs/shakespeare-cpu
   python -m examples.gpt export DIR --run runs/shakespeare-cpu
   python -m examples.gpt config --preset shakespeare >my.toml

@@ -97,6 +97,12 @@ def test_many_unknown_characters_are_not_all_listed() -> None:
     assert "x" not in str(caught.value).partition("its vocabulary")[0].partition("seen ")[2]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_beyond_the_vocabulary_are_no_text(kind: str) -> None:
+    vocabulary = made(kind)
+    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1)
+
+
 def test_no_text_has_no_ids() -> None:
     assert Characters("ab").encode("").tolist() == [] == Bytes().encode("").tolist()
 
