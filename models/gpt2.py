@@ -20,9 +20,18 @@ from minigrad.nn import functional as F
 from . import continuation
 from .generation import Writes
 from .layers import TransformerLayer
-from .pretrained import Pretrained, Rule, Weights, check_sizes, from_published, to_ours, to_published, to_theirs
+from .pretrained import (
+    PUBLISHED_ACTIVATIONS,
+    Pretrained,
+    Rule,
+    Weights,
+    check_sizes,
+    from_published,
+    to_ours,
+    to_published,
+    to_theirs,
+)
 
-PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 RULES = (
     Rule("wte", "embedding", (".weight",)),
     Rule("wpe", "position_embedding", (".weight",)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
@@ -28,6 +28,7 @@ from .layers import ACTIVATIONS
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 MOST_NAMED = 5  # weights in a message
 Weights = dict[str, Tensor]
 C = TypeVar("C")
@@ -289,11 +290,14 @@ def to_published(config: Any, fields: Mapping[str, str], activations: Mapping[st
     return {name: names[value] if fields[name] == "activation" else value for name, value in entries.items()}
 
 
-def check_sizes(config: Any) -> None:
+def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
     """Raise ValueError for a configuration of a transformer that cannot be: sizes below 1, dropouts that are no
-    probabilities, heads that do not divide the width."""
+    probabilities, heads that do not divide the width, ``ids`` (names of entries) that are not in the vocabulary."""
     for name, value in vars(config).items():
-        if type(value) is int and value < 1:
+        if name in ids:
+            if not 0 <= value < config.vocabulary:
+                raise ValueError(f"{name} has to be a token, 0 to {config.vocabulary - 1:,}, not {value}")
+        elif type(value) is int and value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
         if name.endswith("dropout") and value is not None and not 0 <= value <= 1:
             raise ValueError(f"{name} has to be between 0 and 1, not {value}")
