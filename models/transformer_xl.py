@@ -21,6 +21,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from .continuation import Prompts
+from .generation import Writes
 from .layers import FeedForward, Residual
 from .pretrained import check_sizes
 
@@ -164,7 +165,7 @@ class Layer(nn.Module):
         return self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
 
 
-class TransformerXL(nn.Module):
+class TransformerXL(Writes):
     """Tokens of a segment, and the memory of those before it -> logits of the next token at each position.
 
     Attributes:

@@ -7,63 +7,27 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
-from minigrad.text.generate import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
+from minigrad.text.generate import OnToken
+from models import generation
+from models.generation import Search
 
 from . import run
 from .tokens import Tokens, Writer, decode
-
-
-@dataclass(frozen=True)
-class Search:
-    """How the next token is chosen.
-
-    Attributes:
-        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``minigrad.text.generate.sample``.
-        repetition_penalty: see ``RepetitionPenalty``. beams: above 1, a beam search, which draws nothing.
-        stride: tokens by which the model's window moves at once, when a text outgrows it; 0: half of it.
-    """
-
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    repetition_penalty: float = 1.0
-    beams: int = 1
-    stride: int = 0
 
 
 def write(
     model: Any,
     prompts: Sequence[Sequence[int]],
     length: int,
-    search: Search = Search(),
+    search: Search,
     end: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[list[int]]:
-    """Continue prompts by ``length`` tokens each, or up to the token ``end``, which is left out.
-
-    Raises:
-        ValueError: an empty prompt, or a value out of range.
-    """
-    decoder: Decoder
-    if model.context is None:
-        if search.stride:
-            raise ValueError("--stride is for a window that moves, and this model has none: its memory moves with it")
-        decoder = model.begin(prompts)
-    else:
-        decoder = model.begin(prompts, stride=search.stride or max(1, model.context // 2))
-    if search.repetition_penalty != 1:
-        decoder = RepetitionPenalty(decoder, search.repetition_penalty)
-    hypotheses: list[Hypothesis]
-    if search.beams > 1:
-        hypotheses = [beam[0] for beam in beam_search(decoder, search.beams, length, eos=end)]
-    elif search.temperature == 0:
-        hypotheses = greedy(decoder, length, end, on_token)
-    else:
-        hypotheses = sample(decoder, length, search.temperature, search.top_k, search.top_p, end, on_token)
+    """The tokens that follow prompts, as ``models.generation.write`` finds them, without the token ``end``."""
+    hypotheses = generation.write(model, prompts, length, search, end, on_token)
     return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
 
 

@@ -17,9 +17,10 @@ import pytest
 import minigrad as mg
 from examples.gpt import cli, generation, run
 from examples.gpt.architectures import ARCHITECTURES, build
-from examples.gpt.generation import Search
 from examples.gpt.settings import MODELS, ModelSettings, Settings
+from minigrad.text import generate
 from minigrad.training import read_checkpoint
+from models.generation import Search
 from models.gpt2 import GPT2
 
 SMALL = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "12", "--batch", "4", "--warm-up", "3")
@@ -277,13 +278,13 @@ def test_tokens_are_written_as_they_come(
 ) -> None:
     """Before the model says a token, all earlier ones are on the terminal."""
     lengths: list[int] = []
-    probabilities = generation.sample.__globals__["probabilities"]
+    multinomial = generate.multinomial
 
     def observed(*args: Any) -> mg.Tensor:
         lengths.append(len(capsys.readouterr().out))
-        return probabilities(*args)
+        return multinomial(*args)
 
-    monkeypatch.setitem(generation.sample.__globals__, "probabilities", observed)
+    monkeypatch.setattr(generate, "multinomial", observed)
     assert cli.main(text_of(trained, "--prompt", "the")) == 0
     assert lengths == [3, *[1] * 29]
 

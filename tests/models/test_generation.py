@@ -10,6 +10,8 @@ import minigrad as mg
 from minigrad.text import generate
 from models.generation import Search, write
 from models.gpt2 import GPT2, Config
+from models.transformer_xl import Config as XLConfig
+from models.transformer_xl import TransformerXL
 
 CONTEXT = 16
 TEXTS = ["abc 😀 é", "x", "漢字 ab"]
@@ -183,3 +185,11 @@ def test_a_model_without_a_window() -> None:
     assert tokens(write(Endless(), PROMPTS, 5, Search(temperature=0))) == small().generate(PROMPTS, 5)
     with pytest.raises(ValueError, match="this model has none: its memory moves with it"):
         write(Endless(), PROMPTS, 5, Search(stride=2))
+
+
+def test_transformer_xl_writes_likewise() -> None:
+    model = TransformerXL(XLConfig(20, 8, 2, 1, 8, 4, 4)).eval()
+    expected = tokens(generate.greedy(model.begin(PROMPTS), 7, None))
+    assert model.generate(PROMPTS, 7) == expected
+    with pytest.raises(ValueError, match="its memory moves with it"):
+        model.generate(PROMPTS, 7, stride=2)
