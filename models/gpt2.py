@@ -19,9 +19,18 @@ from minigrad.nn import functional as F
 
 from . import continuation
 from .layers import TransformerLayer
-from .pretrained import Pretrained, Rule, Weights, check_sizes, from_published, to_ours, to_published, to_theirs
+from .pretrained import (
+    PUBLISHED_ACTIVATIONS,
+    Pretrained,
+    Rule,
+    Weights,
+    check_sizes,
+    from_published,
+    to_ours,
+    to_published,
+    to_theirs,
+)
 
-PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 RULES = (
     Rule("wte", "embedding", (".weight",)),
     Rule("wpe", "position_embedding", (".weight",)),
@@ -161,9 +170,12 @@ class GPT2(Pretrained):
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight)
 
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none."""
-        states = self.hidden_states(tokens)[-1].flatten(0, 1)
+    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none.
+
+        The mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it.
+        """
+        states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(states, self.head_weight, targets.reshape(-1), ignore_index=ignore)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
@@ -191,7 +203,7 @@ class GPT2(Pretrained):
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         """See ``Pretrained``."""
         theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
-        return theirs if self.config.tied else {**theirs, HEAD: weights["head.weight"]}
+        return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 
 
 def initialise(model: GPT2) -> None:
