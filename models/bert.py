@@ -364,7 +364,23 @@ class WordHead(nn.Module):
         return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
 
 
-class BertForPreTraining(PretrainedBert):
+class BertWithWords(PretrainedBert):
+    """What models with the head for words share, and the logit lens asks of them."""
+
+    bert: Bert
+    words: WordHead
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The encoder's."""
+        return self.bert.layers
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The last layer's states (..., D) -> logits of words (..., V)."""
+        return self.words(states, self.bert.embedding.weight)
+
+
+class BertForPreTraining(BertWithWords):
     """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
     logits (B, 2)."""
 
@@ -380,7 +396,7 @@ class BertForPreTraining(PretrainedBert):
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
         states = self.bert(tokens, types, mask)
-        return self.words(states, self.bert.embedding.weight), self.next_sentence(self.bert.pooled(states))
+        return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
     def losses(
         self, tokens: Tensor, words: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None
@@ -392,7 +408,7 @@ class BertForPreTraining(PretrainedBert):
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
 
 
-class BertForMaskedLM(PretrainedBert):
+class BertForMaskedLM(BertWithWords):
     """Masked words alone: logits (B, T, V)."""
 
     ARCHITECTURE, RULES, HEADS = "BertForMaskedLM", WORDS, ("words",)
@@ -404,14 +420,14 @@ class BertForMaskedLM(PretrainedBert):
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits of words (B, T, V)."""
-        return self.words(self.bert(tokens, types, mask), self.bert.embedding.weight)
+        return self.logits(self.bert(tokens, types, mask))
 
     def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
         return self.words.loss(self.bert(tokens, types, mask), self.bert.embedding.weight, words)
 
 
-class BertLMHeadModel(PretrainedBert):
+class BertLMHeadModel(BertWithWords):
     """A causal language model with BERT's weights: logits of the next token (B, T, V).
 
     Raises:
@@ -439,11 +455,6 @@ class BertLMHeadModel(PretrainedBert):
 
     # For ``continuation``:
     @property
-    def layers(self) -> nn.ModuleList:
-        """The encoder's."""
-        return self.bert.layers
-
-    @property
     def context(self) -> int:
         """The largest number of tokens that the model sees."""
         return self.config.positions
@@ -451,10 +462,6 @@ class BertLMHeadModel(PretrainedBert):
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """As ``Bert.embed``, of one text."""
         return self.bert.embed(tokens, positions)
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states (..., D) -> logits (..., V)."""
-        return self.words(states, self.bert.embedding.weight)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
         """The decoder for ``minigrad.text.generate`` that continues prompts; see ``continuation``."""

@@ -172,28 +172,31 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
-    (of_query, query_maps), (of_key, key_maps) = (_origins(x, frame) for x in (query, key))
-    if of_query and of_query == of_key:
+    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen. Keys may have
+    more behind them than queries: the memory of a Transformer-XL."""
+    (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
+    of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
+    if of_query and of_query <= of_key:
         return False
-    return True if (of_query or of_key) and (query_maps or key_maps) else None
+    inputs_themselves = (of_query and not query_mapped) or (of_key and not key_mapped)
+    return True if (of_query or of_key) and not inputs_themselves else None
 
 
-def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
-    """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
+def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
+    """Which inputs of a module a tensor was made from by maps or products, and which without."""
     inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # its node, or the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
-    reached, through, seen = set[int](), False, set[int]()
+    reached: tuple[set[int], set[int]] = set(), set()
+    seen = set[tuple[int, bool]]()
     for at, mapped in waiting:  # grows
-        if id(at) in seen:
+        if (id(at), mapped) in seen:
             continue
-        seen.add(id(at))
+        seen.add((id(at), mapped))
         if id(at) in inputs:
-            reached.add(inputs[id(at)])
-            through |= mapped
+            reached[0 if mapped else 1].add(inputs[id(at)])
         elif isinstance(at, Node):
             waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
-    return reached, through
+    return reached
 
 
 def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:

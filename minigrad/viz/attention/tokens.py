@@ -73,12 +73,26 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
     attentions = []
     for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
         of_queries, of_keys = tokens.of(kind)
-        queries = _named(of_queries, source_ids if kind == "encoder" else target_ids, target)
-        keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
+        ids_of_queries = source_ids if kind == "encoder" else target_ids
+        if kind == "cross" or target >= source:
+            queries = _named(of_queries, ids_of_queries, target)
+            keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
+        else:
+            queries, keys = _with_memory(of_queries, ids_of_queries, target, source)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
         written = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
         attentions.append(Attention(kind, tuple(layers), queries, keys, note, written))
     return attentions
+
+
+def _with_memory(side: Side, ids: Ids, count: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Texts of ``count`` queries, and of more keys, which end with them: those before count back, −1 being the last of
+    the memory. A side may name all keys."""
+    if side is not None and not callable(side) and len(side) == keys:
+        named = tuple(map(clean, side))
+        return named[keys - count :], named
+    queries = _named(side, ids, count)
+    return queries, (*(f"−{back}" for back in range(keys - count, 0, -1)), *queries)
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
