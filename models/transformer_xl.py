@@ -220,8 +220,9 @@ class TransformerXL(nn.Module):
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
         hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
         states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
-        for i, layer in enumerate(self.layers):
-            states.append(layer(states[-1], memory[i], r, *self.biases(i), hidden))
+        biases = [self.biases(i) for i in range(len(self.layers))]  # before all layers, which pictures then draw as one
+        for layer, past, (u, v) in zip(self.layers, memory.unbind(), biases, strict=True):
+            states.append(layer(states[-1], past, r, u, v, hidden))
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
