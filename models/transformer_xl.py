@@ -220,9 +220,10 @@ class TransformerXL(nn.Module):
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
         hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
         states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
-        biases = [self.biases(i) for i in range(len(self.layers))]  # before all layers, which pictures then draw as one
-        for layer, past, (u, v) in zip(self.layers, memory.unbind(), biases, strict=True):
-            states.append(layer(states[-1], past, r, u, v, hidden))
+        # What layers share comes before the first: so a picture of the graph can draw all layers as one.
+        u, v = (x.expand(len(self.layers), -1, -1, -1).unbind() for x in (self.u, self.v))
+        for layer, past, *biases in zip(self.layers, memory.unbind(), u, v, strict=True):
+            states.append(layer(states[-1], past, r, *biases, hidden))
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
