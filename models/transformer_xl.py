@@ -172,6 +172,8 @@ class TransformerXL(nn.Module):
         clamp: the largest distance, or None; an evaluation with a longer memory may change it.
     """
 
+    context = None  # tokens that it sees at most: its positions have no end
+
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config, self.clamp = config, config.clamp
@@ -247,6 +249,13 @@ class TransformerXL(nn.Module):
     ) -> Tensor:
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
         return F.linear(self.hidden_states(tokens, mask, memory, reach)[-1], self.embedding.weight, self.bias)
+
+    def read(
+        self, tokens: Tensor, memory: Tensor | None = None, length: int | None = None, reach: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The logits of a segment (B, T, V), and the memory for the next; see ``hidden_states`` and ``remember``."""
+        states = self.hidden_states(tokens, memory=memory, reach=reach)
+        return F.linear(states[-1], self.embedding.weight, self.bias), self.remember(states, memory, length)
 
     def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
         """The mean cross-entropy of a segment without memory; see ``segment_loss``."""

@@ -1,4 +1,4 @@
-"""The command line: train, generate, evaluate, export, config."""
+"""The command line: train, generate, evaluate, compare, export, config."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ examples:
   python -m examples.gpt generate --prompt "ROMEO:"          write with the trained model
   python -m examples.gpt train --input book.txt --tokenizer subwords
   python -m examples.gpt train --preset shakespeare          the larger model
-  python -m examples.gpt train --from GPT2DIR --input book.txt --context 256
+  python -m examples.gpt train --from GPT2DIR --input book.txt --window 256
   python -m examples.gpt evaluate --run runs/shakespeare-cpu
   python -m examples.gpt export DIR --run runs/shakespeare-cpu
   python -m examples.gpt config --preset shakespeare >my.toml
@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         ("train", _train, "train a model, or resume a training"),
         ("generate", _generate, "write texts"),
         ("evaluate", _evaluate, "loss, perplexity and bits per character of a text"),
+        ("compare", _compare, "train GPT-2 and Transformer-XL of equal size, and score them by the text they see"),
         ("export", _export, "write a folder that the transformers library reads"),
         ("config", _config, "print all settings as a configuration file"),
     )
@@ -54,6 +55,14 @@ def _train(p: argparse.ArgumentParser) -> None:
 
 
 def _config(p: argparse.ArgumentParser) -> None:
+    add_settings(p, Settings, PRESET, start="from")
+
+
+def _compare(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
     add_settings(p, Settings, PRESET, start="from")
 
 
@@ -193,6 +202,23 @@ def _do_evaluate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _do_compare(options: argparse.Namespace) -> int:
+    check_output(options.json, "--json")
+    from .compare import compare, table
+
+    settings = settings_of(options)
+    if settings.model.model != "gpt2" or settings.model.start:
+        raise ValueError("compare trains all its models, from the beginning: leave out --model and --from")
+    status, rows = compare(settings, options.run)
+    if status:
+        return status
+    print(f"\n{table(rows)}")
+    if options.json is not None:
+        numbers = [row._asdict() for row in rows]
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
 def _do_export(options: argparse.Namespace) -> int:
     from .run import export, load
 
@@ -212,6 +238,7 @@ COMMANDS = {
     "train": _do_train,
     "generate": _do_generate,
     "evaluate": _do_evaluate,
+    "compare": _do_compare,
     "export": _do_export,
     "config": _do_config,
 }

@@ -18,7 +18,8 @@ def evaluate(
 
     Args:
         path: of the model. file: the text; None is the validation part of the training's.
-        window, stride: see ``validation.pieces``; by default the windows of the training, side by side.
+        window, stride: see ``validation.pieces`` and ``segments.score_segments``; by default the windows of the
+            training, side by side.
 
     Raises:
         FileNotFoundError: no model, or no text. ValueError: a window or stride out of range; a text that is too short,
@@ -30,8 +31,8 @@ def evaluate(
     settings, most = trained.settings, trained.model.context
     if file is None and settings is None:
         raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
-    window = window or min(most, settings.window if settings else most)
-    if window > most:
+    window = window or (settings.window if settings else most)
+    if most is not None and window > most:
         raise ValueError(f"--window {window:,}: the model sees {most:,} tokens")
     if stride is not None and stride > window:
         raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: tokens between would be left out")
@@ -45,7 +46,7 @@ def evaluate(
         raise ValueError(f"{file or 'the text'} has {len(ids)} tokens: the first is not predicted, so two are needed")
     score = ARCHITECTURES[trained.architecture].score
     with tqdm(total=len(ids) - 1, desc="reading", unit=" tokens", leave=False, delay=2) as bar:
-        loss = score(trained.model, ids, window, stride or window, progress=bar.update)
+        loss = score(trained.model, ids, window, stride or 0, progress=bar.update)
     return {
         "loss": loss,
         "perplexity": math.exp(min(loss, 700.0)),

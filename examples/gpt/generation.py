@@ -48,8 +48,13 @@ def write(
     Raises:
         ValueError: an empty prompt, or a value out of range.
     """
-    stride = search.stride or max(1, model.context // 2)
-    decoder: Decoder = model.begin(prompts, stride=stride)
+    decoder: Decoder
+    if model.context is None:
+        if search.stride:
+            raise ValueError("--stride is for a window that moves, and this model has none: its memory moves with it")
+        decoder = model.begin(prompts)
+    else:
+        decoder = model.begin(prompts, stride=search.stride or max(1, model.context // 2))
     if search.repetition_penalty != 1:
         decoder = RepetitionPenalty(decoder, search.repetition_penalty)
     hypotheses: list[Hypothesis]
@@ -96,7 +101,7 @@ def generate(options: argparse.Namespace) -> int:
     tokens, context = trained.tokens, trained.model.context
     texts = options.prompt if options.prompt is not None else [None]
     prompts = [prompt_of(tokens, text) for text in texts]
-    if (longest := max(map(len, prompts))) > context:
+    if context is not None and (longest := max(map(len, prompts))) > context:
         print(f"note: a prompt has {longest:,} tokens, and the model sees the last {context:,}", file=sys.stderr)
     rows = [(text, ids) for text, ids in zip(texts, prompts, strict=True) for _ in range(options.batch)]
     mg.manual_seed(options.seed)

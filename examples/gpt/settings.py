@@ -8,7 +8,7 @@ from pathlib import Path
 from ..run.settings import Sections, amount, chance, count, other, setting
 from ..run.updates import FREE, Updates
 
-MODELS = ("gpt2",)
+MODELS = ("gpt2", "transformer-xl")
 TOKENIZERS = ("characters", "bytes", "subwords")
 
 
@@ -36,7 +36,8 @@ class ModelSettings:
     heads: int = count(4, "attention heads")
     d_model: int = count(128, "width of every layer's input and output")
     d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
-    context: int = count(64, "tokens that the model sees at once")
+    context: int = count(64, "tokens that the model sees at once; transformer-xl: of a segment")
+    memory: int = amount(0, "tokens before a segment that transformer-xl remembers; 0: as many as it has")
     dropout: float = chance(0.0, "probability of dropout of embeddings, attention and the sub-layers' outputs")
 
 
@@ -80,6 +81,8 @@ class Settings(Sections):
         sizes, training = self.model, self.training
         if sizes.d_model % sizes.heads:
             raise ValueError(f"d_model ({sizes.d_model}) must be a multiple of heads ({sizes.heads})")
+        if sizes.memory and sizes.model != "transformer-xl":
+            raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
         if training.window > sizes.context:
             raise ValueError(f"window ({training.window}) is more than the model sees: context is {sizes.context}")
         if training.final_rate > training.learning_rate:

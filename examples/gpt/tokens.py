@@ -36,7 +36,7 @@ class Tokens(Protocol):
         """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
 
     def piece(self, i: int) -> bytes:
-        """The bytes of a token."""
+        """The bytes of a token; none for ids that a model has beyond its vocabulary."""
 
     def library(self) -> Any:
         """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
@@ -74,7 +74,7 @@ class Characters:
 
     def piece(self, i: int) -> bytes:
         """See ``Tokens``."""
-        return self.alphabet[i].encode("utf-8", _ESCAPED)
+        return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
 
     def library(self) -> Any:
         """See ``Tokens``: byte-pair encoding of characters, without a pair."""
@@ -102,7 +102,7 @@ class Bytes:
 
     def piece(self, i: int) -> bytes:
         """See ``Tokens``."""
-        return bytes([i])
+        return bytes([i]) if i < 256 else b""
 
     def library(self) -> Any:
         """See ``Tokens``: byte-pair encoding without a pair."""
@@ -148,7 +148,7 @@ class Subwords:
         return np.concatenate([np.array(ids, _smallest(len(self))) for ids in parts])
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``; none for ids that a model has beyond its tokenizer's."""
+        """See ``Tokens``."""
         return self._pieces[i] if i < len(self._pieces) else b""
 
     def library(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad.text import Recurrence
 from minigrad.training import Trainer, averaged_state, read_checkpoint
 
 from ..run import updates
@@ -35,18 +36,20 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     model, tokens = model_of(settings, corpus, tokens)
     evaluation = Evaluation(settings, tokens, corpus.validation)
     ids = tokens.encode(corpus.train)
-    batches = ARCHITECTURES[settings.model.model].batches(ids, settings.window, s.batch, s.seed, s.device)
+    kind = ARCHITECTURES[settings.model.model]
+    batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
     optimizer = updates.optimizer_of(model, s, (0.9, s.beta2), 1e-8, decay_vectors=False)
     trainer = Trainer(
         model,
         optimizer,
         batches,
-        ARCHITECTURES[settings.model.model].loss,
+        loss,
         folder=folder,
-        settings=updates.loop_settings(s, True, metric=METRIC),
+        settings=updates.loop_settings(s, True, metric=METRIC, unit=settings.data.tokenizer),
         schedule=LambdaLR(optimizer, rate),
         evaluate=evaluation,
         extra=run.extra(model, tokens, settings, config),
+        carried=loss if isinstance(loss, Recurrence) else None,
     )
     trainer.check()
     if fresh:

@@ -36,7 +36,7 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
-        raise ValueError(f"its weights do not fit its model: {error}") from None
+        raise ValueError(f"its weights do not fit its model: {' '.join(str(error).split())}") from None
 
 
 def check_memory(size: int, device: str) -> None:

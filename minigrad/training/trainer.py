@@ -113,7 +113,7 @@ class Trainer:
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, and there are none: give evaluate")
         if settings.processes > 1 and carried is not None:
-            raise ValueError("what one update hands to the next, it hands to one process: set processes to 1")
+            raise ValueError("processes must be 1: what one update hands to the next stays in one process")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
         self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
         self.evaluate, self.extra, self.carried = evaluate, extra or {}, carried

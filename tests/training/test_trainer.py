@@ -393,7 +393,7 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
 
 def test_several_processes_carry_nothing(tmp_path: Path) -> None:
     made = trainer(tmp_path)
-    with pytest.raises(ValueError, match="it hands to one process: set processes to 1"):
+    with pytest.raises(ValueError, match="processes must be 1: what one update hands"):
         Trainer(
             made.model,
             made.optimizer,
