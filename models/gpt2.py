@@ -18,6 +18,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from . import continuation
+from .generation import Writes
 from .layers import TransformerLayer
 from .pretrained import (
     PUBLISHED_ACTIVATIONS,
@@ -108,8 +109,8 @@ class Config:
         return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
 
 
-class GPT2(Pretrained):
-    """Tokens -> logits of the next token at each position."""
+class GPT2(Writes, Pretrained):
+    """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
     config: Config
@@ -203,7 +204,7 @@ class GPT2(Pretrained):
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         """See ``Pretrained``."""
         theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
-        return theirs if self.config.tied else {**theirs, HEAD: weights["head.weight"]}
+        return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 
 
 def initialise(model: GPT2) -> None:
