@@ -138,7 +138,6 @@ class Config:
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
         entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
-        entries = {name: value for name, value in entries.items() if value is not None}
         numbers = {name: i for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": {str(i): name for name, i in numbers.items()}, "label2id": numbers}
 
@@ -175,7 +174,7 @@ class PretrainedBert(Pretrained):
         RULES: the names of their head's weights.
     """
 
-    MODEL_TYPE = "bert"
+    MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = ()
     PREFIX: ClassVar[str] = PREFIX
