@@ -138,7 +138,6 @@ class Config:
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
         entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
-        entries = {name: value for name, value in entries.items() if value is not None}
         numbers = {name: i for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": {str(i): name for name, i in numbers.items()}, "label2id": numbers}
 
@@ -175,7 +174,7 @@ class PretrainedBert(Pretrained):
         RULES: the names of their head's weights.
     """
 
-    MODEL_TYPE = "bert"
+    MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = ()
     PREFIX: ClassVar[str] = PREFIX
@@ -307,15 +306,16 @@ class Bert(PretrainedBert):
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
         ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
-        device = self.embedding.weight.device
-        training = self.training
-        self.eval()
-        parts = [mg.zeros(0, self.config.d_model, dtype=self.embedding.weight.dtype, device=device)]
-        for begin in range(0, len(order), batch):
-            tokens, mask = padded([ids[i] for i in order[begin : begin + batch]], self.config.padding, device)
-            parts.append(self.sentence_embeddings(tokens, mask))
-        self.train(training)
-        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=device).argsort()]
+        weight, before = self.embedding.weight, self.training
+        parts = [mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)]
+        try:
+            self.eval()
+            for begin in range(0, len(order), batch):
+                rows = [ids[i] for i in order[begin : begin + batch]]
+                parts.append(self.sentence_embeddings(*padded(rows, self.config.padding, weight.device)))
+        finally:
+            self.train(before)
+        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:

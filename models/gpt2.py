@@ -18,6 +18,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from . import continuation
+from .generation import Writes
 from .layers import TransformerLayer
 from .pretrained import (
     PUBLISHED_ACTIVATIONS,
@@ -108,8 +109,8 @@ class Config:
         return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
 
 
-class GPT2(Pretrained):
-    """Tokens -> logits of the next token at each position."""
+class GPT2(Writes, Pretrained):
+    """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
     config: Config
