@@ -443,7 +443,7 @@ def test_names_are_text_in_the_page(opened: Callable[..., Any]) -> None:
 def test_what_is_written_can_be_read(opened: Callable[..., Any], scheme: str) -> None:
     view = logit_lens(gpt2(), TOKENS[0], WORDS)
     page = opened(view, color_scheme=scheme)
-    for selector in ("aside .number", "aside dt", "svg.labels text", "figure text.own"):
+    for selector in ("aside .number", "aside dt", "svg.labels text", "figcaption .own"):
         assert contrast(page, selector, "fill" if "text" in selector else "color") >= 4.5
     ratios = page.evaluate("""() => {
         const shine = (rgb) => rgb.map((c) => (c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))

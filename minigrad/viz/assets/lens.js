@@ -287,7 +287,8 @@ const lens = {
       charts.push(lens.plot(`Probability of ${name}`, [["probability", column(data.chances), 0]], row, { low: 0, text: lens.percent }));
       charts.push(lens.plot(`Rank of ${name}`, [["rank", column(data.ranks), 0]], row, { low: 1, log: true, text: lens.whole, turned: true }));
     }
-    charts.push(lens.plot("Entropy, and KL from the output, in nats",
+    const named = (name, n) => viz.el("span", { class: "own", style: viz.series(n) }, name);
+    charts.push(lens.plot([named("Entropy", 0), ", and ", named("KL from the output", 1), ", in nats"],
       [["entropy", column(data.entropy), 0], ["KL", column(data.divergence), 1]], row, { low: 0, text: viz.format }));
     lens.curves.replaceChildren(...charts);
   },
@@ -301,18 +302,17 @@ const lens = {
       viz.svg("text", { x: 40, y: y(v) + 4, "text-anchor": "end" }, text(v))]);
     nodes.push(viz.svg("text", { x: 46, y: high - 4 }, "embedding"), viz.svg("text", { x: wide - 10, y: high - 4, "text-anchor": "end" }, "output"));
     nodes.push(viz.svg("line", { class: "now", x1: x(row), x2: x(row), y1: 8, y2: high - 18 }));
-    for (const [name, values, n] of series) {
+    for (const [, values, n] of series) {
       const points = values.flatMap((v, r) => (Number.isFinite(v) ? [`${x(r).toFixed(1)},${y(v).toFixed(1)}`] : []));
       nodes.push(viz.svg("polyline", { class: "curve", style: viz.series(n), points: points.join(" ") }));
       if (Number.isFinite(values[row])) nodes.push(viz.svg("circle", { class: "dot", style: viz.series(n), cx: x(row), cy: y(values[row]), r: 3.5 }));
-      if (series.length > 1) nodes.push(viz.svg("text", { class: "own", style: viz.series(n), x: wide - 10, y: 12 + 13 * n, "text-anchor": "end" }, name));
     }
-    const svg = viz.svg("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${title}, by layer` }, nodes);
+    const svg = viz.svg("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${series.map(([name]) => name).join(" and ")} by layer` }, nodes);
     svg.addEventListener("click", (event) => {
       const box = svg.getBoundingClientRect(), at = (event.clientX - box.left) / box.width * wide;
       lens.choose(Math.round((at - 46) / (wide - 56) * last), lens.position);
     });
-    return viz.el("figure", {}, viz.el("figcaption", {}, title), svg);
+    return viz.el("figure", {}, viz.el("figcaption", {}, [title].flat()), svg);
   },
 };
 
