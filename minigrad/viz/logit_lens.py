@@ -230,9 +230,10 @@ def _kept(mask: Any, ids: Array, sentence: int) -> Array:
     if mask is None:
         return np.arange(ids.shape[1])
     known = host(mask)
-    if known.shape != ids.shape:
+    batch, length = ids.shape
+    if known.ndim != 2 or len(known) != batch or known.shape[1] < length:
         raise ValueError(f"the mask has the shape {known.shape}, and the tokens {ids.shape}")
-    kept = np.flatnonzero(known[sentence])
+    kept = np.flatnonzero(known[sentence, -length:])  # a memory's tokens come before them
     if not kept.size:
         raise ValueError("the mask leaves no token")
     return kept
@@ -253,9 +254,10 @@ def _targets(targets: Any, ids: Array, sentence: int, kept: Array, continues: bo
 def _looks_ahead(model: Any, ids: Array) -> bool:
     """Whether what a model says at a token depends on the token after it. Its answers to two pairs of tokens tell."""
     first = int(ids[0, 0])
-    pairs = tensor([[first, first], [first, first - 1 if first else 1]], device=_device(model))
-    answers = _logits(model(pairs))[:, 0]
-    return bool((answers[0] != answers[1]).any())
+    pairs = [first, first], [first, first - 1 if first else 1]
+    # Alone, each in the same place: so that rounding, too, is the same.
+    one, other = (_logits(model(tensor([pair], device=_device(model))))[0, 0] for pair in pairs)
+    return bool((one != other).any())
 
 
 def _device(model: Module) -> Any:
@@ -275,7 +277,7 @@ def _run(model: Any, ids: Array, sentence: int, kept: Array, named: Mapping[str,
     """The inputs (T, D) of each layer, and the logits (T, V) of the output, for one sentence without its padding."""
     states: list[Tensor] = []
     with ExitStack() as hooks:
-        for layer in model.layers:
+        for layer in dict.fromkeys(model.layers):  # one that stands there twice is called twice
             hooks.callback(layer.register_forward_pre_hook(lambda _, args: states.append(args[0])).remove)
         logits = _logits(model(tensor(ids, device=_device(model)), **named))
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):

@@ -209,6 +209,17 @@ def test_weights_and_their_parts_of_a_transformer_xl() -> None:
     )
 
 
+def test_padding_before_a_prompt_is_not_looked_at() -> None:
+    mg.manual_seed(0)
+    mask = mg.tensor([[True] * 5, [False, False, True, True, True]])
+    (attention,) = viz.attention(gpt2().model, TOKENS, mask=mask, sentence=1).attentions
+    for layer in attention.layers:
+        assert (layer.weights[:, :2] == 0).all() and (layer.weights[..., :2] == 0).all()  # padding, by none and at all
+        np.testing.assert_allclose(layer.weights[:, 2:].sum(-1), 1, rtol=1e-5)
+        assert layer.blocked is not None and layer.blocked[..., :2].all()
+    assert attention.kind == "decoder"
+
+
 def test_names_of_a_memory() -> None:
     """Names of the segment alone, or of the memory, too."""
     mg.manual_seed(0)

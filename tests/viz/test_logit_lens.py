@@ -20,6 +20,8 @@ from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
 from models.bert import BertForMaskedLM
 from models.bert import Config as BertConfig
 from models.gpt2 import GPT2, Config
+from models.transformer_xl import Config as XLConfig
+from models.transformer_xl import TransformerXL
 from tests.support.browser import contrast, texts, wait_for
 
 HTML = '<img src=x onerror="alert(1)">'
@@ -144,6 +146,27 @@ def test_padding_is_left_out() -> None:
     assert view.targets.tolist() == [5, 8, 9, 7, -1]
     for padded, one in zip(view.numbers, alone.numbers, strict=True):
         np.testing.assert_allclose(padded, one, rtol=1e-3, atol=1e-5)
+
+
+def test_a_mask_may_begin_with_that_of_a_memory() -> None:
+    mg.manual_seed(0)
+    model = TransformerXL(XLConfig(23, d_model=8, heads=2, layers=2, d_ff=16, segment=4, memory=3)).eval()
+    memory = model.remember(model.hidden_states(mg.tensor([TOKENS[0][:3]])))
+    mask = mg.tensor([[True] * 5 + [False, False]])
+    view = logit_lens(model, TOKENS[0][3:], memory=memory, mask=mask)
+    assert view.tokens == ("1", "5") and view.targets.tolist() == [5, -1] and view.continues
+    with mg.no_grad():
+        wanted = logs(model(mg.tensor([TOKENS[0][3:5]]), memory=memory)[0])
+    np.testing.assert_allclose(view.numbers.chances[-1, 0], np.exp(wanted[0, 5]), rtol=1e-4)
+
+
+def test_a_layer_that_all_share_is_a_row_each_time() -> None:
+    model = gpt2()
+    model.layers = nn.ModuleList([model.layers[0]] * 3)
+    view = logit_lens(model, TOKENS, WORDS, sentence=1)
+    wanted = by_definition(model, 1)
+    assert len(view.numbers.ids) == 4
+    np.testing.assert_allclose(view.numbers.probabilities[2, :, 0], np.exp(wanted[2]).max(-1), rtol=1e-4)
 
 
 def test_labels_and_texts() -> None:
