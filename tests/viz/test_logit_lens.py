@@ -438,6 +438,21 @@ def test_a_short_text_has_no_overview(opened: Callable[..., Any]) -> None:
     assert texts(page, "svg.labels text") == ["embedding", "output", "comes next", "read"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (["the", "cat", "##s", "sat"], "the cats sat"),
+        (["The", " cat", "s", " sat"], "The cats sat"),
+        (["I", " ", "a", "m"], "I am"),
+        (["a", "b", " ", "c"], "ab ␣"),
+    ],
+)
+def test_the_text_around_a_token_is_put_together(opened: Callable[..., Any], labels: list[str], text: str) -> None:
+    page = opened(logit_lens(gpt2(), [0, 1, 2, 3], [*labels, *WORDS[4:]]))
+    page.evaluate(f"lens.choose(1, {2 if text.endswith('␣') else 3})")
+    assert page.inner_text("aside .around") == text
+
+
 def test_curves_choose_a_layer(opened: Callable[..., Any]) -> None:
     page = opened(logit_lens(gpt2(), TOKENS[0], WORDS))
     assert texts(page, "figcaption") == ["Probability of w1", "Rank of w1", "Entropy, and KL from the output, in nats"]

@@ -271,9 +271,9 @@ const lens = {
     const { data } = lens, begin = Math.max(0, position + 1 - lens.WORDS);
     const end = data.continues ? position + 1 : Math.min(data.positions, position + lens.WORDS / 2);
     const nodes = data.tokens.slice(begin, end).flatMap((text, k) => {
-      const joined = lens.spaced && !text.startsWith("·") || text.startsWith("##") || begin + k === 0;
-      const inner = lens.spaced ? text.replace(/^·+/, "") : text.replace(/^##(?=.)/, "");
-      return [joined ? "" : " ", viz.el("span", { class: begin + k === position ? "here" : null }, inner)];
+      const here = begin + k === position, joined = lens.spaced && !text.startsWith("·") || text.startsWith("##") || begin + k === 0;
+      const inner = lens.spaced ? text.replace(/^·+/, "") || (here ? "␣" : "") : text.replace(/^##(?=.)/, "");
+      return [joined ? "" : " ", viz.el("span", { class: here ? "here" : null }, inner)];
     });
     return viz.el("p", { class: "around" }, begin ? "…" : "", nodes);
   },
