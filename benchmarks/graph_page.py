@@ -15,9 +15,7 @@ that is farthest away is then reached by clicking.
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -27,12 +25,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .browser import WINDOW, offline_page
 from .machine import describe
-from .process import Answer, Failed, Missing, ask, library_module, peak_mebibytes, progress
+from .process import Answer, Failed, ask, peak_mebibytes, progress
 from .table import Table
 from .workloads import WORK, build, loss_function
 
-WINDOW = 1280, 800  # pixels
 SECONDS, MEGABYTES, LETTERS, CLICKS = 10.0, 5.0, 8.0, 3  # the bars: LETTERS (pixels) at least, others at most
 SENTENCES = ("My friends like tomatoes because they are tasty", "I miei amici amano i pomodori perché sono buoni")
 GPT2 = replace(
@@ -160,18 +158,7 @@ def browse(library: str, file: str) -> Answer:
         Missing: there is no Playwright, or no Chromium. RuntimeError: a script failed, or something else was
             reached.
     """
-    library_module("playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        raise Missing("no Chromium")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with importlib.import_module("playwright.sync_api").sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=options)
-        width, height = WINDOW
-        page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
-        page.set_default_timeout(120_000)
-        wrong: list[str] = []
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+    with offline_page() as (page, wrong):
         start = time.perf_counter()
         page.goto(Path(file).resolve().as_uri())
         page.wait_for_selector("[data-state=done]")
@@ -183,7 +170,6 @@ def browse(library: str, file: str) -> Answer:
         name = page.evaluate("id => graphView.graph.nodes[id].name", farthest)
         if wrong or page.inner_text("#panel h2").split() != name.split() or made != max(counts):
             raise RuntimeError(f"{name!r} was not reached by {max(counts)} clicks: {'; '.join(wrong)}")
-        browser.close()
     return {"drawn": drawn, "letters": letters, "clicks": made}
 
 

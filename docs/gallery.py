@@ -32,6 +32,9 @@ from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
 from minigrad.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
 from minigrad.viz.attention import AttentionView  # noqa: E402
 from minigrad.viz.embedding import Embedding  # noqa: E402
+from minigrad.viz.logit_lens import LogitLens  # noqa: E402
+from models.gpt2 import GPT2  # noqa: E402
+from models.gpt2 import Config as GPT2Config  # noqa: E402
 from models.transformer import Config, Transformer, pad  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
@@ -105,6 +108,28 @@ class Translator:
         print(f"unseen phrases translated exactly: {self.accuracy(model.eval())['exact']:.0%}", flush=True)
         return model
 
+    @cached_property
+    def language_model(self) -> GPT2:
+        """A GPT-2 that learns to continue each phrase by its translation, as one text."""
+        mg.manual_seed(0)
+        sizes: dict[str, Any] = {"positions": 24, "d_model": 48, "heads": 4, "layers": 4}
+        model = GPT2(GPT2Config(len(self.words), **sizes, dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0))
+        Trainer(
+            model,
+            mg.optim.AdamW(model.parameters(), lr=3e-3),
+            LoaderBatches(self.seen, 64, self.texts, seed=0),
+            lambda model, batch: (model.loss(batch[:, :-1], batch[:, 1:], PAD), int((batch[:, 1:] != PAD).sum())),
+            folder=self.run / "language_model",
+            extra={"config": [self.steps, sizes]},
+            settings=Settings(self.steps),
+        ).fit()
+        return model.eval()
+
+    def texts(self, pairs: Sequence[tuple[str, str]]) -> mg.Tensor:
+        """Phrases, each with its translation behind it (B, T), padded."""
+        encode = self.words.encode
+        return pad([[*encode(s), EOS, *encode(t), EOS] for s, t in pairs])
+
     def batch(self, pairs: Sequence[tuple[str, str]]) -> tuple[mg.Tensor, mg.Tensor]:
         """Sentences as tokens: source (B, S) and target (B, T), padded."""
         encode = self.words.encode
@@ -132,6 +157,10 @@ class Translator:
     def attention(self) -> AttentionView:
         """Of the example."""
         return viz.attention(self.model, *self.example, **self.named)
+
+    def logit_lens(self) -> LogitLens:
+        """Of the language model, on the example."""
+        return viz.logit_lens(self.language_model, self.texts([SHOWN]), self.words, title="The red house")
 
     def embedding(self) -> Embedding:
         """Of all words, without the special tokens."""
@@ -220,6 +249,26 @@ def embedding(translator: Translator) -> str:
     return translator.embedding().svg()
 
 
+def logit_lens(translator: Translator) -> str:
+    """What a language model would say after each of its layers."""
+    return translator.logit_lens().svg()
+
+
+def logit_lens_page(translator: Translator) -> bytes:
+    """The page, with the pointer where the second of four layers knows what comes next, after "casa"."""
+
+    def point(page: Any) -> None:
+        page.wait_for_selector("#lens .cell")
+        page.focus("#lens svg.grid")
+        page.keyboard.press("End")
+        page.wait_for_timeout(200)
+        scrolled = page.evaluate("lens.scroller.scrollLeft")
+        page.hover("#lens svg.grid", position={"x": 80 * 9.5 - scrolled, "y": 24 + 26 * 2.5})
+        page.wait_for_timeout(200)
+
+    return photograph(translator.logit_lens(), (1180, 720), point, dark=True)
+
+
 def training(translator: Translator) -> str:
     """The live model's own training."""
     translator.model  # noqa: B018  # is trained when it is asked for
@@ -295,6 +344,8 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "training.svg": training,
     "training_page.png": training_page,
     "embedding.svg": embedding,
+    "logit_lens.svg": logit_lens,
+    "logit_lens_page.png": logit_lens_page,
     "graph.svg": graph,
     "graph_page.png": graph_page,
     "playback.png": playback,

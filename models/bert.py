@@ -94,8 +94,8 @@ class Config:
         epsilon: of the layer norms.
         padding: the token that pads; its embedding is not trained.
         causal: each token sees itself and earlier ones alone.
-        labels: of a classifier. label_names: their names, which decide how many there are; "LABEL_0" and so on if
-            there are none.
+        labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
+            are; "LABEL_0" and so on if there are none.
 
     Raises:
         ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
@@ -117,11 +117,12 @@ class Config:
     epsilon: float = 1e-12
     padding: int = 0
     causal: bool = False
-    labels: int = 2
+    labels: int = 0
     label_names: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
+        self.labels = self.labels or len(self.label_names) or 2
         check_sizes(self, ids=("padding",))
         if self.label_names == numbered(len(self.label_names)):  # or none
             self.label_names = numbered(self.labels)
@@ -137,7 +138,6 @@ class Config:
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
         entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
-        entries = {name: value for name, value in entries.items() if value is not None}
         numbers = {name: i for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": {str(i): name for name, i in numbers.items()}, "label2id": numbers}
 
@@ -153,10 +153,11 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
     Raises:
         ValueError: they are not numbered from 0 on.
     """
-    named = {str(key): name for key, name in (published.get("id2label") or {}).items()}
-    check(named, dict[str, str], "id2label")
+    names = published.get("id2label") or {}
+    check(names, dict[int | str, str], "id2label")
+    named = {str(key): name for key, name in names.items()}  # a file has its keys as text
     if named.keys() != {str(i) for i in range(len(named))}:
-        raise ValueError(f"id2label names the labels {short(list(named))}, not 0 to {len(named) - 1}")
+        raise ValueError(f"id2label numbers the labels {short(', '.join(named))}, not 0 to {len(named) - 1}")
     number = published.get("num_labels")
     check(number, int | None, "num_labels")
     if number in (None, len(named)):
@@ -173,7 +174,7 @@ class PretrainedBert(Pretrained):
         RULES: the names of their head's weights.
     """
 
-    MODEL_TYPE = "bert"
+    MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = ()
     PREFIX: ClassVar[str] = PREFIX
@@ -305,15 +306,16 @@ class Bert(PretrainedBert):
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
         ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
-        device = self.embedding.weight.device
-        training = self.training
-        self.eval()
-        parts = [mg.zeros(0, self.config.d_model, dtype=self.embedding.weight.dtype, device=device)]
-        for begin in range(0, len(order), batch):
-            tokens, mask = padded([ids[i] for i in order[begin : begin + batch]], self.config.padding, device)
-            parts.append(self.sentence_embeddings(tokens, mask))
-        self.train(training)
-        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=device).argsort()]
+        weight, before = self.embedding.weight, self.training
+        parts = [mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)]
+        try:
+            self.eval()
+            for begin in range(0, len(order), batch):
+                rows = [ids[i] for i in order[begin : begin + batch]]
+                parts.append(self.sentence_embeddings(*padded(rows, self.config.padding, weight.device)))
+        finally:
+            self.train(before)
+        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:
@@ -362,7 +364,23 @@ class WordHead(nn.Module):
         return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
 
 
-class BertForPreTraining(PretrainedBert):
+class BertWithWords(PretrainedBert):
+    """What models with the head for words share, and the logit lens asks of them."""
+
+    bert: Bert
+    words: WordHead
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The encoder's."""
+        return self.bert.layers
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The last layer's states (..., D) -> logits of words (..., V)."""
+        return self.words(states, self.bert.embedding.weight)
+
+
+class BertForPreTraining(BertWithWords):
     """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
     logits (B, 2)."""
 
@@ -378,7 +396,7 @@ class BertForPreTraining(PretrainedBert):
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
         states = self.bert(tokens, types, mask)
-        return self.words(states, self.bert.embedding.weight), self.next_sentence(self.bert.pooled(states))
+        return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
     def losses(
         self, tokens: Tensor, words: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None
@@ -390,7 +408,7 @@ class BertForPreTraining(PretrainedBert):
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
 
 
-class BertForMaskedLM(PretrainedBert):
+class BertForMaskedLM(BertWithWords):
     """Masked words alone: logits (B, T, V)."""
 
     ARCHITECTURE, RULES, HEADS = "BertForMaskedLM", WORDS, ("words",)
@@ -402,14 +420,14 @@ class BertForMaskedLM(PretrainedBert):
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits of words (B, T, V)."""
-        return self.words(self.bert(tokens, types, mask), self.bert.embedding.weight)
+        return self.logits(self.bert(tokens, types, mask))
 
     def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
         return self.words.loss(self.bert(tokens, types, mask), self.bert.embedding.weight, words)
 
 
-class BertLMHeadModel(PretrainedBert):
+class BertLMHeadModel(BertWithWords):
     """A causal language model with BERT's weights: logits of the next token (B, T, V).
 
     Raises:
@@ -437,11 +455,6 @@ class BertLMHeadModel(PretrainedBert):
 
     # For ``continuation``:
     @property
-    def layers(self) -> nn.ModuleList:
-        """The encoder's."""
-        return self.bert.layers
-
-    @property
     def context(self) -> int:
         """The largest number of tokens that the model sees."""
         return self.config.positions
@@ -449,10 +462,6 @@ class BertLMHeadModel(PretrainedBert):
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """As ``Bert.embed``, of one text."""
         return self.bert.embed(tokens, positions)
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states (..., D) -> logits (..., V)."""
-        return self.words(states, self.bert.embedding.weight)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
         """The decoder for ``minigrad.text.generate`` that continues prompts; see ``continuation``."""

@@ -105,6 +105,7 @@ class Pretrained(nn.Module):
         MODEL_TYPE: what config.json calls the architecture.
         ARCHITECTURE: the class of the transformers library that has the same weights.
         HEADS: beginnings of the names of weights that a file of the architecture need not have; they begin at random.
+        READ: entries of config.json that are read, but not written, since others say the same.
 
     Attributes:
         config: the sizes.
@@ -114,6 +115,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]
     ARCHITECTURE: ClassVar[str]
     HEADS: ClassVar[tuple[str, ...]] = ()
+    READ: ClassVar[tuple[str, ...]] = ()
     config: Any
     tokenizer: Any = None
 
@@ -153,7 +155,7 @@ class Pretrained(nn.Module):
             raise ValueError(f"{file} holds something else than the weights of a model by name")
         try:
             config = cls.configured(published)
-            unknown = changes.keys() - config.published().keys()
+            unknown = changes.keys() - {*config.published(), *cls.READ}
             if unknown:
                 raise ValueError(f"there is no {named(sorted(unknown))} to change")
             check_memory(config, weights)

@@ -223,8 +223,10 @@ class TransformerXL(Writes):
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
         hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
         states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
-        for i, layer in enumerate(self.layers):
-            states.append(layer(states[-1], memory[i], r, *self.biases(i), hidden))
+        # What layers share comes before the first: so a picture of the graph can draw all layers as one.
+        u, v = (x.expand(len(self.layers), -1, -1, -1).unbind() for x in (self.u, self.v))
+        for layer, past, *biases in zip(self.layers, memory.unbind(), u, v, strict=True):
+            states.append(layer(states[-1], past, r, *biases, hidden))
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:

@@ -11,13 +11,14 @@ import secrets
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..utils.bar import DELAY, bar
 from ..utils.data import Dataset
 from .corpus import Pairs
 from .lines import Texts
@@ -30,7 +31,7 @@ IntArray = np.ndarray[Any, np.dtype[Any]]
 Arrays = tuple[IntArray, IntArray, IntArray]
 LENGTH, PLACE = np.dtype("<i4"), np.dtype("<u4")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # the most to encode at once: the library's results are large
-QUIET_SECONDS = 2  # before a bar appears
+QUIET_SECONDS = DELAY  # before a bar appears
 FORMAT = 1  # of the files
 STALE_SECONDS = 24 * 3600  # the age of a temporary file whose writer must be dead
 
@@ -112,7 +113,7 @@ def _encode(
     dtype, total = _id_type(tokenizers), len(pairs.source)
     lengths, index = [], []
     done = 0
-    with _bar(total, progress) as bar:
+    with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
         for texts in _chunks(pairs):
             sources = tokenizers.source.encode_batch([a for a, _ in texts])
             targets = tokenizers.target.encode_batch([b for _, b in texts])
@@ -124,8 +125,8 @@ def _encode(
             lengths.append(sizes[kept])
             index.append((kept + done).astype(PLACE))
             done += len(texts)
-            if bar is not None:
-                bar.update(len(texts))
+            if shown is not None:
+                shown.update(len(texts))
     if not any(len(numbers) for numbers in index):
         raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
     return np.concatenate(lengths), np.concatenate(index)
@@ -143,16 +144,6 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
             chunk, characters = [], 0
     if chunk:
         yield chunk
-
-
-def _bar(total: int, shown: bool) -> Any:
-    """A context with a progress bar, or with None if it is not shown or tqdm is missing."""
-    if shown:
-        with suppress(ImportError):
-            from tqdm import tqdm
-
-            return tqdm(total=total, desc="encoding", unit=" pairs", unit_scale=True, leave=False, delay=QUIET_SECONDS)
-    return nullcontext()
 
 
 # Files: encoded.bin holds ids, lengths and index; encoded.json describes it ---------------------------------

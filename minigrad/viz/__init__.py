@@ -10,14 +10,15 @@
     viz.training("runs/first")            curves and weights over the steps
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
+    viz.logit_lens(model, tokens)         what a language model would say after each layer
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``save``.
 Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need ``pip install 'minigrad[viz]'``.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
-side by side; ``training``, ``positional_encoding`` and ``embedding`` stand alone. All are made of ``page`` (one HTML
-file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays) and
-``palette`` (colours).
+side by side; ``training``, ``positional_encoding``, ``embedding`` and ``logit_lens`` stand alone. All are made of
+``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG),
+``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``texts`` (of tokens) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
@@ -26,11 +27,22 @@ from .embedding import embedding
 from .explain import explain
 from .graph import graph
 from .linked import linked
+from .logit_lens import logit_lens
 from .playback import playback
 from .positional_encoding import positional_encoding
 from .training import training
 
-__all__ = ["attention", "embedding", "explain", "graph", "linked", "playback", "positional_encoding", "training"]
+__all__ = [
+    "attention",
+    "embedding",
+    "explain",
+    "graph",
+    "linked",
+    "logit_lens",
+    "playback",
+    "positional_encoding",
+    "training",
+]
 
 
 def __dir__() -> list[str]:

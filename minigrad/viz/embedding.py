@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ..backend.host import host
 from .numbers import Array, checked_texts, coded, similar
 from .page import Page
+from .texts import reader, tokenizer_reader
 from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture
 
@@ -141,14 +141,12 @@ class Embedding(Picture):
         return drawing.svg()
 
 
-def embedding(
-    weights: Any, tokens: Sequence[str] | None = None, neighbours: int = 10, title: str = "Embedding"
-) -> Embedding:
+def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "Embedding") -> Embedding:
     """The vectors of words: neighbours by cosine, and a map of the first two principal components.
 
     Args:
         weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
-        tokens: the text of each; their numbers if None.
+        tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
         neighbours: how many of each word are in the page.
 
     Raises:
@@ -170,7 +168,9 @@ def embedding(
         raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
     if neighbours < 1:
         raise ValueError(f"neighbours is 1 at least, not {neighbours}")
-    names = checked_texts("tokens", range(len(matrix)) if tokens is None else tokens)
+    if tokens is None or callable(tokens) or tokenizer_reader(tokens) is not None:
+        tokens = map(reader(tokens), range(len(matrix)))
+    names = checked_texts("tokens", tokens)
     if len(names) != len(matrix):
         raise ValueError(f"{len(names):,} tokens for {len(matrix):,} vectors: there must be one for each")
     if not (finite := np.isfinite(matrix).all(1)).all():

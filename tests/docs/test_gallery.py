@@ -45,7 +45,7 @@ def test_pictures_are_made_of_the_live_model(
     gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gallery.Translator.__init__, "__defaults__", (2,))  # steps of training
-    names = ["attention.svg", "training.svg", "embedding.svg", "positional_encoding.svg"]
+    names = ["attention.svg", "training.svg", "embedding.svg", "positional_encoding.svg", "logit_lens.svg"]
     assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
     for name in names:
         ElementTree.parse(tmp_path / "made" / name)

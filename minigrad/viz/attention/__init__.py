@@ -33,16 +33,18 @@ def attention(
             {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
         inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, of which some may be left out. For a module a function from an id to a text will
-            do (not for what is written). By default the ids, or numbers.
-        sentence: which of a batch. title: of the page. named: the module's inputs by name.
+            "written": …}, of which some may be left out. For a module a function from an id to a text or a
+            tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
+            numbers.
+        sentence: which of a batch; of choices (B, C, T), which of B · C. title: of the page.
+        named: the module's inputs by name.
 
     Raises:
         TypeError: neither a module nor weights; tokens that are not texts.
         ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
-        both = sides(tokens)
+        both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
         return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
     texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
     if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):

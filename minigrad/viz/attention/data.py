@@ -133,7 +133,13 @@ def inferred_mask(weights: Array) -> Array | None:
 
 
 def is_causal(blocked: Array | None) -> bool:
-    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
-    if blocked is None or blocked.shape[-2] != blocked.shape[-1] or blocked.shape[-1] < 2:
+    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two; keys before the first query are earlier
+    ones."""
+    if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
-    return bool(blocked[:, np.triu(np.ones(blocked.shape[1:], bool), 1)].all())
+    return bool(blocked[:, later(*blocked.shape[1:])].all())
+
+
+def later(queries: int, keys: int) -> Array:
+    """Which keys come after a query (T, S), if the last ones are those of the queries."""
+    return np.triu(np.ones((queries, keys), bool), 1 + keys - queries)

@@ -3,6 +3,7 @@ runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
@@ -59,7 +60,7 @@ def _recorded(
     values = [*inputs, *named_inputs.values()]
     copies = {id(v): _wanting(v) for v in values}  # one for each tensor
     tensors = [v for v in values if isinstance(v, Tensor)]
-    batch = next((len(v) for v in tensors if v.ndim >= (3 if v.is_floating_point() else 2)), 1)  # (B, T) or (B, T, D)
+    batch = next((count for v in tensors if (count := _sentences(v))), 1)
     with ExitStack() as around:
         if isinstance(model, Module):
             around.enter_context(in_evaluation(model))
@@ -148,6 +149,13 @@ def _floating(values: Iterable[Any]) -> tuple[Variable, ...]:
     return tuple(v for v in values if isinstance(v, Tensor) and v.is_floating_point())
 
 
+def _sentences(value: Tensor) -> int:
+    """How many an input has: (B, T) of integers, (B, C, T) of choices, (B, T, D); 0 if it has no axis for them."""
+    if value.is_floating_point():
+        return len(value) if value.ndim >= 3 else 0
+    return math.prod(value.shape[:-1]) if value.ndim >= 2 else 0
+
+
 # What an attention is ---------------------------------------------------------------------------------------
 
 
@@ -164,28 +172,31 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
-    (of_query, query_maps), (of_key, key_maps) = (_origins(x, frame) for x in (query, key))
-    if of_query and of_query == of_key:
+    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen. Keys may have
+    more behind them than queries: the memory of a Transformer-XL."""
+    (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
+    of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
+    if of_query and of_query <= of_key:
         return False
-    return True if (of_query or of_key) and (query_maps or key_maps) else None
+    inputs_themselves = (of_query and not query_mapped) or (of_key and not key_mapped)
+    return True if (of_query or of_key) and not inputs_themselves else None
 
 
-def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
-    """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
+def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
+    """Which inputs of a module a tensor was made from by maps or products, and which without."""
     inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # its node, or the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
-    reached, through, seen = set[int](), False, set[int]()
+    reached: tuple[set[int], set[int]] = set(), set()
+    seen = set[tuple[int, bool]]()
     for at, mapped in waiting:  # grows
-        if id(at) in seen:
+        if (id(at), mapped) in seen:
             continue
-        seen.add(id(at))
+        seen.add((id(at), mapped))
         if id(at) in inputs:
-            reached.add(inputs[id(at)])
-            through |= mapped
+            reached[0 if mapped else 1].add(inputs[id(at)])
         elif isinstance(at, Node):
             waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
-    return reached, through
+    return reached
 
 
 def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
@@ -201,13 +212,14 @@ def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The source's and the target's ids of one sentence, (T) or (B, T), if they are among a model's inputs: the source
-    is the first tensor, the target the next one of integers. A decoder alone reads the first one of integers."""
+    """The source's and the target's ids of one sentence, (T), (B, T) or (B, C, T), if they are among a model's inputs:
+    the source is the first tensor, the target the next one of integers. A decoder alone reads the first of integers."""
 
     def read(value: Tensor) -> Ids:
-        if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2):
+        if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
             return None
-        return (value if value.ndim == 1 else value[sentence if len(value) > 1 else 0]).tolist()
+        rows = value.reshape(-1, value.shape[-1])
+        return rows[sentence if len(rows) > 1 else 0].tolist()
 
     ids = [read(value) for value in values if isinstance(value, Tensor)]
     first = next((one for one in ids if one is not None), None)

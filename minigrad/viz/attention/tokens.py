@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..texts import clean, tokenizer_reader
 from .data import KINDS, Attention, Kind, Layer, Seen
 
 Ids = list[int] | None  # of tokens; None for what is no list of ids
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
-_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
-# Which XML refuses, too; and what turns the direction of the text around it.
-_NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class Sides(NamedTuple):
@@ -35,6 +32,8 @@ class Sides(NamedTuple):
 
 def sides(tokens: Any) -> Sides:
     """The tokens of both sides: see ``viz.attention``. Raises TypeError for something else."""
+    if tokenizer_reader(tokens) is not None:
+        return Sides(_side(tokens), _side(tokens))
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
             raise TypeError(f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}")
@@ -48,6 +47,8 @@ def sides(tokens: Any) -> Sides:
 
 
 def _side(tokens: Any) -> Side:
+    if (read := tokenizer_reader(tokens)) is not None:
+        return read
     if tokens is None or callable(tokens):
         return tokens
     if isinstance(tokens, str):
@@ -72,12 +73,26 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
     attentions = []
     for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
         of_queries, of_keys = tokens.of(kind)
-        queries = _named(of_queries, source_ids if kind == "encoder" else target_ids, target)
-        keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
+        ids_of_queries = source_ids if kind == "encoder" else target_ids
+        if kind == "cross" or target >= source:
+            queries = _named(of_queries, ids_of_queries, target)
+            keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
+        else:
+            queries, keys = _with_memory(of_queries, ids_of_queries, target, source)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
         written = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
         attentions.append(Attention(kind, tuple(layers), queries, keys, note, written))
     return attentions
+
+
+def _with_memory(side: Side, ids: Ids, count: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Texts of ``count`` queries, and of more keys, which end with them: those before count back, −1 being the last of
+    the memory. A side may name all keys."""
+    if side is not None and not callable(side) and len(side) == keys:
+        named = tuple(map(clean, side))
+        return named[keys - count :], named
+    queries = _named(side, ids, count)
+    return queries, (*(f"−{back}" for back in range(keys - count, 0, -1)), *queries)
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
@@ -87,14 +102,3 @@ def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
     if ids is None or len(ids) != count:
         return tuple(str(i) for i in range(count))
     return tuple(clean(str(side(i)) if callable(side) else str(i)) for i in ids)
-
-
-def clean(text: str) -> str:
-    """A text as it can be drawn: spaces at its ends as "·", what has no shape as "�", an empty text as "∅",
-    and one of nothing but joiners by their code points."""
-    if text and all(unicodedata.category(c) == "Cf" for c in text):
-        return " ".join(f"U+{ord(c):04X}" for c in text)
-    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
-    before = len(drawn) - len(drawn.lstrip(" "))
-    inner = drawn.strip(" ")
-    return "·" * before + inner + "·" * (len(drawn) - before - len(inner)) or "∅"

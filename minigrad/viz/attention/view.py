@@ -10,13 +10,13 @@ from typing import Any, Literal
 from ..numbers import Array, checked_number
 from ..page import Page
 from ..palette import DARK, LIGHT
+from ..texts import clean
 from ..view import Picture
 from .data import Attention, Candidate, Kind
 from .drawing import Drawing
 from .page import page
 from .pictures import chosen, head_picture, matrix_picture, model_picture
 from .raster import matplotlib, rendered
-from .tokens import clean
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,9 @@ def record(
 ) -> Graph:
     """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
 
-    The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
-    there is something of that name); of one that is no scalar, from its sum. Where a backward has freed the graph,
+    The backward pass of a call starts from its result; of several that want a gradient, from the one that is called
+    "loss"; else from the sum of the scalars (losses) if the first is one, or of those that are none (logits of several
+    heads); of one that is no scalar, from its sum. Where a backward has freed the graph,
     as in a training step, the gradients are those that it has left: the leaves' ``.grad``, as it has added up.
 
     Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
@@ -80,16 +83,23 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernel(op.name)
     with Observation(modules) as observation:
-        result = function(*inputs, **named)
+        root = _start(function(*inputs, **named))
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
-    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
-    _, root = min(results, key=lambda pair: "loss" not in re.split("[. ]", pair[0]), default=("", None))
     if root is None:
         raise RuntimeError(
             f"nothing in what {title} returned wants a gradient, so that no op was recorded: set "
             f"requires_grad on an input or a parameter, and call it outside no_grad()"
         )
     return Builder(title, root, modules, arguments, observation)
+
+
+def _start(result: Any) -> Variable | None:
+    """Where the backward pass of a call starts; None if nothing in the result wants a gradient."""
+    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
+    losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
+    like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
+    chosen: list[Any] = losses or like_first  # Tensors
+    return reduce(operator.add, (x.sum() for x in chosen)) if len(chosen) > 1 else next(iter(chosen), None)
 
 
 def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:

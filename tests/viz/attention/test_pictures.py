@@ -248,7 +248,7 @@ def test_a_beam(tmp_path: Path) -> None:
     first, second = (view(list(names), list("cd")).attentions for names in ("ab", "xyz"))
     beam = [Candidate("a b", -0.5, first), Candidate(" x\ny z", -1.0, second)]
     made = AttentionView.of_beam(beam, "c d")
-    assert made.attentions == first and made.beam[1].text == "·x�y z" and made.title == "c d"
+    assert made.attentions == first and made.beam[1].text == "·x↵y z" and made.title == "c d"
     assert shown(made.svg("matrix", caption=False))[:2] == ["a", "b"]
     other = made.candidate(-1)
     assert shown(other.svg("matrix", caption=False))[:3] == ["x", "y", "z"] and other.beam == ()

@@ -376,6 +376,18 @@ def test_backward_begins_at_the_loss_or_the_first_tensor(wrap: Any, expected: st
     assert ("backward" in graph.nodes[graph.output].attributes) == (expected == "a")
 
 
+@pytest.mark.parametrize("names", [("logits", "more"), ("first", "second")])
+def test_backward_of_several_heads_or_losses_begins_at_their_sum(names: tuple[str, str]) -> None:
+    def call(x: Any) -> Any:
+        heads = [x * 2, (x * 3)[:1]]
+        losses = [2 * heads[0].sum(), heads[1].square().mean()]
+        return heads if names[0] == "logits" else (*losses, *heads)
+
+    x = minigrad.ones(2).requires_grad_()
+    (node,) = [node for node in record(call, (x,)).nodes if node.kind == "input"]
+    assert node.gradient is not None and node.gradient.table == [[5, 2] if names[0] == "logits" else [22, 4]]
+
+
 def test_named_arguments_containers_and_masks() -> None:
     def call(batch: dict[str, Any], *rest: Any, scale: Any) -> Any:
         mask = batch["mask"] > 0

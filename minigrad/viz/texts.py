@@ -1,0 +1,74 @@
+"""Texts of token ids, by whatever knows them: a list, a function, a tokenizer."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Reader = Callable[[int], str]
+_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
+# Which XML refuses, too; and what turns the direction of the text around it.
+_NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_UNREADABLE = "\ufffd"  # of bytes that are no whole character
+
+
+def tokenizer_reader(tokenizer: Any) -> Reader | None:
+    """The texts of a tokenizer's ids; None for what is no tokenizer.
+
+    Tokenizers of ``minigrad.text`` have ``token``; those of the tokenizers library and of transformers ``decode``,
+    which gives " cat" where the vocabulary has "Ġcat". A part of a character is named as in the vocabulary.
+    """
+    if callable(token := getattr(tokenizer, "token", None)):
+        return lambda i: str(token(i))
+    decode = getattr(tokenizer, "decode", None)
+    if not callable(decode):
+        return None
+    entry = getattr(tokenizer, "id_to_token", None) or getattr(tokenizer, "convert_ids_to_tokens", None)
+    if entry is None:
+        return lambda i: str(decode([i]))
+
+    def read(i: int) -> str:
+        text = str(decode([i], skip_special_tokens=False))
+        return str(entry(i)) if not text or _UNREADABLE in text else text
+
+    return read
+
+
+def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
+    """A function from an id to its text.
+
+    Args:
+        names: the texts of all ids in their order, or by id; a function; a tokenizer. None: the next argument.
+        default: a tokenizer; None for the ids themselves. An id that has no text keeps its number.
+
+    Raises:
+        TypeError: names are neither, or one text.
+    """
+    names = default if names is None else names
+    if names is None:
+        return str
+    if (read := tokenizer_reader(names)) is not None:
+        return read
+    if callable(names):
+        return lambda i: str(names(i))
+    if isinstance(names, Mapping):
+        return lambda i: str(names.get(i, i))
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise TypeError(
+            f"texts of ids are a list of all of them, a function from an id to its text, or a tokenizer, and not a "
+            f"{type(names).__name__}"
+        )
+    return lambda i: str(names[i]) if 0 <= i < len(names) else str(i)
+
+
+def clean(text: str) -> str:
+    """A text as it can be drawn: spaces at its ends as "·", ends of lines as "↵" and tabs as "⇥", what else has no
+    shape as "�", an empty text as "∅", and one of nothing but joiners by their code points."""
+    if text and all(unicodedata.category(c) == "Cf" for c in text):
+        return " ".join(f"U+{ord(c):04X}" for c in text)
+    text = text.replace("\n", "↵").replace("\t", "⇥")
+    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
+    before = len(drawn) - len(drawn.lstrip(" "))
+    inner = drawn.strip(" ")
+    return "·" * before + inner + "·" * (len(drawn) - before - len(inner)) or "∅"

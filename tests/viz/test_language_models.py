@@ -1,0 +1,286 @@
+"""The same pages for all language models, in one line each: GPT-2, BERT with each head, Transformer-XL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, nn, viz
+from models import bert
+from models.gpt2 import GPT2
+from models.gpt2 import Config as GPT2Config
+from models.transformer_xl import Config as XLConfig
+from models.transformer_xl import TransformerXL, relative_shift
+from tests.support.browser import texts, wait_for
+
+VOCABULARY = 23
+TOKENS = mg.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
+MASK, TYPES = TOKENS != 0, mg.tensor([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]])
+BERT = bert.Config(VOCABULARY, positions=8, d_model=8, heads=2, layers=2, d_ff=16)
+SMALL = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 16}
+
+
+class Letters:
+    """A tokenizer whose tokens are letters."""
+
+    def token(self, i: int) -> str:
+        return chr(97 + i)
+
+
+class Case(NamedTuple):
+    """A model, what it is called with, and its loss with the arguments of that."""
+
+    model: Any
+    inputs: tuple[Tensor, ...]
+    named: dict[str, Any]
+    loss: Callable[..., Any]
+    targets: tuple[Tensor, ...]
+
+
+def gpt2() -> Case:
+    model = GPT2(GPT2Config(VOCABULARY, positions=8, **SMALL))
+    return Case(model, (TOKENS,), {}, model.loss, (TOKENS, TOKENS.roll(-1, 1)))
+
+
+def transformer_xl() -> Case:
+    model = TransformerXL(XLConfig(VOCABULARY, segment=5, memory=3, **SMALL))
+    return Case(model, (TOKENS,), {}, model.loss, (TOKENS, TOKENS.roll(-1, 1)))
+
+
+def with_memory() -> Case:
+    case = transformer_xl()
+    for parameter in (case.model.u, case.model.v):
+        nn.init.normal_(parameter)
+    return case._replace(named={"memory": case.model.remember(case.model.eval().hidden_states(TOKENS))})
+
+
+def of_bert(name: str, *targets: Any, loss: str = "loss", **changes: Any) -> Callable[[], Case]:
+    def make() -> Case:
+        model = getattr(bert, name)(replace(BERT, **changes))
+        return Case(model, (TOKENS,), {"types": TYPES, "mask": MASK}, getattr(model, loss), (TOKENS, *targets))
+
+    return make
+
+
+def choices() -> Case:
+    model = bert.BertForMultipleChoice(BERT)
+    named = {"types": TYPES[None], "mask": MASK[None]}
+    return Case(model, (TOKENS[None],), named, model.loss, (TOKENS[None], mg.tensor([1])))
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "GPT2": gpt2,
+    "TransformerXL": transformer_xl,
+    "TransformerXL with a memory": with_memory,
+    "BertForPreTraining": of_bert("BertForPreTraining", TOKENS, mg.tensor([0, 1]), loss="losses"),
+    "BertForMultipleChoice": choices,
+    "BertForMaskedLM": of_bert("BertForMaskedLM", TOKENS),
+    "BertLMHeadModel": of_bert("BertLMHeadModel", TOKENS, causal=True),
+    "BertForNextSentencePrediction": of_bert("BertForNextSentencePrediction", mg.tensor([0, 1])),
+    "BertForSequenceClassification": of_bert("BertForSequenceClassification", mg.tensor([2, 1]), labels=3),
+    "BertForTokenClassification": of_bert("BertForTokenClassification", TOKENS % 2),
+    "BertForQuestionAnswering": of_bert("BertForQuestionAnswering", mg.tensor([0, 1]), mg.tensor([2, 2])),
+}
+DECODERS = ("GPT2", "TransformerXL", "TransformerXL with a memory", "BertLMHeadModel")
+LENSES = (*DECODERS, "BertForMaskedLM", "BertForPreTraining")
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    mg.manual_seed(0)
+    return CASES[request.param]()
+
+
+# One line each --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_attention(name: str) -> None:
+    """Labels of the tokenizer, which the model has; the kind; a memory's tokens count back from the segment."""
+    mg.manual_seed(0)
+    model, inputs, named, *_ = CASES[name]()
+    model.tokenizer = Letters()
+    view = viz.attention(model, *inputs, sentence=1, **named)
+    (attention,) = view.attentions
+    assert attention.kind == ("decoder" if name in DECODERS else "encoder") and len(attention.layers) == 2
+    assert attention.queries == tuple("jcgaa")
+    memory = ("−3", "−2", "−1") if name.endswith("memory") else ()
+    assert attention.keys == (*memory, *"jcgaa")
+    padded = [layer.weights[:, :, 3:] for layer in attention.layers]
+    if "mask" in named:
+        assert all((weights == 0).all() for weights in padded)
+    else:
+        assert all((weights > 0).any() for weights in padded)
+    assert "<svg" in view.svg("matrix") and "<!doctype html>" in view.html()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_graph_of_the_loss_has_every_gradient(name: str) -> None:
+    mg.manual_seed(0)
+    model, *_, loss, targets = CASES[name]()
+    model.eval()
+    view = viz.graph(loss, *targets)
+    shown = {node.name: node.gradient for node in view.graph.nodes if node.kind == "parameter"}
+    both = loss(*targets)
+    (sum(both) if isinstance(both, tuple) else both).backward()
+    gradients = {path: p.grad.numpy() for path, p in model.named_parameters() if p.grad is not None}
+    names = {path.removeprefix("model.") for path in shown}
+    assert names == gradients.keys()
+    for path, value in shown.items():
+        wanted = gradients[path.removeprefix("model.")]
+        table = None if value is None else value.table
+        norm = np.linalg.norm(table) if table is not None else (value.statistics or {})["norm"]  # type: ignore[union-attr]
+        np.testing.assert_allclose(norm, np.linalg.norm(wanted), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_graph_playback_and_linked_of_the_model(name: str) -> None:
+    mg.manual_seed(0)
+    model, inputs, named, *_ = CASES[name]()
+    model.eval()
+    graph, playback = viz.graph(model, *inputs, **named), viz.playback(model, *inputs, **named)
+    ops = [node for node in graph.graph.nodes if node.kind == "op"]
+    assert len(playback) == len(ops) > 20
+    repeats = [group for group in graph.tree.groups if group.kind == "repeat"]
+    assert any(group.times == 2 and "layers" in group.path for group in repeats)  # both layers are one box
+    linked = viz.linked(model, *inputs, **named)
+    paths = {layer.path for attention in linked.attention.attentions for layer in attention.layers}
+    assert len(paths) == 2 and paths <= graph.graph.modules.keys()
+    assert all("<!doctype html>" in view.html() for view in (graph, playback, linked))
+
+
+@pytest.mark.parametrize("name", ["GPT2", "TransformerXL", "BertForMaskedLM"])
+def test_embedding(name: str) -> None:
+    mg.manual_seed(0)
+    model = CASES[name]().model
+    table = model.bert.embedding if name.startswith("Bert") else model.embedding
+    view = viz.embedding(table, Letters())
+    assert view.tokens == tuple("abcdefghijklmnopqrstuvw") and len(view.nearest("c", 3)) == 3
+
+
+@pytest.mark.parametrize("name", LENSES)
+def test_logit_lens(name: str) -> None:
+    mg.manual_seed(0)
+    model, inputs, named, *_ = CASES[name]()
+    model.tokenizer = Letters()
+    view = viz.logit_lens(model, *inputs, sentence=1, **named)
+    kept = 3 if "mask" in named else 5
+    row = [9, 2, 6, 0, 0][:kept]
+    assert view.continues == (name in DECODERS) and "".join(view.tokens) == "jcgaa"[:kept]
+    assert view.targets.tolist() == ([*row[1:], -1] if view.continues else row)
+    with mg.no_grad():
+        output = model.eval()(*inputs, **named)
+        logits = (output[0] if isinstance(output, tuple) else output)[1, :kept]
+    np.testing.assert_allclose(view.numbers.probabilities[-1], logits.softmax(-1).topk(10).values.numpy(), rtol=1e-5)
+    assert len(view.numbers.ids) == 3 and "<!doctype html>" in view.html()
+
+
+# Attention with positions as distances ---------------------------------------------------------------------
+
+
+def test_weights_and_their_parts_of_a_transformer_xl() -> None:
+    """Query times key plus what a distance adds, of section 3.3, is what the weights are made of."""
+    mg.manual_seed(0)
+    model, (tokens,), named, *_ = with_memory()
+    (attention,) = viz.attention(model, tokens, **named).attentions
+    layer, block = attention.layers[0], model.layers[0].attention
+    with mg.no_grad():
+        x, memory = model.embed(tokens), named["memory"][0]
+        q = block.split(block.query(x))[0]  # (H, T, D/H)
+        k = block.split(block.key(mg.cat((memory, x), 1)))[0]
+        (u, v), r = model.biases(0), block.distances(model.sinusoids(8))
+        by_content = ((q + u) @ k.mT).numpy() / 2  # √(D/H) is 2
+        by_distance = relative_shift(((q + v) @ r.mT)[None])[0].numpy() / 2
+    earlier = np.tri(5, 8, 3, dtype=bool)
+    scores = np.where(earlier, by_content + by_distance, -np.inf)
+    wanted = np.exp(scores - scores.max(-1, keepdims=True))
+    np.testing.assert_allclose(layer.weights, wanted / wanted.sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
+    assert layer.blocked is not None and layer.bias is not None and layer.query is not None and layer.key is not None
+    assert (layer.blocked == ~earlier).all()
+    np.testing.assert_allclose(layer.scale * layer.query @ layer.key.swapaxes(1, 2), by_content, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        np.where(earlier, layer.bias, 0), np.where(earlier, by_distance, 0), rtol=1e-3, atol=1e-5
+    )
+
+
+def test_padding_before_a_prompt_is_not_looked_at() -> None:
+    mg.manual_seed(0)
+    mask = mg.tensor([[True] * 5, [False, False, True, True, True]])
+    (attention,) = viz.attention(gpt2().model, TOKENS, mask=mask, sentence=1).attentions
+    for layer in attention.layers:
+        assert (layer.weights[:, :2] == 0).all() and (layer.weights[..., :2] == 0).all()  # padding, by none and at all
+        np.testing.assert_allclose(layer.weights[:, 2:].sum(-1), 1, rtol=1e-5)
+        assert layer.blocked is not None and layer.blocked[..., :2].all()
+    assert attention.kind == "decoder"
+
+
+def test_names_of_a_memory() -> None:
+    """Names of the segment alone, or of the memory, too."""
+    mg.manual_seed(0)
+    model, inputs, named, *_ = with_memory()
+    for names, keys in ((list("abcde"), ["−3", "−2", "−1", *"abcde"]), (list("xyzabcde"), list("xyzabcde"))):
+        (attention,) = viz.attention(model, *inputs, tokens=names, **named).attentions
+        assert attention.queries == tuple("abcde") and list(attention.keys) == keys
+    with pytest.raises(ValueError, match="has 5 queries, but there are 4 tokens for them"):
+        viz.attention(model, *inputs, tokens=list("abcd"), **named)
+
+
+def test_each_choice_is_a_sentence() -> None:
+    mg.manual_seed(0)
+    model, inputs, named, *_ = choices()
+    rows = [viz.attention(model, *inputs, sentence=i, **named) for i in range(2)]
+    assert [view.attentions[0].queries for view in rows] == [tuple("31415"), tuple("92600")]
+    assert not np.allclose(rows[0].weights()[0], rows[1].weights()[0])
+    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
+        viz.attention(model, *inputs, sentence=2, **named)
+
+
+# In a browser --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["GPT2", "TransformerXL with a memory", "BertForMaskedLM"])
+def test_all_views_of_attention_open(name: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    mg.manual_seed(0)
+    model, inputs, named, *_ = CASES[name]()
+    page = open_file(viz.attention(model, *inputs, sentence=1, **named).save(tmp_path / "a.html"), timeout=20)
+    page.wait_for_selector("#view > *")
+    for view in ("heads", "matrix", "neurons", "model"):
+        page.click(f"#view-{view}")
+        assert page.evaluate("document.body.dataset.view") == view
+        assert page.locator("#view > *").count() > 0
+    page.click("#view-heads")
+    if "memory" in name:
+        keys = texts(page, '.token[data-side="1"]')  # each with its tooltip
+        assert len(keys) == 8 and keys[0].startswith("−3") and keys[3].startswith("9")
+
+
+@pytest.mark.parametrize("name", ["GPT2", "TransformerXL with a memory", "BertForQuestionAnswering"])
+def test_linked_pages_lead_from_attention_to_the_op(name: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    mg.manual_seed(0)
+    model, inputs, named, *_ = CASES[name]()
+    file = viz.linked(model, *inputs, **named).save(tmp_path / "a.html")
+    page = open_file(file, viewport={"width": 1400, "height": 900}, timeout=20)
+    page.wait_for_selector("iframe.graph")
+    attention, graph = (handle.content_frame() for handle in page.query_selector_all("iframe"))
+    graph.wait_for_selector("[data-state=done]")
+    attention.wait_for_selector("#find")
+    attention.click("#find")
+    graph.wait_for_selector("#panel .look")
+    assert "scaled_dot_product_attention" in graph.inner_text("#panel")
+
+
+@pytest.mark.parametrize("name", ["GPT2", "TransformerXL with a memory", "BertForMaskedLM"])
+def test_a_backward_pass_plays(name: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    mg.manual_seed(0)
+    *_, loss, targets = CASES[name]()
+    page = open_file(viz.playback(loss, *targets).save(tmp_path / "a.html"))
+    page.wait_for_selector("[data-ready]")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    wait_for(page, "document.body.innerText.includes('step 4')")

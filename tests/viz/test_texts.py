@@ -1,0 +1,77 @@
+"""Texts of ids, by lists, functions and tokenizers; and texts that can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minigrad.viz.texts import clean, reader, tokenizer_reader
+
+BYTES = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}
+
+
+def byte_level() -> Any:
+    """A tokenizer of the library over bytes, as GPT-2's."""
+    library = pytest.importorskip("tokenizers", reason="the tokenizers library reads GPT-2's: pip install tokenizers")
+    tokenizer = library.Tokenizer(library.models.BPE(vocab=BYTES, merges=[]))
+    tokenizer.decoder = library.decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<|endoftext|>"])
+    return tokenizer
+
+
+def word_pieces() -> Any:
+    """A tokenizer of the library with pieces of words, as BERT's."""
+    library = pytest.importorskip("tokenizers", reason="the tokenizers library reads BERT's: pip install tokenizers")
+    vocabulary = {"[UNK]": 0, "[CLS]": 1, "play": 2, "##ing": 3}
+    tokenizer = library.Tokenizer(library.models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
+    tokenizer.decoder = library.decoders.WordPiece()
+    tokenizer.add_special_tokens(["[CLS]"])
+    return tokenizer
+
+
+def test_lists_functions_dictionaries_and_nothing() -> None:
+    assert [reader(["a", "b"])(i) for i in (0, 1, 2, -1)] == ["a", "b", "2", "-1"]
+    assert reader({7: "seven"})(7) == "seven" and reader({7: "seven"})(8) == "8"
+    assert reader(lambda i: i + 1)(1) == "2" and reader(None)(5) == "5"
+
+
+def test_tokenizers_of_our_own_have_their_tokens() -> None:
+    class Words:
+        def token(self, i: int) -> str:
+            return f"word {i}"
+
+    assert reader(Words())(3) == "word 3" and reader(None, Words())(3) == "word 3"
+    assert reader(["a"], Words())(0) == "a"
+
+
+def test_a_tokenizer_that_only_decodes() -> None:
+    class Characters:
+        def decode(self, ids: list[int]) -> str:
+            return "".join(map(chr, ids))
+
+    assert reader(Characters())(97) == "a"
+
+
+def test_tokens_of_bytes_are_read_and_parts_of_characters_named_as_in_the_vocabulary() -> None:
+    read = reader(byte_level())
+    assert [read(i) for i in range(4)] == [" cat", "Ã", "©", "<|endoftext|>"]
+
+
+def test_pieces_of_words_keep_their_marks() -> None:
+    read = reader(word_pieces())
+    assert [read(i) for i in range(4)] == ["[UNK]", "[CLS]", "play", "##ing"]
+
+
+@pytest.mark.parametrize("names", ["one text", 7, 1.5])
+def test_what_names_no_ids(names: Any) -> None:
+    assert tokenizer_reader(names) is None
+    with pytest.raises(TypeError, match=r"texts of ids are a list of all of them, a function .* a tokenizer"):
+        reader(names)
+
+
+def test_texts_can_be_drawn() -> None:
+    assert clean(" the") == "·the" and clean("New York  ") == "New York··" and clean("  ") == "··"
+    assert clean("") == "∅" and clean("a\nb\x00\ud800\uffff") == "a↵b���" and clean("\t\n") == "⇥↵"
+    assert clean("می‌خواهم") == "می‌خواهم" and clean("<b>&\"'") == "<b>&\"'"
+    assert clean("\u202eabc\u2069") == "�abc�" and clean("\ufeff\u200b") == "U+FEFF U+200B"
