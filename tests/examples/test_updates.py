@@ -45,7 +45,7 @@ def test_zeros_are_no_limits() -> None:
     assert loop_settings(Updates(patience=3), False).patience is None  # it counts evaluations
 
 
-def test_muon_needs_matrices_to_change() -> None:
+def test_an_update_changes_every_weight() -> None:
     model = GPT2(Config(9, 8, 8, 2, 1))
     optimizer = optimizer_of(model, Updates(optimizer="muon"), (0.9, 0.99), 1e-8, decay_vectors=False)
     model.loss(mg.tensor([[1, 2, 3]]), mg.tensor([[2, 3, 4]])).backward()
