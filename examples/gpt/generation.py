@@ -86,11 +86,11 @@ def search_of(options: argparse.Namespace) -> Search:
         ValueError: some of them have no effect beside others.
     """
     drawing = {"--temperature": options.temperature, "--top-k": options.top_k, "--top-p": options.top_p}
-    given = [name for name, value in drawing.items() if value is not None]
-    if options.beams > 1 and given:
-        raise ValueError(f"{given[0]} is for drawing tokens, and --beams searches for the likeliest text: choose one")
-    if options.temperature == 0 and given[1:]:
-        raise ValueError(f"{given[1]} is for drawing tokens, and --temperature 0 takes the likeliest: choose one")
+    drawn = [name for name, value in drawing.items() if value is not None]
+    if options.beams > 1 and drawn:
+        raise ValueError(f"{drawn[0]} is for drawing tokens, and --beams searches for the likeliest text: choose one")
+    if options.temperature == 0 and drawn[1:]:
+        raise ValueError(f"{drawn[1]} is for drawing tokens, and --temperature 0 takes the likeliest: choose one")
     temperature = 1.0 if options.temperature is None else options.temperature
     return Search(temperature, options.top_k, options.top_p, options.repetition_penalty, options.beams, options.stride)
 

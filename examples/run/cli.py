@@ -61,8 +61,8 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
     """The settings that were given as options."""
-    given = {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    values = {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def start_of(options: argparse.Namespace, kind: type[S], default: Callable[[], S]) -> S:

@@ -65,13 +65,13 @@ def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
     return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
 
 
-def refused(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def refused(command: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A command that ends with one line that says why."""
     capsys.readouterr()
     assert cli.main(command) == 1
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("error: "), lines
-    assert re.search(told, lines[0]), lines[0]
+    assert re.search(message, lines[0]), lines[0]
 
 
 # Training ---------------------------------------------------------------------------------------------------
@@ -311,11 +311,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("options", "told"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_written(
-    trained: Path, options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+    trained: Path, options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused(text_of(trained, *options), told, capsys)
+    refused(text_of(trained, *options), message, capsys)
 
 
 @pytest.mark.parametrize("option", [("--temperature", "-1"), ("--tokens", "0"), ("--repetition-penalty", "nan")])
@@ -345,7 +345,7 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "there is no file"),
         (b"", "is empty"),
@@ -354,12 +354,12 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: 
     ],
 )
 def test_texts_that_cannot_be_learned(
-    text: Path, content: bytes | None, told: str, capsys: pytest.CaptureFixture[str]
+    text: Path, content: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text.unlink()
     if content is not None:
         text.write_bytes(content)
-    refused(arguments(text), told, capsys)
+    refused(arguments(text), message, capsys)
     assert not (text.parent / "run").exists()
 
 
@@ -443,7 +443,7 @@ def test_presets_are_nanogpts() -> None:
     assert small == Settings().changed(small.values())
 
 
-def given(*options: str) -> Settings:
+def settings_for(*options: str) -> Settings:
     return cli.settings_of(cli.parser().parse_args(["train", *options]))
 
 
@@ -456,7 +456,7 @@ def test_every_setting_is_an_option() -> None:
         value = {int: 32, float: 0.00025, str: choices[-1], bool: not default}[kind]
         option = "--" + name.replace("_", "-")
         besides = ["--model", "transformer-xl"] if name == "memory" else []
-        settings = given(option, *([] if kind is bool else [str(value)]), *besides)
+        settings = settings_for(option, *([] if kind is bool else [str(value)]), *besides)
         assert getattr(getattr(settings, section), name) == value, name
 
 
@@ -487,7 +487,7 @@ def test_runs_have_names() -> None:
 def test_a_configuration_is_a_file_for_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["config", "--preset", "shakespeare", "--layers", "5"]) == 0
     (tmp_path / "my.toml").write_text(capsys.readouterr().out, encoding="utf-8")
-    assert given("--config", str(tmp_path / "my.toml")) == Settings.preset("shakespeare").changed({"layers": 5})
+    assert settings_for("--config", str(tmp_path / "my.toml")) == Settings.preset("shakespeare").changed({"layers": 5})
 
 
 def test_weight_decay_is_for_matrices_alone(text: Path) -> None:

@@ -45,7 +45,7 @@ def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "there is no file"),
         (b"", "is empty"),
@@ -53,11 +53,11 @@ def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:
         (b"abc\xff", "is not text in UTF-8 .byte 0xff at 3.. .*--tokenizer bytes"),
     ],
 )
-def test_files_that_are_no_text(tmp_path: Path, content: bytes | None, told: str) -> None:
+def test_files_that_are_no_text(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "a.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises((ValueError, FileNotFoundError), match=told):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
         text.read(DataSettings(str(path)))
 
 

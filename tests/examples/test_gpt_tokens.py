@@ -14,7 +14,7 @@ from examples.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, dec
 TEXT = "A rose is a rose is a rose. È così: «rose», ‘roses’ and 🌹!\n\tA rose\r\nis.\n" * 3
 
 
-def made(kind: str) -> Tokens:
+def learned(kind: str) -> Tokens:
     if kind == "subwords":
         pytest.importorskip("tokenizers")
     return tokens.learn(kind, TEXT, TEXT, 280)
@@ -25,7 +25,7 @@ KINDS = ("characters", "bytes", "subwords")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_and_back(kind: str) -> None:
-    vocabulary = made(kind)
+    vocabulary = learned(kind)
     ids = vocabulary.encode(TEXT)
     assert decode(vocabulary, ids) == TEXT
     assert len(ids) <= len(TEXT.encode()) and int(ids.max()) < len(vocabulary)
@@ -37,7 +37,7 @@ def test_text_and_back(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_library_has_the_same_tokens(kind: str) -> None:
     pytest.importorskip("tokenizers")
-    vocabulary = made(kind)
+    vocabulary = learned(kind)
     there = vocabulary.library()
     assert there.encode(TEXT).ids == vocabulary.encode(TEXT).tolist()
     assert there.decode(there.encode(TEXT).ids) == TEXT
@@ -45,16 +45,16 @@ def test_the_library_has_the_same_tokens(kind: str) -> None:
 
 
 def test_how_many_there_are() -> None:
-    assert len(made("characters")) == len(set(TEXT)) == len(made("characters").encode("".join(sorted(set(TEXT)))))
-    assert made("characters").encode("".join(sorted(set(TEXT)))).tolist() == list(range(len(set(TEXT))))
-    assert len(made("bytes")) == 256
-    assert len(made("subwords")) == 280
-    assert len(made("subwords").encode(TEXT)) < len(TEXT) / 2
+    assert len(learned("characters")) == len(set(TEXT)) == len(learned("characters").encode("".join(sorted(set(TEXT)))))
+    assert learned("characters").encode("".join(sorted(set(TEXT)))).tolist() == list(range(len(set(TEXT))))
+    assert len(learned("bytes")) == 256
+    assert len(learned("subwords")) == 280
+    assert len(learned("subwords").encode(TEXT)) < len(TEXT) / 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_characters_come_whole(kind: str) -> None:
-    vocabulary, written = made(kind), []
+    vocabulary, written = learned(kind), []
     writer = Writer(vocabulary, written.append)
     for token in vocabulary.encode("così 🌹!"):
         writer.add(int(token))
@@ -79,15 +79,15 @@ def test_bytes_need_not_be_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("aé", "never seen 'é': its vocabulary is the 3 characters"),
         ("\udc80", r"never seen '\\udc80'"),
         ("€" * 99, "'€'"),
     ],
 )
-def test_characters_out_of_the_vocabulary(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_characters_out_of_the_vocabulary(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Characters("\nab").encode(text)
 
 
@@ -99,7 +99,7 @@ def test_many_unknown_characters_are_not_all_listed() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ids_beyond_the_vocabulary_are_no_text(kind: str) -> None:
-    vocabulary = made(kind)
+    vocabulary = learned(kind)
     assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1)
 
 
@@ -129,7 +129,7 @@ def test_descriptions_of_nothing(state: dict[str, Any]) -> None:
 
 def test_steps_that_a_file_may_not_have() -> None:
     pytest.importorskip("tokenizers")
-    state = json.loads(made("subwords").library().to_str())
+    state = json.loads(learned("subwords").library().to_str())
     slow = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     for changed in ({"pre_tokenizer": slow}, {"normalizer": {"type": "NFC"}}, {"decoder": None}):
         with pytest.raises(ValueError, match="not byte-pair encoding over bytes"):

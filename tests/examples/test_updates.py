@@ -13,10 +13,10 @@ def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
     """The kinds of parameters in each group of an optimiser, and the weight decay."""
     model = GPT2(Config(9, 8, 8, 2, 2))
     names = {id(p): name for name, p in model.named_parameters()}
-    made = optimizer_of(model, s, (0.9, 0.99), 1e-8, decay_vectors)
-    assert sorted(id(p) for group in made.param_groups for p in group["params"]) == sorted(names)
+    optimizer = optimizer_of(model, s, (0.9, 0.99), 1e-8, decay_vectors)
+    assert sorted(id(p) for group in optimizer.param_groups for p in group["params"]) == sorted(names)
     kinds = []
-    for group in made.param_groups:
+    for group in optimizer.param_groups:
         kind = {
             "table" if "embedding" in names[id(p)] else "matrix" if p.ndim == 2 else "vector" for p in group["params"]
         }
@@ -39,16 +39,16 @@ def test_a_cosine_ends_at_the_final_rate() -> None:
 
 
 def test_zeros_are_no_limits() -> None:
-    made = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
-    assert (made.clip, made.save_seconds, made.patience, made.minutes, made.ema_decay) == (None,) * 5
-    assert made.unit == "bytes"
+    loop = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
+    assert (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay) == (None,) * 5
+    assert loop.unit == "bytes"
     assert loop_settings(Updates(patience=3), False).patience is None  # it counts evaluations
 
 
-def test_muon_needs_matrices_to_change() -> None:
+def test_an_update_changes_every_weight() -> None:
     model = GPT2(Config(9, 8, 8, 2, 1))
-    made = optimizer_of(model, Updates(optimizer="muon"), (0.9, 0.99), 1e-8, decay_vectors=False)
+    optimizer = optimizer_of(model, Updates(optimizer="muon"), (0.9, 0.99), 1e-8, decay_vectors=False)
     model.loss(mg.tensor([[1, 2, 3]]), mg.tensor([[2, 3, 4]])).backward()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    made.step()
+    optimizer.step()
     assert all(not mg.equal(p, before[name]) for name, p in model.named_parameters() if p.grad.abs().max() > 0)
