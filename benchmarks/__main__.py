@@ -2,8 +2,8 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, overhead, decoding, generation, sentences, import, size, graphs, drawing. What compares with
-PyTorch or another library that is not installed leaves that column empty and says so.
+Parts: steps, peers, kernels, overhead, decoding, generation, sentences, import, size, graphs, drawing. What compares
+with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
 from __future__ import annotations
