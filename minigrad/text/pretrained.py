@@ -9,6 +9,7 @@ from typing import Any
 
 from ..serialization.source import replaced
 from .subwords import load_library
+from .word_pieces import word_pieces
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 
@@ -62,21 +63,8 @@ def _bytes(library: Any, path: Path) -> Any:
 
 
 def _word_pieces(library: Any, path: Path) -> Any:
-    """WordPiece, with BERT's special tokens around a text or a pair (Devlin et al. 2019, section 3)."""
+    """WordPiece; see ``word_pieces``."""
     settings_file = path / "tokenizer_config.json"
     settings = json.loads(settings_file.read_text(encoding="utf-8")) if settings_file.is_file() else {}
-    lowercase = bool(settings.get("do_lower_case", True))
-    model = library.models.WordPiece.from_file(str(path / WORDS), unk_token="[UNK]")
-    tokenizer = library.Tokenizer(model)
-    tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=lowercase)
-    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = library.decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.add_special_tokens([token for token in special if tokenizer.token_to_id(token) is not None])
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    if None in dict(ends).values():
-        raise ValueError(f"{WORDS} lacks [CLS] or [SEP]")
-    tokenizer.post_processor = library.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
-    )
-    return tokenizer
+    vocabulary = library.models.WordPiece.read_file(str(path / WORDS))
+    return word_pieces(vocabulary, bool(settings.get("do_lower_case", True)))
