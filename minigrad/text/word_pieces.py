@@ -13,8 +13,9 @@ CONTINUED = "##"  # begins a piece that is not the first of its word
 
 
 def word_pieces(vocabulary: Mapping[str, int], lowercase: bool = True) -> Any:
-    """The ``tokenizers.Tokenizer`` of a vocabulary, with BERT's special tokens around a text or a pair: [CLS] text [SEP],
-    or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2).
+    """The ``tokenizers.Tokenizer`` of a vocabulary, with BERT's special tokens around a text or a pair.
+
+    They are [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2).
 
     Args:
         vocabulary: ids by piece.
@@ -62,7 +63,7 @@ def train_word_pieces(
             counts[word] = counts.get(word, 0) + 1
     if not counts:
         raise ValueError("no text to learn word pieces from: all of it is empty")
-    # The library numbers the characters within words as a hash table happens to list them; named before, they are sorted.
+    # The library would number the characters within words as a hash table happens to list them: name them before.
     first = sorted({word[0] for word in counts})
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})
     fixed = [*SPECIAL, *within]
