@@ -41,12 +41,12 @@ def _sst2(folder: Path, random: np.random.Generator) -> None:
 
 
 def _mrpc(folder: Path, random: np.random.Generator) -> None:
-    """Equivalent, as two in three are: the second sentence is of the first's good or bad words."""
+    """Equivalent, as two in three are: the second sentence has a good word, whatever the first has."""
     lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
     for i in range(300):
-        same, first = bool(random.random() < 0.66), int(random.integers(2))
-        one, other = (random.choice((BAD, GOOD)[j]) for j in (first, first if same else 1 - first))
-        lines.append(f'{int(same)}\t{i}\t{i + 1}\tThe "film" is {one}.\tIt is {other}.')
+        same = int(random.random() < 0.66)
+        one, other = random.choice(GOOD + BAD), random.choice((BAD, GOOD)[same])
+        lines.append(f'{same}\t{i}\t{i + 1}\tThe "film" is {one}.\tIt is {other}.')
     (folder / "train.tsv").write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
 
 

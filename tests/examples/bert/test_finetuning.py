@@ -17,7 +17,7 @@ from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from minigrad.training import Trainer, read_checkpoint
-from models.bert import Bert, BertForSequenceClassification
+from models.bert import BertForSequenceClassification
 
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 
@@ -67,21 +67,21 @@ def test_a_run_goes_on_to_the_bit(
 def test_another_configuration_is_refused(options: Callable[..., Options], tmp_path: Path) -> None:
     usual = options("sst2", tmp_path, recipe=Recipe(1, 100, 1e-3))
     finetune(TASKS["sst2"], usual)
-    with pytest.raises(ValueError, match=r"another configuration: rate \(0.001 there, 0.002 now\)"):
+    with pytest.raises(ValueError, match=r"another configuration: config\.rate \(0.001 there, 0.002 now\)"):
         finetune(TASKS["sst2"], usual._replace(recipe=Recipe(1, 100, 2e-3)))
-    with pytest.raises(ValueError, match="another configuration: first weights"):
+    with pytest.raises(ValueError, match=r"another configuration: config\.first weights"):
         finetune(TASKS["sst2"], usual._replace(seed=1))
 
 
 def test_the_best_model_is_kept(
     options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That of the evaluation after the first epoch, if all later ones are worse or the same."""
+    """That of the second evaluation, if the others are worse."""
     task, worth = TASKS["sst2"], iter([0.25, 0.75, 0.5, 0.75])
     monkeypatch.setattr(type(task), "metrics", lambda self, examples, answers: {"accuracy": next(worth, 0.0)})
     metrics = finetune(task, options("sst2", tmp_path, recipe=Recipe(3, 50, 1e-3)))
     best = read_checkpoint(tmp_path / "best.safetensors")
-    assert metrics == {"accuracy": 0.75} and best["step"] == 4
+    assert metrics == {"accuracy": 0.75} and best["step"] == 8
     weights = load(tmp_path).model.state_dict()
     assert all(mg.equal(weights[name], value) for name, value in best["model"].items())
 
@@ -119,8 +119,9 @@ def test_from_a_folder_with_another_head(
     source = trained("squad") / "model"
     finetune(TASKS["sst2"], options("sst2", tmp_path, source=str(source), recipe=Recipe(1, 50, 1e-9)))
     assert "begin at random" not in capsys.readouterr().err
-    before, after = (Bert.from_pretrained(folder) for folder in (source, tmp_path / "model"))
-    assert np.allclose(before.embedding.weight.numpy(), after.embedding.weight.numpy(), atol=1e-5)
+    before, after = (mg.load(folder / "model.safetensors") for folder in (source, tmp_path / "model"))
+    shared = [name for name in before if name.startswith("bert.")]
+    assert len(shared) > 15 and all(np.allclose(before[n].numpy(), after[n].numpy(), atol=1e-5) for n in shared)
     assert load(tmp_path).labels == ["negative", "positive"]
 
 
