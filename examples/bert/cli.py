@@ -12,12 +12,13 @@ from ..lesson.program import guarded
 from ..options import whole
 from . import questions, search
 from .data import lines
-from .finetuning import Options, finetune, load, shown
+from .finetuning import Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
 from .start import SCRATCH, Size
 from .task import Recipe, Task
 from .tasks import TASKS
+from .training import shown
 
 EXAMPLES = """
 examples:

@@ -1,25 +1,21 @@
-"""The loop of the four fine-tunings, and what their results are asked for (Devlin et al. 2019, appendix A.3).
+"""The loop of the four fine-tunings, and the models that come of it (Devlin et al. 2019, section 3.2 and appendix A.3).
 
-RUN/last.safetensors, best.safetensors, log.jsonl    the training; see minigrad.training.checkpoints
-RUN/model/                                           the best model, as transformers reads it; task.json, its task
+RUN/model/task.json stands beside the model's files and says which task it was fine-tuned on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import minigrad as mg
-from minigrad.optim import AdamW
-from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.serialization.schema import check
 from minigrad.serialization.source import replaced
-from minigrad.training import Settings, Trainer, linear, read_checkpoint
+from minigrad.training import Settings
 from minigrad.training.progress import watched
 from models.pretrained import Pretrained
 
@@ -27,11 +23,10 @@ from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
 from .start import Size, begin, pretrained
 from .task import Array, Recipe, Task
 from .tasks import TASKS
+from .training import MODEL, fit, report, shown, tell
 
 AT_ONCE = 64  # features that are evaluated together
-WARMUP = 0.1  # the part of all updates during which the learning rate rises
-DECAY = 0.01  # of the weights, each update, times the rate; not of biases and norms
-MODEL, TASK = "model", "task.json"
+TASK = "task.json"
 
 
 class Options(NamedTuple):
@@ -81,15 +76,14 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     features, checks = (readable(task, some, encoder, labels) for some in (known, asked))
     batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
     steps = recipe.epochs * len(batches.order)
-    optimizer = AdamW(groups(model), lr=recipe.rate)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
-    trainer = Trainer(
+    best = fit(
         model,
-        optimizer,
         batches,
         task.loss,
-        folder=options.run,
-        settings=Settings(
+        options.run,
+        recipe.rate,
+        Settings(
             steps,
             evaluate_every=len(batches.order),
             metric=task.metric,
@@ -98,20 +92,12 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
             progress=options.progress,
             unit=task.unit,
         ),
-        schedule=LambdaLR(optimizer, linear(round(WARMUP * steps), steps)),
-        evaluate=lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
-        extra={"config": identity(task, options, model, known)},
+        lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
+        identity(task, options, model, known),
     )
-    if not trainer.fit().finished:
-        raise KeyboardInterrupt
-    best = read_checkpoint(trainer.folder.best)
-    model.load_state_dict(best["model"])
-    save(task, model.eval(), options)
-    tell(f"wrote {options.run / MODEL}")
-    metrics: dict[str, float] = best["metrics"]
-    majority = task.metrics(asked, task.majority(known, asked))
-    print(f"best, after {best['step']:,} updates: {shown(metrics)}")
-    print(f"the most frequent answer: {shown(majority)}")
+    save(task, model, options)
+    metrics = report(best, options.run)
+    print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
 
 
@@ -121,13 +107,6 @@ def readable(task: Task[Any, Any], examples: Sequence[Any], encoder: Encoder, la
     if encoder.cut:
         tell(f"note: of {encoder.cut:,} of {len(examples):,} texts only the first {encoder.longest:,} pieces are read")
     return features
-
-
-def groups(model: Pretrained) -> list[dict[str, Any]]:
-    """The parameters with weight decay, and those without: biases and norms (appendix A.2)."""
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    return [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
 
 
 def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: Sequence[Any]) -> dict[str, Any]:
@@ -209,13 +188,3 @@ def load(path: Path) -> Trained:
     task = TASKS[described["task"]]
     model = pretrained(task.kind, folder)
     return Trained(task, model, task.encoder(model.tokenizer, described["max_length"]), model.config.label_names)
-
-
-def shown(metrics: dict[str, float]) -> str:
-    """Metrics as they are read."""
-    return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in metrics.items())
-
-
-def tell(text: str) -> None:
-    """A line on stderr, at once."""
-    print(text, file=sys.stderr, flush=True)

@@ -1,17 +1,10 @@
-"""Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1 and appendix A.2).
-
-The text is one row of sentences: each line, cut after full stops, question and exclamation marks; empty lines count for
-nothing. An example is a row of sentences that fits, cut in two: text A, and what follows as text B; or, in half of the
-examples, sentences from another place as text B. All draws depend on the seed, the epoch and the place in it alone, so
-that masks are new in each epoch and a run can go on anywhere.
-"""
+"""Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1 and appendix A.2)."""
 
 from __future__ import annotations
 
-import re
 import zlib
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,27 +13,17 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
-from minigrad.optim import AdamW
-from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad.text.word_pieces import SPECIAL
-from minigrad.training import Settings, Trainer, linear, read_checkpoint
+from minigrad.training import Settings
 from minigrad.training.progress import watched
 from models.bert import IGNORED, BertForPreTraining
 
 from . import start
-from .data import lines
-from .encoding import padded
-from .finetuning import MODEL, WARMUP, groups, shown, tell
+from .masking import Batch, Examples, Sentences, read, split
 from .start import Size
+from .training import MODEL, fit, report, tell
 
-SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
-MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of those that are to be predicted
-SHORT = 0.1  # of the examples are of a random, shorter length
 HELD_OUT = 0.1  # of the sentences, the last of the text
 CHECKED = 512  # examples of an evaluation at most
-AROUND = 3  # [CLS] A [SEP] B [SEP]
-Array = np.ndarray[Any, np.dtype[Any]]
-CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
 
 
 class Options(NamedTuple):
@@ -64,114 +47,6 @@ class Options(NamedTuple):
     progress: bool = True
 
 
-class Batch(NamedTuple):
-    """Masked examples.
-
-    Attributes:
-        tokens, types: (B, T) int64. mask: (B, T) bool, True at tokens.
-        words: (B, T), the right piece where one is to be predicted, else ``IGNORED``.
-        follows: (B,), 0 where text B does, else 1.
-    """
-
-    tokens: Tensor
-    types: Tensor
-    mask: Tensor
-    words: Tensor
-    follows: Tensor
-
-
-class Place(NamedTuple):
-    """An example: the first and last (not included) piece of text A and of text B, and whether B follows A."""
-
-    a: tuple[int, int]
-    b: tuple[int, int]
-    follows: bool
-
-
-class Sentences:
-    """Sentences as word pieces in one row: those of sentence i are ``ids[starts[i] : starts[i + 1]]``."""
-
-    def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
-        self.ids = np.fromiter(chain.from_iterable(pieces), np.int32)
-        self.starts = np.cumsum([0, *map(len, pieces)])
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """One pass over the sentences, as examples of at most ``longest`` pieces, special ones not counted."""
-        result: list[Place] = []
-        first = int(random.integers(min(4, len(self) - 1)))
-        while first < len(self) - 1:
-            room = int(random.integers(2, longest + 1)) if random.random() < SHORT else longest
-            last = int(np.searchsorted(self.starts, self.starts[first] + room, "right")) - 1
-            last = min(max(last, first + 2), len(self))
-            middle = int(random.integers(first + 1, last))
-            a = self._span(first, middle, longest - 1)
-            follows = random.random() < 0.5
-            begin = middle if follows else self._elsewhere(first, last, random)
-            b = self._span(begin, len(self), min(max(1, room - (a[1] - a[0])), longest - (a[1] - a[0])))
-            if follows:
-                b = b[0], min(b[1], max(int(self.starts[last]), b[0] + 1))
-            result.append(Place(a, b, follows))
-            first = last if follows else middle  # what B would have been is not lost
-        return result
-
-    def _elsewhere(self, first: int, last: int, random: np.random.Generator) -> int:
-        """A sentence that is not of a row; of the row itself, if there is no other."""
-        others = len(self) - (last - first)
-        place = int(random.integers(others)) if others else int(random.integers(len(self)))
-        return place if place < first or not others else place + last - first
-
-    def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
-        """The pieces of sentences from ``first`` to ``last``, not included; at most so many."""
-        begin = int(self.starts[first])
-        return begin, min(int(self.starts[last]), begin + most)
-
-
-class Examples:
-    """Batches of masked examples of a row of sentences."""
-
-    def __init__(self, sentences: Sentences, vocabulary: int, longest: int, batch: int, seed: int) -> None:
-        self.sentences, self.vocabulary, self.longest = sentences, vocabulary, longest
-        self.batch, self.seed = batch, seed
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
-        places = self.sentences.places(self.longest - AROUND, self._generator(number))
-        order = self._generator(number, 0).permutation(len(places)).tolist()
-        for k in range(start, -(-len(order) // self.batch)):
-            chosen = [places[i] for i in order[k * self.batch : (k + 1) * self.batch]]
-            yield self.masked(chosen, self._generator(number, k + 1))
-
-    def masked(self, places: Sequence[Place], random: np.random.Generator) -> Batch:
-        """Some examples, 15 % of their pieces to be predicted: of these 80 % are [MASK], 10 % another piece."""
-        rows = [self._row(place) for place in places]
-        sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
-        longest = max(map(len, rows))
-        tokens, column = padded(rows, longest, 0), np.arange(longest)
-        lengths = np.array([[len(row)] for row in rows])
-        types = ((column >= np.array(sizes)[:, None]) & (column < lengths)).astype(np.int64)
-        words = np.full_like(tokens, IGNORED)
-        for row, ids in enumerate(tokens):
-            allowed = np.flatnonzero(ids >= len(SPECIAL))
-            chosen = random.permutation(allowed)[: max(1, round(MASKED * len(allowed)))]
-            words[row, chosen] = ids[chosen]
-            fate = random.random(len(chosen))
-            others = random.integers(len(SPECIAL), self.vocabulary, len(chosen))
-            ids[chosen] = np.where(fate < TO_MASK, MASK, np.where(fate < TO_MASK + TO_RANDOM, others, ids[chosen]))
-        follows = np.array([0 if place.follows else 1 for place in places])
-        return Batch(*map(mg.from_numpy, (tokens, types, column < lengths, words, follows)))
-
-    def _row(self, place: Place) -> list[int]:
-        """[CLS] A [SEP] B [SEP]"""
-        a, b = (self.sentences.ids[first:last].tolist() for first, last in (place.a, place.b))
-        return [CLS, *a, SEP, *b, SEP]
-
-    def _generator(self, *place: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed % 2**64, *place])
-
-
 def pretrain(options: Options) -> dict[str, float]:
     """Train on a text, save the best model, and return its metrics. A run that was stopped goes on.
 
@@ -186,57 +61,29 @@ def pretrain(options: Options) -> dict[str, float]:
     mg.manual_seed(options.seed)
     model = start.random(BertForPreTraining, texts[:border], options.size, options.longest)
     known, asked = (read(model.tokenizer, some) for some in (texts[:border], texts[border:]))
-    vocabulary = model.config.vocabulary
-    examples = Examples(known, vocabulary, options.longest, options.batch, options.seed)
-    checks = list(Examples(asked, vocabulary, options.longest, options.batch, 0).epoch(0))[
-        : -(-CHECKED // options.batch)
-    ]
-    optimizer = AdamW(groups(model), lr=options.rate)
+    numbers = (model.config.vocabulary, options.longest, options.batch)
+    checks = list(islice(Examples(asked, *numbers, seed=0).epoch(0), -(-CHECKED // options.batch)))
     weights = sum(p.numel() for p in model.parameters())
     tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
-    trainer = Trainer(
+    best = fit(
         model,
-        optimizer,
-        examples,
+        Examples(known, *numbers, options.seed),
         loss,
-        folder=options.run,
-        settings=Settings(
+        options.run,
+        options.rate,
+        Settings(
             options.updates,
             evaluate_every=options.evaluate_every,
             seed=options.seed,
             progress=options.progress,
             unit="examples",
         ),
-        schedule=LambdaLR(optimizer, linear(round(WARMUP * options.updates), options.updates)),
-        evaluate=lambda m: measure(m, checks),
-        extra={"config": identity(options, model, known)},
+        lambda m: measure(m, checks),
+        identity(options, model, known),
     )
-    if not trainer.fit().finished:
-        raise KeyboardInterrupt
-    best = read_checkpoint(trainer.folder.best)
-    model.load_state_dict(best["model"])
-    model.eval().save_pretrained(options.run / MODEL)
-    tell(f"wrote {options.run / MODEL}")
-    metrics: dict[str, float] = best["metrics"]
-    print(f"best, after {best['step']:,} updates: {shown(metrics)}")
-    return metrics
-
-
-def split(path: Path) -> list[str]:
-    """The sentences of a file. Raises as ``data.lines``."""
-    pieces = (piece.strip() for _, line in lines(path) for piece in SENTENCE.split(line))
-    return [piece for piece in pieces if piece]
-
-
-def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
-    """Sentences as word pieces. Raises ValueError: fewer than two of them have any."""
-    tokenizer.encode_special_tokens = True  # "[MASK]" in a text is text
-    ids = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
-    sentences = Sentences([piece for piece in ids if piece])
-    if len(sentences) < 2:
-        raise ValueError("the text has fewer than two sentences")
-    return sentences
+    model.save_pretrained(options.run / MODEL)
+    return report(best, options.run)
 
 
 def identity(options: Options, model: BertForPreTraining, known: Sentences) -> dict[str, Any]:

@@ -12,10 +12,11 @@ import pytest
 
 import minigrad as mg
 from examples.bert import finetuning, start
-from examples.bert.finetuning import Options, finetune, groups, load
+from examples.bert.finetuning import Options, finetune, load
 from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
+from examples.bert.training import groups
 from minigrad.training import Trainer, read_checkpoint
 from models.bert import BertForSequenceClassification
 

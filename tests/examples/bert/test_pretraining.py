@@ -9,7 +9,8 @@ import pytest
 
 from examples.bert.finetuning import Options as FineTuning
 from examples.bert.finetuning import finetune, load
-from examples.bert.pretraining import CLS, MASK, SEP, Examples, Options, Place, Sentences, pretrain, split
+from examples.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
+from examples.bert.pretraining import Options, pretrain
 from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
@@ -63,6 +64,7 @@ def test_rows_of_sentences() -> None:
         assert (place.b[0] == place.a[1]) or not place.follows
     assert all(place.b[0] >= place.a[1] or place.b[0] < place.a[0] for place in places)
     assert sum(place.b[0] == place.a[1] for place in places if not place.follows) < 5
+    assert {place.b[1] for place in places} <= set(sentences.starts.tolist())  # none is cut off, follow or not
     read = np.zeros(len(sentences.ids), bool)
     for place in places:
         read[place.a[0] : place.a[1]] = True
