@@ -15,8 +15,7 @@ import minigrad as mg
 from minigrad import Tensor
 from models.bert import BertForSequenceClassification
 
-from . import data
-from .data import Labelled
+from .data import Labelled, find, held_out, sentences
 from .encoding import Batch, Encoder, Feature
 from .task import Array, Task, most_frequent
 
@@ -36,22 +35,21 @@ class Classification(Task[Labelled, Answer]):
     """
 
     count: int = 1
-    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = data.sentences
+    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences
     names: Mapping[str, str] = field(default_factory=dict)
     train: str = "train.tsv"
     dev: str = "dev.tsv"
     positive: str | None = None
     kind = BertForSequenceClassification
 
-    def read(self, data_: Path | None, seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    def read(self, folder: Path | None) -> tuple[list[Labelled], list[Labelled]]:
         """See ``Task``."""
-        if data_ is None:
-            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
-        known = self.read_file(data.find(data_, self.train))
+        known = self.read_file(find(self.there(folder), self.train))
         try:
-            return known, self.read_file(data.find(data_, self.dev)) if data_.is_dir() else _none()
+            path = find(self.there(folder), self.dev)
         except FileNotFoundError:
-            return data.held_out(known)
+            return held_out(known)
+        return known, self.read_file(path)
 
     def read_file(self, path: Path) -> list[Labelled]:
         """See ``Task``."""
@@ -126,8 +124,3 @@ class Classification(Task[Labelled, Answer]):
     def show(self, example: Labelled, answer: Answer) -> str:
         """See ``Task``."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
-
-
-def _none() -> list[Labelled]:
-    """A file of its own has no other beside it. Raises FileNotFoundError."""
-    raise FileNotFoundError

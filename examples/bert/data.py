@@ -70,13 +70,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def find(folder: Path, *names: str) -> Path:
-    """The first of some files that a folder has, plain or as .gz; a path to a file is that file.
-
-    Raises:
-        FileNotFoundError: none of them is there.
-    """
-    if folder.is_file():
-        return folder
+    """The first of some files that a folder has, plain or as .gz. Raises FileNotFoundError: none of them is there."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():

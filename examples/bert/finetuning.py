@@ -20,7 +20,7 @@ from minigrad.training.progress import watched
 from models.pretrained import Pretrained
 
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .start import Size, begin, pretrained
+from .start import Size, begin, check_length, pretrained
 from .task import Array, Recipe, Task
 from .tasks import TASKS
 from .training import MODEL, fit, report, shown, tell
@@ -68,7 +68,7 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
         KeyboardInterrupt: the run was interrupted. OSError, ValueError, RuntimeError, ImportError: data, weights or the
             folder cannot be used.
     """
-    known, asked = task.read(options.data, options.seed)
+    known, asked = task.read(options.data)
     labels = task.labels(known)
     task.check(asked, labels)
     model = begin(task.kind, options.source, task.texts(known), options.size, options.longest, labels, options.seed)
@@ -181,10 +181,13 @@ def load(path: Path) -> Trained:
         check(described, dict[str, Any], "it")
         check(described.get("task"), str, "task")
         check(described.get("max_length"), int, "max_length")
+        if described["max_length"] < 8:
+            raise ValueError(f"max_length is {described['max_length']}")
         if described["task"] not in TASKS:
             raise ValueError(f"there is no task {described['task'][:40]!r}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from None
     task = TASKS[described["task"]]
     model = pretrained(task.kind, folder)
+    check_length(described["max_length"], model)
     return Trained(task, model, task.encoder(model.tokenizer, described["max_length"]), model.config.label_names)

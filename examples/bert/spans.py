@@ -20,9 +20,9 @@ import minigrad as mg
 from minigrad import Tensor
 from models.bert import BertForQuestionAnswering
 
-from . import data, questions
-from .data import Question
+from .data import Question, find, questions
 from .encoding import Batch, Encoder, Feature
+from .questions import load as generated
 from .task import Array, Task, most_frequent
 
 SHARED = 4  # windows share the longest's 1 / SHARED pieces
@@ -37,16 +37,16 @@ class Spans(Task[Question, Answer]):
 
     kind = BertForQuestionAnswering
 
-    def read(self, data_: Path | None, seed: int) -> tuple[list[Question], list[Question]]:
+    def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
         """See ``Task``; without a folder, questions that a grammar writes."""
-        if data_ is None:
-            return questions.load("train"), questions.load("dev")
-        known = self.read_file(data.find(data_, "train.json", "train-v1.1.json"))
-        return known, self.read_file(data.find(data_, "dev.json", "dev-v1.1.json"))
+        if folder is None:
+            return generated("train"), generated("dev")
+        known = self.read_file(find(folder, "train.json", "train-v1.1.json"))
+        return known, self.read_file(find(folder, "dev.json", "dev-v1.1.json"))
 
     def read_file(self, path: Path) -> list[Question]:
         """See ``Task``."""
-        examples = data.questions(path)
+        examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
             raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
         return examples

@@ -128,4 +128,6 @@ def published_labels(labels: list[str]) -> dict[str, Any]:
 def check_length(longest: int, model: Pretrained) -> None:
     """Raise ValueError: more pieces than the model has positions."""
     if longest > model.config.positions:
-        raise ValueError(f"--max-length {longest:,} is more than the {model.config.positions:,} positions of the model")
+        raise ValueError(
+            f"a length of {longest:,} pieces is more than the {model.config.positions:,} positions of the model"
+        )

@@ -15,8 +15,7 @@ import minigrad as mg
 from minigrad import Tensor
 from models.bert import IGNORED, BertForTokenClassification
 
-from . import data
-from .data import Tagged
+from .data import Tagged, find, tagged
 from .encoding import Batch, Encoder, Feature, padded
 from .task import Array, Task, most_frequent
 
@@ -31,17 +30,15 @@ class Tagging(Task[Tagged, Answer]):
     kind = BertForTokenClassification
     unit = "words"
 
-    def read(self, data_: Path | None, seed: int) -> tuple[list[Tagged], list[Tagged]]:
+    def read(self, folder: Path | None) -> tuple[list[Tagged], list[Tagged]]:
         """See ``Task``."""
-        if data_ is None:
-            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
         seqeval()
-        known = self.read_file(data.find(data_, "eng.train", "train.txt"))
-        return known, self.read_file(data.find(data_, "eng.testa", "valid.txt"))
+        known = self.read_file(find(self.there(folder), "eng.train", "train.txt"))
+        return known, self.read_file(find(self.there(folder), "eng.testa", "valid.txt"))
 
     def read_file(self, path: Path) -> list[Tagged]:
         """See ``Task``."""
-        return data.tagged(path)
+        return tagged(path)
 
     def texts(self, examples: Sequence[Tagged]) -> Iterable[str]:
         """See ``Task``."""

@@ -52,7 +52,7 @@ class Task(ABC, Generic[E, A]):
     unit: ClassVar[str] = "examples"
 
     @abstractmethod
-    def read(self, data: Path | None, seed: int) -> tuple[list[E], list[E]]:
+    def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
         """The examples to learn from, and those to measure by. Raises OSError, ValueError: files that are missing or
         damaged."""
 
@@ -109,6 +109,12 @@ class Task(ABC, Generic[E, A]):
     @abstractmethod
     def show(self, example: E, answer: A) -> str:
         """An answer, as a line."""
+
+    def there(self, folder: Path | None) -> Path:
+        """The folder of the data. Raises FileNotFoundError: none is named, and the task cannot do without."""
+        if folder is None:
+            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
+        return folder
 
     def labels(self, examples: Sequence[E]) -> list[str]:
         """The names of the labels, in the order of the model's outputs."""

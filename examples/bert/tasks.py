@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import data
 from .classification import Classification
+from .data import pairs
 from .spans import Spans
 from .tagging import Tagging
 from .task import Recipe, Task
@@ -22,7 +22,7 @@ TASKS: dict[str, Task[Any, Any]] = {
             longest=128,
             metric="f1",
             count=2,
-            reader=data.pairs,
+            reader=pairs,
             names={"0": "different", "1": "equivalent"},
             positive="equivalent",
         ),

@@ -155,7 +155,7 @@ def test_the_real_data(name: str) -> None:
         pytest.skip(f"no {folder.name}: set MINIGRAD_DATA to its parent")
     if name == "conll":
         pytest.importorskip("seqeval", reason="seqeval counts entities")
-    known, asked = TASKS[name].read(folder, 0)
+    known, asked = TASKS[name].read(folder)
     assert (len(known), len(asked)) == {"sst2": (6920, 872), "mrpc": (3668, 408), "conll": (14041, 3250)}[name]
     assert len(TASKS[name].labels(known)) == {"conll": 9}.get(name, 2)
     TASKS[name].check(asked, TASKS[name].labels(known))

@@ -33,7 +33,7 @@ def needs(name: str) -> None:
 def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
     needs(name)
     model = load(trained(name))
-    known, asked = model.task.read(data / name, 0)
+    known, asked = model.task.read(data / name)
     metrics = model.task.metrics(asked, model.answers(asked))
     majority = model.task.metrics(asked, model.task.majority(known, asked))
     assert metrics[model.task.metric] >= BARS[name]
@@ -151,7 +151,7 @@ def test_more_pieces_than_positions(
     options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
 ) -> None:
     asked = options("sst2", tmp_path, source=str(trained("sst2") / "model"), longest=33)
-    with pytest.raises(ValueError, match="--max-length 33 is more than the 32 positions of the model"):
+    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
         finetune(TASKS["sst2"], asked)
 
 
@@ -179,6 +179,7 @@ def test_a_folder_without_a_tokenizer(
         ("{", ValueError, r"task.json is damaged"),
         ("[1]", ValueError, r"task.json is damaged"),
         ('{"task": "glue", "max_length": 8}', ValueError, "there is no task 'glue'"),
+        ('{"task": "sst2", "max_length": 0}', ValueError, r"task.json is damaged: max_length is 0"),
         ('{"task": "sst2"}', ValueError, r"task.json is damaged: max_length"),
     ],
 )

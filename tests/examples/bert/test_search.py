@@ -78,7 +78,7 @@ def test_the_place_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("", "q", 32, "has no text to search"),
         ("a\n", " ", 32, "the query is empty"),
-        ("a\n", "q", 33, "--max-length 33 is more than the 32 positions"),
+        ("a\n", "q", 33, "a length of 33 pieces is more than the 32 positions"),
     ],
 )
 def test_what_is_wrong(text: str, query: str, longest: int, message: str, file: Path, model: Path) -> None:
