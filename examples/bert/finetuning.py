@@ -71,6 +71,8 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     known, asked = task.read(options.data)
     labels = task.labels(known)
     task.check(asked, labels)
+    if len(labels) == 1:
+        raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
     model = begin(task.kind, options.source, task.texts(known), options.size, options.longest, labels, options.seed)
     encoder, recipe = task.encoder(model.tokenizer, options.longest), options.recipe
     features, checks = (readable(task, some, encoder, labels) for some in (known, asked))

@@ -196,3 +196,9 @@ def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:
             finetune(TASKS[name], options(name, tmp_path, data=None))
     with pytest.raises(FileNotFoundError, match=r"has no train.tsv"):
         finetune(TASKS["sst2"], options("sst2", tmp_path, data=tmp_path))
+
+
+def test_one_label_is_nothing_to_learn(options: Callable[..., Options], tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("a film\t1\na song\t1\n" * 20, encoding="utf-8")
+    with pytest.raises(ValueError, match="all examples have the label 'positive': there is nothing to learn"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", data=tmp_path))
