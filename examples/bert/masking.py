@@ -26,7 +26,7 @@ from models.bert import IGNORED
 from .data import lines
 from .encoding import padded
 
-SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
 MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of those that are to be predicted
 SHORT = 0.1  # of the examples are of a random, shorter length
 TRIES = 10  # to find a sentence that fits
