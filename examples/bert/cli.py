@@ -12,7 +12,7 @@ from ..lesson.program import guarded
 from ..options import whole
 from . import questions, search
 from .data import lines
-from .finetuning import Options, finetune, load
+from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
 from .start import SCRATCH, Size
@@ -87,7 +87,7 @@ def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
         usual, scratch = task.recipe[number], task.scratch[number]
         text = f"{meaning} (default: {usual}; from scratch: {scratch})"
         p.add_argument(f"--{option}", type=kind, metavar="N", help=text)
-    _number(p, "--max-length", whole(8), task.longest, "word pieces that the model reads at once")
+    _number(p, "--max-length", whole(SHORTEST), task.longest, "word pieces that the model reads at once")
     _size(p)
 
 

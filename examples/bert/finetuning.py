@@ -25,6 +25,7 @@ from .task import Array, Recipe, Task
 from .tasks import TASKS
 from .training import MODEL, fit, report, shown, tell
 
+SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
 AT_ONCE = 64  # features that are evaluated together
 TASK = "task.json"
 
@@ -183,7 +184,7 @@ def load(path: Path) -> Trained:
         check(described, dict[str, Any], "it")
         check(described.get("task"), str, "task")
         check(described.get("max_length"), int, "max_length")
-        if described["max_length"] < 8:
+        if described["max_length"] < SHORTEST:
             raise ValueError(f"max_length is {described['max_length']}")
         if described["task"] not in TASKS:
             raise ValueError(f"there is no task {described['task'][:40]!r}")

@@ -8,6 +8,7 @@ import pytest
 from examples.bert import classification, spans, tagging
 from examples.bert.data import Labelled, Question, Tagged
 from examples.bert.encoding import Encoder, Feature, LikeLength, batch_of
+from examples.bert.finetuning import SHORTEST
 from examples.bert.tasks import TASKS
 from minigrad.text.word_pieces import train_word_pieces
 
@@ -193,3 +194,14 @@ def test_a_question_that_leaves_no_room() -> None:
 def test_questions_without_answers_are_not_learned_from() -> None:
     (feature,) = SQUAD.features([Question("Where?", "in Rome")], SQUAD.encoder(TOKENIZER, 40), [])
     assert feature.target is None
+
+
+def test_the_shortest_window() -> None:
+    """A question that takes half of it, and what windows share, leave room for the text."""
+    question, tokenizer = "Ada Berg lives in Rome " * 3, TOKENIZER
+    encoder = SQUAD.encoder(tokenizer, SHORTEST)
+    while len(encoder.pieces(question)) > SHORTEST // 2:
+        question = question[:-1]
+    assert len(encoder.pieces(question)) == SHORTEST // 2
+    features = SQUAD.features([Question(question, TEXT * 3)], encoder, [])
+    assert len(features) > 3 and max(len(feature.ids) for feature in features) == SHORTEST
