@@ -94,8 +94,8 @@ class Config:
         epsilon: of the layer norms.
         padding: the token that pads; its embedding is not trained.
         causal: each token sees itself and earlier ones alone.
-        labels: of a classifier. label_names: their names, which decide how many there are; "LABEL_0" and so on if
-            there are none.
+        labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
+            are; "LABEL_0" and so on if there are none.
 
     Raises:
         ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
@@ -117,11 +117,12 @@ class Config:
     epsilon: float = 1e-12
     padding: int = 0
     causal: bool = False
-    labels: int = 2
+    labels: int = 0
     label_names: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
+        self.labels = self.labels or len(self.label_names) or 2
         check_sizes(self, ids=("padding",))
         if self.label_names == numbered(len(self.label_names)):  # or none
             self.label_names = numbered(self.labels)
@@ -137,7 +138,6 @@ class Config:
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
         entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
-        entries = {name: value for name, value in entries.items() if value is not None}
         numbers = {name: i for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": {str(i): name for name, i in numbers.items()}, "label2id": numbers}
 
@@ -153,10 +153,11 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
     Raises:
         ValueError: they are not numbered from 0 on.
     """
-    named = {str(key): name for key, name in (published.get("id2label") or {}).items()}
-    check(named, dict[str, str], "id2label")
+    names = published.get("id2label") or {}
+    check(names, dict[int | str, str], "id2label")
+    named = {str(key): name for key, name in names.items()}  # a file has its keys as text
     if named.keys() != {str(i) for i in range(len(named))}:
-        raise ValueError(f"id2label names the labels {short(list(named))}, not 0 to {len(named) - 1}")
+        raise ValueError(f"id2label numbers the labels {short(', '.join(named))}, not 0 to {len(named) - 1}")
     number = published.get("num_labels")
     check(number, int | None, "num_labels")
     if number in (None, len(named)):
@@ -173,7 +174,7 @@ class PretrainedBert(Pretrained):
         RULES: the names of their head's weights.
     """
 
-    MODEL_TYPE = "bert"
+    MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = ()
     PREFIX: ClassVar[str] = PREFIX
@@ -305,15 +306,16 @@ class Bert(PretrainedBert):
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
         ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
-        device = self.embedding.weight.device
-        training = self.training
-        self.eval()
-        parts = [mg.zeros(0, self.config.d_model, dtype=self.embedding.weight.dtype, device=device)]
-        for begin in range(0, len(order), batch):
-            tokens, mask = padded([ids[i] for i in order[begin : begin + batch]], self.config.padding, device)
-            parts.append(self.sentence_embeddings(tokens, mask))
-        self.train(training)
-        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=device).argsort()]
+        weight, before = self.embedding.weight, self.training
+        parts = [mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)]
+        try:
+            self.eval()
+            for begin in range(0, len(order), batch):
+                rows = [ids[i] for i in order[begin : begin + batch]]
+                parts.append(self.sentence_embeddings(*padded(rows, self.config.padding, weight.device)))
+        finally:
+            self.train(before)
+        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:

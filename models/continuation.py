@@ -22,6 +22,8 @@ from .cache import CachedTransformerLayer
 class LanguageModel(Protocol):
     """The parts of a causal model that generation uses."""
 
+    config: Any  # its ``vocabulary`` is V
+
     @property
     def layers(self) -> nn.ModuleList:
         """Causal TransformerLayers."""
@@ -56,8 +58,7 @@ class Plain:
     """
 
     def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
-        if not prompts or not all(prompts):
-            raise ValueError("a prompt has no tokens: a language model continues at least one")
+        check_prompts(prompts, model.config.vocabulary)
         if not 1 <= stride <= model.context:
             raise ValueError(f"stride must be between 1 and the model's context ({model.context}), not {stride}")
         longest = max(map(len, prompts))
@@ -122,6 +123,15 @@ class Cached(Plain):
         begin, end = self.window
         for layer in self.layers:
             layer.reorder(rows.array, end - begin)
+
+
+def check_prompts(prompts: Sequence[Sequence[int]], vocabulary: int) -> None:
+    """Raise ValueError: no prompt, an empty one, or a token that a vocabulary does not have."""
+    if not prompts or not all(prompts):
+        raise ValueError("a prompt has no tokens: a language model continues at least one")
+    for token in (min(map(min, prompts)), max(map(max, prompts))):
+        if not 0 <= token < vocabulary:
+            raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
 
 
 def positions_of(mask: Tensor) -> Tensor:

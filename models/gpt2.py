@@ -18,6 +18,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from . import continuation
+from .generation import Writes
 from .layers import TransformerLayer
 from .pretrained import (
     PUBLISHED_ACTIVATIONS,
@@ -108,8 +109,8 @@ class Config:
         return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
 
 
-class GPT2(Pretrained):
-    """Tokens -> logits of the next token at each position."""
+class GPT2(Writes, Pretrained):
+    """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
     config: Config
@@ -170,9 +171,12 @@ class GPT2(Pretrained):
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight)
 
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none."""
-        states = self.hidden_states(tokens)[-1].flatten(0, 1)
+    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none.
+
+        The mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it.
+        """
+        states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(states, self.head_weight, targets.reshape(-1), ignore_index=ignore)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
@@ -200,7 +204,7 @@ class GPT2(Pretrained):
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         """See ``Pretrained``."""
         theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
-        return theirs if self.config.tied else {**theirs, HEAD: weights["head.weight"]}
+        return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 
 
 def initialise(model: GPT2) -> None:

@@ -104,6 +104,7 @@ class Pretrained(nn.Module):
         MODEL_TYPE: what config.json calls the architecture.
         ARCHITECTURE: the class of the transformers library that has the same weights.
         HEADS: beginnings of the names of weights that a file of the architecture need not have; they begin at random.
+        READ: entries of config.json that are read, but not written, since others say the same.
 
     Attributes:
         config: the sizes.
@@ -113,6 +114,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]
     ARCHITECTURE: ClassVar[str]
     HEADS: ClassVar[tuple[str, ...]] = ()
+    READ: ClassVar[tuple[str, ...]] = ()
     config: Any
     tokenizer: Any = None
 
@@ -145,37 +147,62 @@ class Pretrained(nn.Module):
             UserWarning: the file lacks the head of this model, which begins at random; or has weights of another.
         """
         path = Path(folder)
+        published = {**read_config(path, cls.MODEL_TYPE), **changes}
+        file = weights_file(path)
+        weights = mg.load(file, map_location="cpu")
+        if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
+            raise ValueError(f"{file} holds something else than the weights of a model by name")
         try:
-            model = cls(cls.configured({**read_config(path, cls.MODEL_TYPE), **changes}))
+            config = cls.configured(published)
+            unknown = changes.keys() - {*config.published(), *cls.READ}
+            if unknown:
+                raise ValueError(f"there is no {named(sorted(unknown))} to change")
+            check_memory(config, weights)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path / CONFIG}: {error}") from None
-        model.tokenizer = read_tokenizer(path)
-        if model.tokenizer is not None:
-            check_tokenizer(model.tokenizer, model.config.vocabulary, path)
-        file = weights_file(path)
-        model.fill(mg.load(file, map_location="cpu"), file)
+        tokenizer = read_tokenizer(path)
+        if tokenizer is not None:
+            check_tokenizer(tokenizer, config.vocabulary, path)
+        model = cls(config)
+        model.fill(weights, file)
+        model.tokenizer = tokenizer
         return model.eval()
 
-    def fill(self, weights: Any, file: Path) -> None:
+    def fill(self, weights: Weights, file: Path) -> None:
         """Take the weights of a file. Raises as ``from_pretrained``; then nothing has changed."""
         try:
-            check(weights, dict[str, Tensor], "the weights")
             ours, unknown = self.to_ours(weights)
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
         there = self.state_dict()
         missing = [name for name in there if name not in ours]
-        lost = [name for name in missing if not name.startswith(self.HEADS)]
+        lost = self.their_names([name for name in missing if not name.startswith(self.HEADS)])
         shapes = [name for name in there if name in ours and ours[name].shape != there[name].shape]
         if lost or shapes:
             faults = [f"lacks {named(lost)}"] if lost else []
-            faults += [f"has {n} as {tuple(ours[n].shape)}, not {tuple(there[n].shape)}" for n in shapes[:MOST_NAMED]]
+            faults += [f"has {self.misfit(n, ours[n])}" for n in shapes[:MOST_NAMED]]
             raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
+        whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
+        if whole:
+            raise ValueError(
+                f"{file} has {named(self.their_names(whole))} as {ours[whole[0]].dtype}: not as weights are"
+            )
         if missing:
             warnings.warn(f"{file} has no head of this kind: {named(missing)} begin at random", stacklevel=3)
         if unknown:
             warnings.warn(f"{file} has weights that {type(self).__name__} does not: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})
+
+    def misfit(self, name: str, weight: Tensor) -> str:
+        """What is wrong with a weight that a file has in another shape than the model."""
+        (theirs,) = self.their_names([name])
+        return f"{theirs} for {name} as {tuple(weight.shape)}, not {tuple(self.state_dict()[name].shape)}"
+
+    def their_names(self, names: Sequence[str]) -> list[str]:
+        """The names that a file has for weights of the model."""
+        there = self.state_dict()
+        others = self.to_theirs({name: weight for name, weight in there.items() if name not in names})
+        return [name for name in self.to_theirs(there) if name not in others] if names else []
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each as a whole.
@@ -236,7 +263,7 @@ def from_published(
     for name, value in fixed.items():
         if published.get(name, value) != value:
             raise ValueError(f"it has {name} = {short(published[name])}; this model can only have {value}")
-    hints = get_type_hints(kind)
+    hints, theirs = get_type_hints(kind), {ours: theirs for theirs, ours in fields.items()}
     arguments = {ours: published.get(theirs) for theirs, ours in fields.items()}
     arguments = {ours: value for ours, value in arguments.items() if value is not None}
     for name, value in arguments.items():
@@ -245,7 +272,8 @@ def from_published(
                 raise ValueError(f"its activation is {short(value)}; known are {', '.join(activations)}")
             arguments[name] = activations[value]
         else:
-            check(float(value) if hints[name] is float and type(value) is int else value, hints[name], name)
+            check(value, hints[name], theirs[name])
+            arguments[name] = float(value) if isinstance(value, int) and hints[name] is float else value
     return kind(**arguments)
 
 
@@ -279,6 +307,16 @@ def weights_file(folder: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise FileNotFoundError(f"{folder} has no weights: neither {' nor '.join(FILES)}")
+
+
+def check_memory(config: Any, weights: Weights) -> None:
+    """Raise ValueError for a configuration that takes far more memory than the weights beside it."""
+    total = sum(weight.numel() for weight in weights.values())
+    if config.layers > len(weights) or config.d_model * max(config.vocabulary, config.positions, config.d_ff) > total:
+        raise ValueError(
+            f"it describes a model of {config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} "
+            f"tokens, and there are only {total:,} weights beside it"
+        )
 
 
 def check_tokenizer(tokenizer: Any, vocabulary: int, folder: Path) -> None:

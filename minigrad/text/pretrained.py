@@ -7,18 +7,20 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..serialization.schema import check
 from ..serialization.source import replaced
 from .subwords import load_library
 from .word_pieces import word_pieces
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
+SETTINGS = "tokenizer_config.json"
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
     """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files.
 
     It is tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece
-    (BERT; lower-case unless tokenizer_config.json says otherwise).
+    (BERT). The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece.
 
     Raises:
         ValueError: a file is damaged. ImportError: no tokenizers library. OSError: a file cannot be read.
@@ -34,8 +36,8 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
             tokenizer.no_padding()
             return tokenizer
         if (path / VOCABULARY).is_file():
-            return _bytes(library, path)
-        return _word_pieces(library, path)
+            return _bytes(library, path, _settings(path))
+        return _word_pieces(library, path, _settings(path))
     except OSError:
         raise
     except Exception as error:  # the library raises nothing more special
@@ -48,13 +50,25 @@ def write_tokenizer(tokenizer: Any, folder: str | os.PathLike[str]) -> None:
         Path(temporary).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
 
 
-def _bytes(library: Any, path: Path) -> Any:
+def _settings(path: Path) -> dict[str, Any]:
+    """The entries of tokenizer_config.json. Raises ValueError: it is none."""
+    if not (path / SETTINGS).is_file():
+        return {}
+    settings: dict[str, Any] = json.loads((path / SETTINGS).read_text(encoding="utf-8"))
+    check(settings, dict[str, Any], SETTINGS)
+    for name in ("add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars"):
+        check(settings.get(name), bool | None, f"{name} of {SETTINGS}")
+    return settings
+
+
+def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2)."""
     if not (path / MERGES).is_file():
         raise ValueError(f"{VOCABULARY} without {MERGES}")
     model = library.models.BPE.from_file(str(path / VOCABULARY), str(path / MERGES))
     tokenizer = library.Tokenizer(model)
-    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    first_space = bool(settings.get("add_prefix_space"))
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=first_space)
     tokenizer.decoder = library.decoders.ByteLevel()
     tokenizer.post_processor = library.processors.ByteLevel(trim_offsets=False)
     if tokenizer.token_to_id("<|endoftext|>") is not None:
@@ -62,9 +76,11 @@ def _bytes(library: Any, path: Path) -> Any:
     return tokenizer
 
 
-def _word_pieces(library: Any, path: Path) -> Any:
+def _word_pieces(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     """WordPiece; see ``word_pieces``."""
-    settings_file = path / "tokenizer_config.json"
-    settings = json.loads(settings_file.read_text(encoding="utf-8")) if settings_file.is_file() else {}
-    vocabulary = library.models.WordPiece.read_file(str(path / WORDS))
-    return word_pieces(vocabulary, bool(settings.get("do_lower_case", True)))
+    return word_pieces(
+        library.models.WordPiece.read_file(str(path / WORDS)),
+        lowercase=settings.get("do_lower_case") is not False,
+        strip_accents=settings.get("strip_accents"),
+        split_chinese=settings.get("tokenize_chinese_chars") is not False,
+    )

@@ -12,21 +12,31 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUED = "##"  # begins a piece that is not the first of its word
 
 
-def word_pieces(vocabulary: Mapping[str, int], lowercase: bool = True) -> Any:
+def word_pieces(
+    vocabulary: Mapping[str, int],
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    split_chinese: bool = True,
+) -> Any:
     """The ``tokenizers.Tokenizer`` of a vocabulary, with BERT's special tokens around a text or a pair.
 
     They are [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2).
 
     Args:
         vocabulary: ids by piece.
-        lowercase: make texts lower-case, without accents.
+        lowercase: make texts lower-case.
+        strip_accents: leave out accents; None: if texts become lower-case.
+        split_chinese: each Chinese character is a word.
 
     Raises:
         ValueError: it lacks [CLS] or [SEP]. ImportError: no tokenizers library.
     """
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
-    tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.normalizer = library.normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
+    )
     tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = library.decoders.WordPiece()
     tokenizer.add_special_tokens([token for token in SPECIAL if token in vocabulary])
@@ -56,7 +66,7 @@ def train_word_pieces(
         ValueError: no text, or a vocabulary without room for its characters. ImportError: no tokenizers library.
     """
     library = load_library()
-    blank = word_pieces({token: i for i, token in enumerate(SPECIAL)}, lowercase)
+    blank = word_pieces({token: i for i, token in enumerate(SPECIAL)}, lowercase=lowercase)
     counts: dict[str, int] = {}
     for text in texts:
         for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
@@ -87,4 +97,4 @@ def train_word_pieces(
     learned: dict[str, int] = learner.get_vocab(with_added_tokens=False) or learner.get_vocab()
     if len(learned) < vocabulary:
         warnings.warn(f"the texts give {len(learned):,} word pieces, not the {vocabulary:,} asked for", stacklevel=2)
-    return word_pieces(learned, lowercase)
+    return word_pieces(learned, lowercase=lowercase)

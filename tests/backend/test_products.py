@@ -120,3 +120,28 @@ def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(products, "each", None)  # not to be called
     a, b = numbers((6, 5)), numbers((5, 7), seed=1)
     np.testing.assert_array_equal(products.matmul(a, b), a @ b)
+
+
+@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 16, products.FEW, products.FEW + 1])
+@pytest.mark.parametrize("inner", [0, 1, 5])
+def test_few_rows_beside_a_matrix_that_lies_transposed(
+    rows: int, inner: int, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "LARGE", large)
+    weight, bias = numbers((40, inner), np.float32), numbers((40,), np.float32, seed=2)
+    wide = numbers((40, 2 * inner), np.float32)[:, :inner]
+    for a in (numbers((rows, inner), np.float32, seed=1), numbers((inner, rows), np.float32, seed=1).T):
+        for b in (weight.T, wide.T, weight[::2].T, weight[::-1].T, np.repeat(weight[:1], 40, 0).T):
+            found = products.matmul(a, b, bias[: b.shape[1]])
+            assert found.dtype == np.float32 and found.flags.c_contiguous
+            np.testing.assert_allclose(found, np.array(a) @ np.array(b) + bias[: b.shape[1]], rtol=1e-4, atol=1e-4)
+
+
+def test_few_rows_are_the_same_alone_and_beside_others() -> None:
+    """To rounding: a token that is decoded alone, or in a batch."""
+    x, weight = numbers((32, 64), np.float32), numbers((500, 64), np.float32, seed=1)
+    together = products.matmul(x, weight.T)
+    for count in (1, 2, 5, 16):
+        some = products.matmul(x[:count], weight.T)
+        np.testing.assert_allclose(some, together[:count], rtol=1e-4, atol=1e-2)

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.text.tokenizer import BOS, EOS, PAD
-from models import conv_seq2seq, seq2seq, transformer
+from models import conv_seq2seq, gpt2, seq2seq, transformer
 from models.translation import TranslationModel
 from tests.support.in_torch import in_torch
 from tests.support.parity import torch
@@ -39,13 +39,26 @@ def test_the_same_numbers_and_gradients(name: str) -> None:
     mg.manual_seed(0)
     ours: TranslationModel = getattr(module, kind)(module.Config(**options)).double()
     twin = in_torch(module.__name__.rpartition(".")[2])
-    theirs = getattr(twin, kind)(twin.Config(**options)).double()
+    compare(ours, getattr(twin, kind)(twin.Config(**options)).double(), SOURCE, TARGET)
+
+
+@pytest.mark.parametrize("activation", ["gelu_tanh", "gelu", "relu"])
+def test_the_same_of_a_language_model(activation: str) -> None:
+    options = {"vocabulary": 11, "positions": 8, "d_model": 8, "heads": 2, "layers": 2, "activation": activation}
+    options |= dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), 0.0)
+    twin = in_torch("gpt2")
+    mask = [[True] * 4, [False, True, True, True], [True, True, False, False]]
+    compare(gpt2.GPT2(gpt2.Config(**options)).double(), twin.GPT2(twin.Config(**options)).double(), TARGET, mask)
+
+
+def compare(ours: Any, theirs: Any, *inputs: Any) -> None:
+    """Logits of the same weights, and all gradients."""
     theirs.load_state_dict({key: torch.tensor(value.numpy()) for key, value in ours.state_dict().items()})
     for key, buffer in theirs.named_buffers():  # a table of sines, which the libraries round differently
         buffer.copy_(torch.tensor(dict(ours.named_buffers())[key].numpy()))
     results = []
     for model, make in ((ours, mg.tensor), (theirs, torch.tensor)):
-        logits = model(make(SOURCE), make(TARGET))
+        logits = model(*map(make, inputs))
         (logits * logits.softmax(-1)).sum().backward()
         gradients = {key: p.grad.numpy() for key, p in model.named_parameters() if p.grad is not None}
         results.append((logits.detach().numpy(), gradients))

@@ -36,5 +36,5 @@ class _Replaced(ast.NodeTransformer):
         if node.level and node.module in ("layers", "pretrained", "translation"):
             return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
         if node.level:
-            return ast.ImportFrom(f"models.{node.module}", node.names, 0)
+            return ast.ImportFrom(f"models.{node.module}" if node.module else "models", node.names, 0)
         return ast.ImportFrom(THEIRS.get(str(node.module), str(node.module)), node.names, 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.text.generate import Hypothesis, beam_search, greedy, power, probabilities, sample, wu
+from minigrad.text.generate import Hypothesis, RepetitionPenalty, beam_search, greedy, power, probabilities, sample, wu
 
 BOS, EOS, V, S = 1, 2, 5, 3
 
@@ -283,3 +283,66 @@ def test_bad_input() -> None:
     for coverage in (-0.1, math.nan):
         with pytest.raises(ValueError, match="coverage_penalty must be 0 or more"):
             beam_search(Random([1]), coverage_penalty=coverage)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1.7, 0.5])
+def test_the_penalty_divides_positive_logits_of_tokens_so_far_and_multiplies_negative_ones(
+    device: str, penalty: float
+) -> None:
+    inner = Random([1, 2], device)
+    decoder = RepetitionPenalty(inner, penalty)
+    tokens = mg.tensor([[BOS], [BOS]], device=device)
+    assert mg.equal(decoder.start.cpu(), tokens.cpu())
+    for step in range(3):
+        logits = decoder.next_logits(tokens).cpu()
+        for row, seed in enumerate((1, 2)):
+            text = tokens[row].tolist()
+            expected = inner.logits(seed, text)
+            for token in set(text):  # once, however often it stands there
+                expected[token] = expected[token] / penalty if expected[token] > 0 else expected[token] * penalty
+            np.testing.assert_allclose(logits[row].numpy(), expected, rtol=1e-6)
+        tokens = mg.cat((tokens, mg.tensor([[step], [3]], device=device)), 1)
+    decoder.reorder(mg.tensor([1, 1]), 1)
+    assert inner.rows == [2, 2]
+
+
+def test_a_penalty_makes_a_text_repeat_less() -> None:
+    def different(penalty: float) -> int:
+        return sum(
+            len(set(greedy(RepetitionPenalty(Random([seed], end=-50.0), penalty), 8)[0].tokens)) for seed in range(20)
+        )
+
+    assert different(0.3) < different(1.0) < different(3.0)
+    for penalty in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="repetition_penalty must be a positive number"):
+            RepetitionPenalty(Random([1]), penalty)
+
+
+def test_without_an_end_every_text_reaches_its_limit(device: str) -> None:
+    limits = [3, 6, 1]
+    for write in (greedy, sample):
+        texts = write(Random([1, 2, 3], device, end=2.0), limits, eos=None)
+        assert [len(h.tokens) for h in texts] == limits and any(EOS in h.tokens[:-1] for h in texts)
+    for beams, limit in zip(beam_search(Random([1, 2, 3], device, end=2.0), 3, limits, eos=None), limits, strict=True):
+        assert [len(h.tokens) for h in beams] == [limit] * 3
+        assert beams[0].score == max(h.score for h in beams)
+
+
+def test_each_token_is_reported_as_it_comes() -> None:
+    for write in (greedy, sample):
+        heard: list[tuple[int, int]] = []
+        texts = write(Random([4, 5, 6]), 9, on_token=lambda *token, heard=heard: heard.append(token))
+        for i, h in enumerate(texts):
+            assert [token for j, token in heard if i == j] == h.tokens
+        longest = max(len(h.tokens) for h in texts)
+        assert [i for i, _ in heard] == [i for t in range(longest) for i in range(3) if t < len(texts[i].tokens)]
+
+
+def test_who_listens_may_stop_the_search() -> None:
+    """An exception passes, as Ctrl-C does while a text is printed."""
+
+    def stop(i: int, token: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        greedy(Random([1]), 9, on_token=stop)

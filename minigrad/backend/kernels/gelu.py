@@ -17,6 +17,9 @@ from . import Gradients, Needs
 
 _ROOT = math.sqrt(2 / math.pi)
 _BELL = 1 / math.sqrt(2 * math.pi)  # φ(0)
+# P, the highest power first: least squares of Φ up to 6, weighted until its largest errors are alike, 3e-8. From there
+# on x P(x²) only grows, and tanh is 1.
+_P = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-5, 0.036333084, 0.79788494)
 
 
 def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, Array | None]:
@@ -59,32 +62,29 @@ def _tanh(x: Array, out: Array, slope: Array | None) -> None:
 
 def _exact(x: Array, out: Array, slope: Array | None) -> None:
     """x Φ(x) and its slope Φ(x) + x φ(x)"""
-    bell = np.multiply(x, x)
-    bell *= -0.5
-    np.exp(bell, out=bell)
-    phi = _normal(x, bell)
+    phi = _normal(x)
     np.multiply(x, phi, out=out)
     if slope is not None:
-        np.multiply(x, bell, out=slope)
+        np.multiply(x, x, out=slope)
+        slope *= -0.5
+        np.exp(slope, out=slope)
+        slope *= x
         slope *= _BELL
         slope += phi
 
 
-def _normal(x: Array, bell: Array) -> Array:
-    """The normal distribution Φ(x), given exp(-x²/2)."""
+def _normal(x: Array) -> Array:
+    """The normal distribution Φ(x); in float32 (1 + tanh(x P(x²))) / 2, with NumPy's fast tanh."""
     if x.dtype != np.float32:
         return 0.5 + 0.5 * error_function(x * math.sqrt(0.5))
-    # Abramowitz and Stegun 7.1.26: to 1.5e-7, about float32's last place, with the exp that is needed anyway
-    t = np.multiply(x, np.float32(0.3275911 * math.sqrt(0.5)))
-    np.absolute(t, out=t)
-    t += 1
-    np.reciprocal(t, out=t)
-    tail = np.multiply(t, np.float32(0.5 * 1.061405429))  # the half of erfc(|x| / √2)
-    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        tail += np.float32(0.5 * coefficient)
-        tail *= t
-    tail *= bell
-    np.subtract(np.float32(0.5), tail, out=tail)
-    np.copysign(tail, x, out=tail)
-    tail += np.float32(0.5)
-    return tail
+    square = np.multiply(x, x)
+    phi = np.multiply(square, _P[0])
+    for coefficient in _P[1:-1]:
+        phi += coefficient
+        phi *= square
+    phi += _P[-1]
+    phi *= x
+    np.tanh(phi, out=phi)
+    phi *= 0.5
+    phi += 0.5
+    return phi

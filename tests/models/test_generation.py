@@ -1,0 +1,185 @@
+"""What a user calls first: a model that continues texts and tokens, by each of the searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad.text import generate
+from models.generation import Search, write
+from models.gpt2 import GPT2, Config
+
+CONTEXT = 16
+TEXTS = ["abc 😀 é", "x", "漢字 ab"]
+
+
+def small(vocabulary: int = 300) -> GPT2:
+    mg.manual_seed(2)
+    model = GPT2(Config(vocabulary, CONTEXT, 12, 2, 2))
+    with mg.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * mg.randn(parameter.shape))
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """One token for each byte, "<|endoftext|>", and more that the texts have."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(TEXTS * 3, 262, special_tokens=["<|endoftext|>"], show_progress=False)
+    return tokenizers.Tokenizer.from_str(tokenizer.to_str())
+
+
+def speaker(tokenizer: Any) -> GPT2:
+    model = small(tokenizer.get_vocab_size())
+    model.tokenizer = tokenizer
+    return model
+
+
+def tokens(hypotheses: list[generate.Hypothesis]) -> list[list[int]]:
+    return [h.tokens for h in hypotheses]
+
+
+PROMPTS = [[3, 1, 4], [9], [2, 6, 5, 3]]
+
+
+def test_each_option_is_that_search() -> None:
+    model = small()
+    assert model.generate(PROMPTS, 7) == tokens(generate.greedy(model.begin(PROMPTS), 7, None))
+    assert model.generate(PROMPTS, [7, 2, 4], temperature=0) == tokens(
+        generate.greedy(model.begin(PROMPTS), [7, 2, 4], None)
+    )
+    for options in ({"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.8}, {"temperature": 2.0, "top_k": 9, "top_p": 0.9}):
+        mg.manual_seed(3)
+        drawn = model.generate(PROMPTS, 7, **options)
+        mg.manual_seed(3)
+        assert drawn == tokens(generate.sample(model.begin(PROMPTS), 7, eos=None, **options))
+    beams = generate.beam_search(model.begin(PROMPTS), 3, 7, eos=None)
+    assert model.generate(PROMPTS, 7, beams=3) == [texts[0].tokens for texts in beams]
+    penalised = generate.greedy(generate.RepetitionPenalty(model.begin(PROMPTS), 2.0), 7, None)
+    assert model.generate(PROMPTS, 7, repetition_penalty=2.0) == tokens(penalised)
+
+
+def test_a_window_moves_by_half_of_it_or_by_a_stride() -> None:
+    model = small()
+    for stride, moved in ((0, CONTEXT // 2), (3, 3), (1, 1)):
+        expected = tokens(generate.greedy(model.begin(PROMPTS, stride=moved), 30, None))
+        assert model.generate(PROMPTS, 30, stride=stride) == expected
+
+
+def test_a_token_ends_a_text() -> None:
+    model = small()
+    (text,) = model.generate(PROMPTS[:1], 7)
+    end = text[3]
+    assert model.generate(PROMPTS[:1], 7, end=end) == [text[: text.index(end) + 1]]
+
+
+def test_texts(tokenizer: Any) -> None:
+    model = speaker(tokenizer)
+    end = tokenizer.token_to_id("<|endoftext|>")
+    ids = [tokenizer.encode(text).ids for text in TEXTS]
+    expected = [tokenizer.decode(t) for t in model.generate(ids, 20, end=end)]
+    assert model.generate(TEXTS, 20) == expected
+    assert model.generate(TEXTS[0], 20) == model.generate(TEXTS[:1], 20)[0] and isinstance(expected[0], str)
+    with mg.no_grad():
+        model.embedding.weight[end] *= 50  # now it is said soon
+    assert max(map(len, (model.generate(ids, 200)))) < 200
+    assert not any("<|endoftext|>" in text for text in model.generate(TEXTS, 200))
+
+
+def test_pieces_of_a_text_are_whole_characters(tokenizer: Any) -> None:
+    model = speaker(tokenizer)
+    said = iter([*tokenizer.encode("é😀, ").ids, *tokenizer.encode("漢").ids[:-1]])
+
+    class Says:
+        """A decoder that says certain tokens, the last of them half a character."""
+
+        start = mg.tensor([[1]])
+
+        def next_logits(self, text: mg.Tensor) -> mg.Tensor:
+            return mg.nn.functional.one_hot(mg.tensor([next(said)]), tokenizer.get_vocab_size()).float()
+
+        def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
+            pass
+
+    count = len(tokenizer.encode("é😀, ").ids) + len(tokenizer.encode("漢").ids) - 1
+    assert count > 6
+    model.begin = lambda *_, **__: Says()  # type: ignore[method-assign, assignment, return-value]
+    heard: list[tuple[int, str]] = []
+    text = model.generate("x", count, on_token=lambda *piece: heard.append(piece))
+    assert text == "é😀, \ufffd" and [piece for _, piece in heard] == ["é", "😀", ",", " ", "\ufffd"]
+
+
+def test_all_pieces_make_the_texts(tokenizer: Any) -> None:
+    model = speaker(tokenizer)
+    pieces = [""] * len(TEXTS)
+
+    def hear(i: int, piece: str) -> None:
+        pieces[i] += piece
+
+    mg.manual_seed(1)
+    assert model.generate(TEXTS, [40, 11, 25], temperature=1.0, on_token=hear) == pieces
+    heard: list[tuple[int, int]] = []
+    (row,) = model.generate(PROMPTS[:1], 5, on_token=lambda *token: heard.append(token))
+    assert heard == [(0, token) for token in row]
+
+
+def test_dropout_is_off_meanwhile() -> None:
+    model = small()
+    expected = model.generate(PROMPTS, 9)
+    assert model.train().generate(PROMPTS, 9) == expected and model.training and model.layers[0].training
+    with pytest.raises(ValueError):
+        model.generate([[]])
+    assert model.training
+    model.eval().generate(PROMPTS, 1)
+    assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("prompts", "options", "message"),
+    [
+        ([], {}, "a prompt has no tokens"),
+        ([[1], []], {}, "a prompt has no tokens"),
+        ([[1, 300]], {}, "a prompt has token 300, and the vocabulary ends at 299"),
+        ("abc", {}, "the model has no tokenizer: give the tokens"),
+        (["abc"], {}, "the model has no tokenizer: give the tokens"),
+        ([[1]], {"max_length": 0}, "max_length must be at least 1 token"),
+        ([[1]], {"max_length": [1, 2]}, "2 limits for 1 sentences"),
+        ([[1]], {"temperature": -1.0}, "temperature must be positive"),
+        ([[1]], {"top_k": 0}, "top_k must be at least 1"),
+        ([[1]], {"top_p": 1.5}, "top_p must be above 0"),
+        ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for drawing tokens, and temperature 0 takes the likeliest"),
+        ([[1]], {"beams": 2, "top_p": 0.5}, "top_p is for drawing tokens, and beams search for the likeliest text"),
+        ([[1]], {"beams": 2, "temperature": 1.0}, "temperature is for drawing tokens, and beams"),
+        ([[1]], {"beams": 2, "on_token": print}, "a beam search knows them only at its end"),
+        ([[1]], {"beams": 0}, "beam_size must be at least 1, not 0"),
+        ([[1]], {"repetition_penalty": 0.0}, "repetition_penalty must be a positive number"),
+        ([[1]], {"stride": 17}, r"stride must be between 1 and the model's context \(16\), not 17"),
+    ],
+)
+def test_bad_input(prompts: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small().generate(prompts, **options)
+
+
+def test_an_empty_text(tokenizer: Any) -> None:
+    with pytest.raises(ValueError, match="a prompt has no tokens: a language model continues at least one"):
+        speaker(tokenizer).generate("")
+
+
+class Endless:
+    """A model with a memory, and no window."""
+
+    context = None
+
+    def begin(self, prompts: list[list[int]]) -> Any:
+        return small().begin(prompts)
+
+
+def test_a_model_without_a_window() -> None:
+    assert tokens(write(Endless(), PROMPTS, 5, Search(temperature=0))) == small().generate(PROMPTS, 5)
+    with pytest.raises(ValueError, match="this model has none: its memory moves with it"):
+        write(Endless(), PROMPTS, 5, Search(stride=2))

@@ -1,0 +1,300 @@
+"""GPT-2 beside the transformers library's, from its files and back: the same numbers, gradients and texts."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.nn import functional as F
+from minigrad.text import generate
+from models.gpt2 import GPT2, Config
+from tests.support.hugging_face import gpt2, in_torch, needs_transformers, saved
+from tests.support.parity import assert_close
+
+RTOL = {mg.float32: 1e-4, mg.float64: 1e-10}
+V = 31
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as published": {},
+    "exact gelu, a wide inner layer": {"activation_function": "gelu", "n_inner": 20},
+    "relu, a head of its own": {"activation_function": "relu", "tie_word_embeddings": False},
+    "one head, another epsilon": {"activation_function": "gelu_pytorch_tanh", "n_head": 1, "layer_norm_epsilon": 1e-3},
+}
+TOKENS = [[3, 1, 4, 1, 5, 9, 2, 6, 5], [2, 7, 1, 8, 2, 8, 1, 8, 2], [30, 0, 29, 1, 28, 2, 27, 3, 26]]
+LENGTHS = {"no padding": None, "padding before": (-9, -4, -7), "padding after": (9, 4, 7)}
+
+
+def small(device: str = "cpu", **changes: Any) -> GPT2:
+    """A model in evaluation mode whose norms and biases are not 1 and 0."""
+    mg.manual_seed(1)
+    model = GPT2(Config(**{"vocabulary": V, "positions": 16, "d_model": 8, "heads": 2, "layers": 2, **changes}))
+    with mg.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * mg.randn(parameter.shape))
+    return model.to(device).eval()
+
+
+def padding(lengths: tuple[int, ...] | None) -> Tensor | None:
+    """A mask of rows with so many tokens, the last ones where the number is negative."""
+    if lengths is None:
+        return None
+    return mg.tensor([[i < n if n > 0 else i >= 9 + n for i in range(9)] for n in lengths])
+
+
+def labels(tokens: Tensor, mask: Tensor | None) -> Tensor:
+    """What each token's predecessor has to predict; -100 at padding and at the first token after it."""
+    if mask is None:
+        return tokens
+    return mg.cat((tokens[:, :1], tokens[:, 1:].masked_fill(~(mask[:, 1:] & mask[:, :-1]), -100)), 1)
+
+
+def theirs_of(model: Any, tokens: Tensor, mask: Tensor | None) -> Any:
+    """What transformers computes: loss, logits, hidden states; positions begin after the padding."""
+    if mask is None:
+        return model(in_torch(tokens), labels=in_torch(tokens), output_hidden_states=True)
+    positions = (mask.long().cumsum(1) - 1).clamp(min=0)
+    return model(
+        in_torch(tokens),
+        attention_mask=in_torch(mask.long()),
+        position_ids=in_torch(positions),
+        labels=in_torch(labels(tokens, mask)),
+        output_hidden_states=True,
+    )
+
+
+# Beside transformers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parity
+@needs_transformers
+@pytest.mark.parametrize("dtype", RTOL, ids=["float32", "float64"])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_states_logits_loss_and_all_gradients(
+    variant: dict[str, Any], lengths: tuple[int, ...] | None, dtype: mg.dtype, tmp_path: Path
+) -> None:
+    theirs = gpt2(**variant)
+    ours = GPT2.from_pretrained(saved(theirs, tmp_path)).to(dtype)
+    theirs = theirs.double() if dtype == mg.float64 else theirs
+    tokens, mask, rtol = mg.tensor(TOKENS), padding(lengths), RTOL[dtype]
+    expected = theirs_of(theirs, tokens, mask)
+    kept = mg.ones(tokens.shape, dtype=mg.bool) if mask is None else mask  # the states of padding mean nothing
+    states = ours.hidden_states(tokens, mask)
+    assert len(states) == len(expected.hidden_states) == ours.config.layers + 1
+    for i, (state, other) in enumerate(zip(states, expected.hidden_states, strict=True)):
+        assert_close(state[kept], other[in_torch(kept)], rtol, f"state {i}")
+    assert_close(ours(tokens, mask)[kept], expected.logits[in_torch(kept)], rtol, "logits")
+    targets = labels(tokens, mask)
+    loss = ours.loss(tokens[:, :-1], targets[:, 1:], mask=None if mask is None else mask[:, :-1])
+    assert_close(loss, expected.loss, 1e-4, "loss")
+    theirs_loss = importlib.import_module("torch").nn.functional.cross_entropy(
+        expected.logits[:, :-1].flatten(0, 1), in_torch(targets[:, 1:]).flatten()
+    )  # theirs is always computed in float32
+    assert_close(loss, theirs_loss, rtol, "loss")
+    loss.backward()
+    theirs_loss.backward()
+    slopes = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
+    parameters = dict(theirs.named_parameters())
+    assert slopes.keys() == parameters.keys()
+    for name, slope in slopes.items():
+        assert_close(slope, parameters[name].grad, rtol, f"gradient of {name}")
+
+
+def continued(theirs: Any, prompts: list[list[int]], new: int, **options: Any) -> list[list[int]]:
+    """The tokens that transformers' ``generate`` appends to prompts, padded in front with token 0."""
+    torch = importlib.import_module("torch")
+    longest = max(map(len, prompts))
+    rows = torch.tensor([[0] * (longest - len(p)) + p for p in prompts])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
+    written = theirs.generate(rows, attention_mask=mask, max_new_tokens=new, **options)
+    return [row[longest:] for row in written.tolist()]
+
+
+@pytest.mark.parity
+@needs_transformers
+def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
+    theirs = gpt2()
+    ours = GPT2.from_pretrained(saved(theirs, tmp_path))
+    prompts, new = [[3, 1, 4, 1, 5], [9], [2, 6]], 10
+    expected = continued(theirs, prompts, new, do_sample=False)
+    assert [h.tokens for h in generate.greedy(ours.begin(prompts), new, None)] == expected
+    for width in (2, 4):
+        expected = continued(theirs, prompts, new, do_sample=False, num_beams=width)
+        beams = generate.beam_search(ours.begin(prompts), width, new, 0.0, eos=None)
+        assert [hypotheses[0].tokens for hypotheses in beams] == expected
+    for penalty, prompt in itertools.product((1.3, 0.8), prompts):  # alone: theirs also penalises padding
+        expected = continued(theirs, [prompt], new, do_sample=False, repetition_penalty=penalty)
+        decoder = generate.RepetitionPenalty(ours.begin([prompt]), penalty)
+        assert [h.tokens for h in generate.greedy(decoder, new, None)] == expected
+    first = continued(theirs, prompts, new, do_sample=False)[0]
+    end = first[3]
+    expected = continued(theirs, prompts, new, do_sample=False, eos_token_id=end)
+    for h, row in zip(generate.greedy(ours.begin(prompts), new, end), expected, strict=True):
+        assert h.tokens == row[: len(h.tokens)] and not any(row[len(h.tokens) :])  # padding follows
+        assert h.tokens[-1] == end or len(h.tokens) == new
+
+
+@pytest.mark.parity
+@needs_transformers
+@pytest.mark.parametrize("tied", [True, False])
+def test_files_that_we_write_are_read_by_transformers(tied: bool, tmp_path: Path) -> None:
+    transformers = importlib.import_module("transformers")
+    ours = small(tied=tied, d_ff=20, activation="gelu", epsilon=1e-3, dropout=0.25)
+    ours.save_pretrained(tmp_path)
+    theirs, report = transformers.GPT2LMHeadModel.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report.values()), report
+    assert theirs.config.resid_pdrop == 0.25 and theirs.config.tie_word_embeddings is tied
+    tokens = mg.tensor(TOKENS)
+    assert_close(ours(tokens), theirs.eval()(in_torch(tokens)).logits, 1e-4)
+    again = GPT2.from_pretrained(tmp_path)
+    assert again.config == ours.config
+    assert all(mg.equal(p, q) for p, q in zip(ours.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parity
+@needs_transformers
+def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    torch = importlib.import_module("torch")
+    theirs, tokens = gpt2(), mg.tensor(TOKENS)
+    folder = saved(theirs, tmp_path)
+    expected = GPT2.from_pretrained(folder)(tokens)
+    (folder / "model.safetensors").unlink()
+    weights = {name: value.clone() for name, value in theirs.state_dict().items() if name != "lm_head.weight"}
+    linear = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 16, 16, dtype=torch.uint8) for i in range(2)}
+    layouts = {
+        "PyTorch's archive": weights,
+        "with the head, which is the embedding": theirs.state_dict(),
+        "the bare model": {name.removeprefix("transformer."): value for name, value in weights.items()},
+        "masks as buffers": weights | masks,
+        "layers as (out, in)": {n: w.T.contiguous() if n.endswith(linear) else w for n, w in weights.items()},
+    }
+    for name, layout in layouts.items():
+        torch.save(layout, folder / "pytorch_model.bin")
+        assert mg.equal(GPT2.from_pretrained(folder)(tokens), expected), name
+    bare = tmp_path / "bare"
+    saved(theirs.transformer, bare)  # GPT2Model, in safetensors
+    assert mg.equal(GPT2.from_pretrained(bare)(tokens), expected)
+    assert not [w for w in recwarn if "models" in w.filename or "test_gpt2" in w.filename]
+
+
+@pytest.mark.parity
+@needs_transformers
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_weights_of_other_dtypes_become_float32(dtype: str, tmp_path: Path) -> None:
+    torch = importlib.import_module("torch")
+    theirs = gpt2().to(getattr(torch, dtype))
+    ours = GPT2.from_pretrained(saved(theirs, tmp_path))
+    assert {p.dtype for p in ours.parameters()} == {mg.float32}
+    for name, weight in ours.to_theirs(ours.state_dict()).items():
+        assert mg.equal(weight, mg.tensor(theirs.state_dict()[name].float().numpy())), name
+
+
+@pytest.mark.parity
+@needs_transformers
+def test_weights_in_several_files(tmp_path: Path) -> None:
+    theirs, tokens = gpt2(), mg.tensor(TOKENS)
+    expected = GPT2.from_pretrained(saved(theirs, tmp_path / "one"))(tokens)
+    theirs.save_pretrained(tmp_path / "many", max_shard_size="8KB")
+    assert len(list((tmp_path / "many").glob("*.safetensors"))) > 1
+    assert mg.equal(GPT2.from_pretrained(tmp_path / "many")(tokens), expected)
+
+
+# By itself --------------------------------------------------------------------------------------------------
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    model = small(vocabulary=7, positions=5, d_model=4, layers=1, tied=False).double()
+    tokens = mg.tensor([[1, 2, 3, 4], [5, 6, 0, 1]])
+    mask = mg.tensor([[False, True, True, True], [True] * 4])
+    check = lambda *_: model.loss(tokens, tokens, mask=mask)
+    assert mg.autograd.gradcheck(check, list(model.parameters()), atol=1e-6)
+
+
+def test_the_loss_is_the_cross_entropy_of_the_logits(device: str) -> None:
+    model, tokens = small(device), mg.tensor(TOKENS, device=device)
+    targets = tokens.roll(-1, 1)
+    targets[:, -1] = -100
+    plain = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+    assert math.isclose(float(plain), float(model.loss(tokens, targets)), rel_tol=1e-5)
+    ignored = targets.masked_fill(targets == -100, 0)
+    ignored[:, 0] = 0
+    kept = F.cross_entropy(model(tokens).flatten(0, 1), ignored.flatten(), ignore_index=0)
+    assert math.isclose(float(kept), float(model.loss(tokens, ignored, ignore=0)), rel_tol=1e-5)
+
+
+def test_a_token_is_predicted_from_those_before_it(device: str) -> None:
+    model = small(device)
+    before = model(mg.tensor([[3, 1, 4, 1]], device=device)).detach().cpu()
+    after = model(mg.tensor([[3, 1, 5, 1]], device=device)).detach().cpu()
+    assert mg.equal(before[:, :2], after[:, :2])
+    assert ((before[:, 2:] - after[:, 2:]).abs().amax(-1) > 1e-6).all()
+
+
+def test_padding_changes_nothing(device: str) -> None:
+    model = small(device)
+    alone = model(mg.tensor([[3, 1, 4]], device=device)).cpu()
+    both = mg.tensor([[9, 9, 3, 1, 4, 8]], device=device)
+    mask = mg.tensor([[False, False, True, True, True, False]], device=device)
+    assert mg.allclose(model(both, mask)[:, 2:5].cpu(), alone, atol=1e-5)
+
+
+def test_one_batch_is_learnt_by_heart(device: str) -> None:
+    if device.startswith("strict"):
+        pytest.skip("slow in the emulator; one step is compared above")
+    model = GPT2(Config(V, 16, 32, 2, 2, dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)).to(device)
+    tokens = mg.tensor(TOKENS, device=device)
+    adam = mg.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = model.loss(tokens[:, :-1], tokens[:, 1:])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    assert float(loss) < 0.01
+    written = generate.greedy(model.eval().begin([row[:1] for row in TOKENS]), 8, None)
+    assert [h.tokens for h in written] == [row[1:] for row in TOKENS]
+
+
+def test_weights_begin_as_the_paper_says() -> None:
+    mg.manual_seed(0)
+    model = GPT2(Config(400, 200, 64, 4, 8))
+    layer = model.layers[0]
+    assert isinstance(layer, mg.nn.Module)
+    for weight, std in (
+        (model.embedding.weight, 0.02),
+        (model.position_embedding.weight, 0.02),
+        (layer.attention.query.weight, 0.02),
+        (layer.feed_forward.inner.weight, 0.02),
+        (layer.attention.output.weight, 0.02 / 4),  # 2 · 8 layers add to the residual stream
+        (layer.feed_forward.outer.weight, 0.02 / 4),
+    ):
+        assert math.isclose(float(weight.std()), std, rel_tol=0.05)
+    assert not any(p.any() for name, p in model.named_parameters() if name.endswith("bias"))
+    assert sum(p.numel() for p in GPT2(Config(layers=1)).parameters()) == 50257 * 768 + 1024 * 768 + 7_087_872 + 1536
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"heads": 3}, "d_model (8) must be a multiple of heads (3)"),
+        ({"layers": 0}, "layers must be at least 1, not 0"),
+        ({"d_ff": -1}, "d_ff must be at least 1, not -1"),
+        ({"attention_dropout": 1.5}, "attention_dropout has to be between 0 and 1, not 1.5"),
+        ({"activation": "swish"}, "activation is one of relu, gelu, gelu_tanh, not 'swish'"),
+    ],
+)
+def test_configurations_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        small(**changes)
+    assert message in str(raised.value)
+
+
+def test_more_tokens_than_the_context_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 tokens are more than the 4 that the model sees at once"):
+        small(positions=4)(mg.zeros(1, 5, dtype=mg.int64))
