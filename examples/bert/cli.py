@@ -87,7 +87,7 @@ def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
         usual, scratch = task.recipe[number], task.scratch[number]
         text = f"{meaning} (default: {usual}; from scratch: {scratch})"
         p.add_argument(f"--{option}", type=kind, metavar="N", help=text)
-    _number(p, "--max-length", whole(SHORTEST), task.longest, "word pieces that the model reads at once")
+    _length(p, whole(SHORTEST), task.longest, "word pieces that the model reads at once")
     _size(p)
 
 
@@ -130,7 +130,7 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--input", type=Path, required=True, metavar="FILE", help="a text in UTF-8, a passage per line")
     p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="the model's folder (default: MiniLM)")
     _number(p, "--top", whole(), 5, "lines to show")
-    _number(p, "--max-length", whole(3), search.LONGEST, "word pieces of a line that are read")
+    _length(p, whole(3), search.LONGEST, "word pieces of a line that are read")
     cache = search.default_cache()
     p.add_argument(
         "--cache", type=Path, default=cache, metavar="DIR", help=f"for embeddings, to be used again (default: {cache})"
@@ -144,6 +144,11 @@ def _questions(p: argparse.ArgumentParser) -> None:
 
 def _number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str) -> None:
     p.add_argument(name, type=kind, default=default, metavar="N", help=f"{meaning} (default: {default})")
+
+
+def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
+    text = f"{meaning} (default: {usual}, or the model's positions if these are fewer)"
+    p.add_argument("--max-length", type=kind, metavar="N", help=text)
 
 
 def _positive(text: str) -> float:

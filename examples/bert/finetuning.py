@@ -20,7 +20,7 @@ from minigrad.training.progress import watched
 from models.pretrained import Pretrained
 
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .start import Size, begin, check_length, pretrained
+from .start import Size, begin, length, pretrained
 from .task import Array, Recipe, Task
 from .tasks import TASKS
 from .training import MODEL, fit, report, shown, tell
@@ -35,14 +35,16 @@ class Options(NamedTuple):
 
     Attributes:
         data: see ``Task.read``. source: see ``begin``. run: the folder for all that is written.
-        recipe: how long and how fast. longest: pieces that are read at once. size: of a model that begins at random.
+        recipe: how long and how fast. longest: pieces that are read at once; None for the task's, or for those that the
+            model can read if these are fewer.
+        size: of a model that begins at random.
     """
 
     data: Path | None
     source: str | None
     run: Path
     recipe: Recipe
-    longest: int
+    longest: int | None = None
     size: Size = Size()
     seed: int = 0
     progress: bool = True
@@ -74,8 +76,10 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     task.check(asked, labels)
     if len(labels) == 1:
         raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
-    model = begin(task.kind, options.source, task.texts(known), options.size, options.longest, labels, options.seed)
-    encoder, recipe = task.encoder(model.tokenizer, options.longest), options.recipe
+    positions = options.longest or task.longest
+    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels, options.seed)
+    longest, recipe = length(options.longest, task.longest, model), options.recipe
+    encoder = task.encoder(model.tokenizer, longest)
     features, checks = (readable(task, some, encoder, labels) for some in (known, asked))
     batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
     steps = recipe.epochs * len(batches.order)
@@ -96,9 +100,9 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
             unit=task.unit,
         ),
         lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
-        identity(task, options, model, known),
+        {**identity(task, options, model, known), "max_length": longest},
     )
-    save(task, model, options)
+    save(task, model, options.run / MODEL, longest)
     metrics = report(best, options.run)
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
@@ -120,7 +124,7 @@ def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: S
     digest = hashlib.blake2b(digest_size=8)
     for example in known:
         digest.update(repr(tuple(example)).encode("utf-8", "surrogatepass"))
-    described = {"task": task.name, **options.recipe._asdict(), "max_length": options.longest}
+    described = {"task": task.name, **options.recipe._asdict()}
     return {**described, "first weights": f"{weights:08x}", "examples": digest.hexdigest()}
 
 
@@ -142,12 +146,11 @@ def answer(
 # The model of a run ---------------------------------------------------------------------------------------------
 
 
-def save(task: Task[Any, Any], model: Pretrained, options: Options) -> None:
-    """Write the folder of a model. Raises OSError."""
-    folder = options.run / MODEL
+def save(task: Task[Any, Any], model: Pretrained, folder: Path, longest: int) -> None:
+    """Write the folder of a model that reads so many pieces at once. Raises OSError."""
     model.save_pretrained(folder)
     with replaced(folder / TASK) as temporary:
-        described = {"task": task.name, "max_length": options.longest}
+        described = {"task": task.name, "max_length": longest}
         Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
 
@@ -192,5 +195,5 @@ def load(path: Path) -> Trained:
         raise ValueError(f"{file} is damaged: {error}") from None
     task = TASKS[described["task"]]
     model = pretrained(task.kind, folder)
-    check_length(described["max_length"], model)
+    length(described["max_length"], task.longest, model)
     return Trained(task, model, task.encoder(model.tokenizer, described["max_length"]), model.config.label_names)

@@ -23,7 +23,7 @@ from models.bert import Bert
 from models.pretrained import CONFIG, weights_file
 
 from .data import lines
-from .start import check_length, minilm, pretrained
+from .start import length, minilm, pretrained
 
 AT_ONCE = 256  # lines between two steps of the bar
 LONGEST = 256  # pieces of a line; MiniLM was trained with no more
@@ -47,19 +47,20 @@ class Index:
         path: a text in UTF-8; empty lines are left out.
         folder: of the model; None for MiniLM.
         cache: the folder for embeddings; None keeps none.
-        longest: pieces of a line at most; the rest of it is not read.
+        longest: pieces of a line at most, the rest of it is not read; None for LONGEST, or for those that the model can
+            read if these are fewer.
 
     Raises:
         OSError, ValueError, RuntimeError: the file or the model cannot be used.
     """
 
-    def __init__(self, path: Path, folder: Path | None, cache: Path | None = None, longest: int = LONGEST) -> None:
+    def __init__(self, path: Path, folder: Path | None, cache: Path | None = None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]
         if not self.texts:
             raise ValueError(f"{path} has no text to search")
         source = minilm() if folder is None else folder
-        self.model, self.longest = pretrained(Bert, source), longest
-        check_length(longest, self.model)
+        self.model = pretrained(Bert, source)
+        self.longest = length(longest, LONGEST, self.model)
         self.model.tokenizer.encode_special_tokens = True  # "[SEP]" in a line is text
         file = None if cache is None else cache / f"{self._digest(source)}.safetensors"
         self.embeddings = self._kept(file)

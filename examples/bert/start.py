@@ -98,23 +98,28 @@ def config(vocabulary: int, size: Size, positions: int, labels: list[str] | None
 
 
 def begin(
-    kind: type[Model], source: str | None, texts: Iterable[str], size: Size, longest: int, labels: list[str], seed: int
+    kind: type[Model],
+    source: str | None,
+    texts: Iterable[str],
+    size: Size,
+    positions: int,
+    labels: list[str],
+    seed: int,
 ) -> Model:
     """The model of a fine-tuning before its first update.
 
     Args:
         source: a folder, "scratch", or None for MiniLM.
-        longest: pieces that are read at once.
+        positions: of a model that begins at random.
 
     Raises:
         OSError, ValueError, RuntimeError: no weights, or weights that cannot be used.
     """
     mg.manual_seed(seed)
     if source == SCRATCH:
-        model = random(kind, texts, size, longest, labels)
+        model = random(kind, texts, size, positions, labels)
     else:
         model = pretrained(kind, minilm() if source is None else Path(source), True, **published_labels(labels))
-    check_length(longest, model)
     return model
 
 
@@ -126,9 +131,12 @@ def published_labels(labels: list[str]) -> dict[str, Any]:
     return {"id2label": {str(i): label for label, i in numbers.items()}, "label2id": numbers}
 
 
-def check_length(longest: int, model: Pretrained) -> None:
-    """Raise ValueError: more pieces than the model has positions."""
+def length(asked: int | None, usual: int, model: Pretrained) -> int:
+    """How many pieces a model reads at once: those that are asked for; or the usual number, or all of its positions if
+    these are fewer. Raises ValueError: more are asked for than the model has positions."""
+    longest = min(usual, model.config.positions) if asked is None else asked
     if longest > model.config.positions:
         raise ValueError(
             f"a length of {longest:,} pieces is more than the {model.config.positions:,} positions of the model"
         )
+    return longest

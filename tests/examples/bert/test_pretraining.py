@@ -115,9 +115,10 @@ def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Pat
     with pytest.warns(UserWarning, match="BertForMaskedLM does not"):
         BertForMaskedLM.from_pretrained(model)
     finetune(
-        TASKS["sst2"], FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), 16, progress=False)
+        TASKS["sst2"], FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
     )
-    assert load(tmp_path / "fine").model.config.d_model == 32
+    fine = load(tmp_path / "fine")
+    assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
 
 
 def test_a_run_goes_on_to_the_bit(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
