@@ -85,12 +85,12 @@ def _bar() -> Any:
 
 
 def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """The items, one by one, with a bar on stderr after two seconds if tqdm is installed."""
+    """The items, one by one, with a bar after two seconds, if stderr is a terminal and tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
         return items
-    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=2)
+    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=2, disable=None)
     return bar
 
 

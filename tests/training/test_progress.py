@@ -142,6 +142,6 @@ def test_what_takes_long_is_watched(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr("tqdm.tqdm", lambda items, **options: asked.append(options) or items)
     assert list(watched([1, 2], "counting")) == [1, 2]
-    assert asked == [{"desc": "counting", "leave": False, "delay": 2}]
+    assert asked == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert list(watched([1, 2], "counting")) == [1, 2] and len(asked) == 1
