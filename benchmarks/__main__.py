@@ -2,8 +2,8 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, overhead, decoding, sentences, import, size, graphs, drawing. What compares with PyTorch
-or another library that is not installed leaves that column empty and says so.
+Parts: steps, peers, kernels, overhead, decoding, generation, sentences, import, size, graphs, drawing. What compares
+with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import decoding, drawing, graph_page, import_time, kernels, libraries, overhead, sentences, size, steps
+from . import (
+    decoding,
+    drawing,
+    generation,
+    graph_page,
+    import_time,
+    kernels,
+    libraries,
+    overhead,
+    sentences,
+    size,
+    steps,
+)
 from .machine import describe
 from .process import Differ, Failed
 from .table import Table
@@ -34,6 +46,7 @@ PARTS: dict[str, Callable[[Given], Table]] = {
     "kernels": lambda given: kernels.table(given.rounds, given.seconds / 20),
     "overhead": lambda given: overhead.table(given.rounds, given.seconds / 20),
     "decoding": lambda given: decoding.table(given.rounds, given.seconds / 2),
+    "generation": lambda given: generation.table(given.rounds, given.seconds / 2),
     "sentences": lambda given: sentences.table(given.rounds, given.seconds),
     "import": lambda given: import_time.table(5 * given.rounds),
     "size": lambda given: size.table(),

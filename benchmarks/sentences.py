@@ -120,7 +120,7 @@ def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
         measured = partial(ask, "benchmarks.sentences:measure", seconds=seconds, **options)
         times = alternate(LIBRARIES, rounds, measured, f"sentences, {batch} at once")
         both = [None if "missing" in a[0] else median(x["time"] for x in a) for a in times.values()]
-        result.add(float(batch), *both, ratio(*both), GOAL)
+        result.add(float(batch), *both, ratio(*both), GOAL if batch > 1 else None)
         if why := times["minigrad"][0].get("missing"):
             result.notes = [why]
     return result

@@ -11,6 +11,7 @@ Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -138,8 +139,8 @@ class Config:
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
         entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
-        numbers = {name: i for i, name in enumerate(self.label_names)}
-        return {**entries, "id2label": {str(i): name for name, i in numbers.items()}, "label2id": numbers}
+        labels = {str(i): name for i, name in enumerate(self.label_names)}
+        return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
 
 
 def numbered(labels: int) -> list[str]:
@@ -194,8 +195,9 @@ class PretrainedBert(Pretrained):
             weights.pop(tied, None)
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
         ours, unknown = to_ours(weights, [*rules, *self.RULES], self.config.layers)
-        there = self.state_dict().keys()
-        return {name: w for name, w in ours.items() if name in there or "pooler" not in name}, unknown
+        for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
+            del ours[name]  # not all heads use it
+        return ours, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         """See ``Pretrained``."""
@@ -264,7 +266,7 @@ class Bert(PretrainedBert):
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The states of the last layer (B, T, D). Raises ValueError: more tokens than positions."""
-        *_, states = self.through(tokens, types, mask)
+        (states,) = deque(self.through(tokens, types, mask), 1)  # those of earlier layers are not kept
         return states
 
     def hidden_states(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> list[Tensor]:
@@ -298,8 +300,11 @@ class Bert(PretrainedBert):
             longest: the most tokens of a text, the rest is left out; 0 for the model's positions.
 
         Raises:
-            ValueError: the model has no tokenizer; ``batch`` is below 1, or ``longest`` out of range.
+            TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
+                ``longest`` out of range.
         """
+        if isinstance(texts, str):
+            raise TypeError("encode takes several texts: put a single one into a list")
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
@@ -329,12 +334,12 @@ def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[i
 
 def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:
     """Tokens (B, T), and their mask (B, T), None without padding."""
-    longest = max(map(len, ids))
+    lengths = [len(row) for row in ids]
+    longest = max(lengths)
     tokens = mg.tensor([[*row, *[padding] * (longest - len(row))] for row in ids], dtype=mg.int64, device=device)
-    if len(ids[0]) == longest and all(len(row) == longest for row in ids):
+    if min(lengths) == longest:
         return tokens, None
-    lengths = mg.tensor([len(row) for row in ids], device=device)
-    return tokens, mg.arange(longest, device=device) < lengths[:, None]
+    return tokens, mg.arange(longest, device=device) < mg.tensor(lengths, device=device)[:, None]
 
 
 class WordHead(nn.Module):
@@ -430,7 +435,7 @@ class BertLMHeadModel(PretrainedBert):
     def forward(self, tokens: Tensor, mask: Tensor | None = None, types: Tensor | None = None) -> Tensor:
         """Logits of the token after each (B, T, V); padding may be in front, as positions count tokens."""
         positions = None if mask is None else positions_of(mask)
-        *_, states = self.bert.through(tokens, types, mask, positions)
+        (states,) = deque(self.bert.through(tokens, types, mask, positions), 1)
         return self.logits(states)
 
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
@@ -501,13 +506,13 @@ class BertForSequenceClassification(PretrainedBert):
 
     def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of targets (B), integers; or, of floating-point targets (B, labels), the mean binary
-        cross-entropy, each label being there or not; or the mean squared error if there is only one label (B)."""
+        cross-entropy, each label being there or not. With one label, the mean squared error of numbers (B)."""
         logits = self(tokens, types, mask)
-        if not targets.is_floating_point():
-            return F.cross_entropy(logits, targets)
         if self.config.labels == 1:
-            return F.mse_loss(logits.flatten(), targets.flatten())
-        return F.binary_cross_entropy_with_logits(logits, targets)
+            return F.mse_loss(logits.flatten(), targets.flatten().to(logits.dtype))
+        if targets.is_floating_point():
+            return F.binary_cross_entropy_with_logits(logits, targets)
+        return F.cross_entropy(logits, targets)
 
 
 class BertForMultipleChoice(PretrainedBert):

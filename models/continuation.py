@@ -42,53 +42,70 @@ class LanguageModel(Protocol):
         """Tokens (N, T), and a mask (N, T) that is True at tokens and False at padding -> logits (N, T, V)."""
 
 
-class Plain:
-    """The definition: at each step the model runs over the whole window.
+class Prompts:
+    """The prompts of a batch, padded in front so that they end together.
 
     Args:
-        model: a causal language model.
         prompts: the tokens of each, at least one.
-        stride: the number of tokens by which the window moves at once, when the text outgrows the context. With 1,
-            each token is predicted from as many as the model can see, and a cache is of no use from there on; with
-            more, the cache is filled anew only after so many tokens. A batch's windows move together.
+        vocabulary: V.
         device: of the tokens.
 
+    Attributes:
+        start: the tokens (B, T). Padding repeats a row's first token: so no search meets one that a prompt lacks.
+        first: the first token of each row that is no padding (N).
+
     Raises:
-        ValueError: no prompt, an empty one, a token out of the vocabulary, or a stride out of range.
+        ValueError: no prompt, an empty one, or a token out of the vocabulary.
     """
 
-    def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
-        check_prompts(prompts, model.config.vocabulary)
-        if not 1 <= stride <= model.context:
-            raise ValueError(f"stride must be between 1 and the model's context ({model.context}), not {stride}")
+    def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
+        check_prompts(prompts, vocabulary)
         longest = max(map(len, prompts))
-        # Padding repeats the first token: so no search meets a token that a prompt does not have.
         rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-        self.model, self.stride, self.context = model, stride, model.context
         self.start = mg.tensor(rows, dtype=mg.int64, device=device)
-        self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)  # token of each row
-
-    def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
-        window = tokens[:, self.begin(tokens.shape[1]) :]
-        with mg.no_grad():
-            return self.model(window, self.mask(tokens.shape[1]))[:, -1]
+        self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
         self.first = self.first[rows]
 
+    def mask(self, begin: int, end: int) -> Tensor | None:
+        """True at tokens, False at padding, from ``begin`` to ``end`` (N, end - begin); None without padding."""
+        if not bool((self.first > begin).any()):
+            return None
+        return mg.arange(begin, end, device=self.first.device) >= self.first[:, None]
+
+
+class Plain(Prompts):
+    """The definition: at each step the model runs over the whole window.
+
+    Args:
+        model: a causal language model.
+        prompts, device: as for ``Prompts``.
+        stride: the number of tokens by which the window moves at once, when the text outgrows the context. With 1,
+            each token is predicted from as many as the model can see, and a cache is of no use from there on; with
+            more, the cache is filled anew only after so many tokens. A batch's windows move together.
+
+    Raises:
+        ValueError: as ``Prompts``, or a stride out of range.
+    """
+
+    def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
+        super().__init__(prompts, model.config.vocabulary, device)
+        if not 1 <= stride <= model.context:
+            raise ValueError(f"stride must be between 1 and the model's context ({model.context}), not {stride}")
+        self.model, self.stride, self.context = model, stride, model.context
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T) -> logits of the next token (N, V)."""
+        begin, end = self.begin(tokens.shape[1]), tokens.shape[1]
+        with mg.no_grad():
+            return self.model(tokens[:, begin:], self.mask(begin, end))[:, -1]
+
     def begin(self, length: int) -> int:
         """The first token of the window at a length of the text."""
         beyond = max(0, length - self.context)
         return -(-beyond // self.stride) * self.stride
-
-    def mask(self, length: int) -> Tensor | None:
-        """True at the window's tokens, False at padding (N, S); None without padding."""
-        begin = self.begin(length)
-        if not bool((self.first > begin).any()):
-            return None
-        return mg.arange(begin, length, device=self.first.device) >= self.first[:, None]
 
 
 class Cached(Plain):
@@ -108,7 +125,7 @@ class Cached(Plain):
             self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
             self.window = (begin, begin)
         done = self.window[1]
-        mask, row = self.mask(end), mg.arange(done, end, device=tokens.device)[None]
+        mask, row = self.mask(begin, end), mg.arange(done, end, device=tokens.device)[None]
         positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
         x = self.model.embed(tokens[:, done:], positions).array
         seen = None if mask is None else mask[:, None, None].array

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.functions.random import undrawn
 from minigrad.serialization.schema import check, check_size, short
 from minigrad.serialization.source import replaced
 from minigrad.text.pretrained import read_tokenizer, write_tokenizer
@@ -163,17 +164,17 @@ class Pretrained(nn.Module):
         tokenizer = read_tokenizer(path)
         if tokenizer is not None:
             check_tokenizer(tokenizer, config.vocabulary, path)
-        model = cls(config)
+        with undrawn():  # random numbers take longer than the file
+            model = cls(config)
+        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head begins at random
+            model = cls(config)
         model.fill(weights, file)
         model.tokenizer = tokenizer
         return model.eval()
 
     def fill(self, weights: Weights, file: Path) -> None:
         """Take the weights of a file. Raises as ``from_pretrained``; then nothing has changed."""
-        try:
-            ours, unknown = self.to_ours(weights)
-        except ValueError as error:
-            raise ValueError(f"{file} cannot be used: {error}") from None
+        ours, unknown = self.recognised(weights, file)
         there = self.state_dict()
         missing = [name for name in there if name not in ours]
         lost = self.their_names([name for name in missing if not name.startswith(self.HEADS)])
@@ -192,6 +193,13 @@ class Pretrained(nn.Module):
         if unknown:
             warnings.warn(f"{file} has weights that {type(self).__name__} does not: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})
+
+    def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
+        """``to_ours``, with the file in the message of its error."""
+        try:
+            return self.to_ours(weights)
+        except ValueError as error:
+            raise ValueError(f"{file} cannot be used: {error}") from None
 
     def misfit(self, name: str, weight: Tensor) -> str:
         """What is wrong with a weight that a file has in another shape than the model."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import os
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
-from minigrad import Tensor
-from minigrad.serialization.schema import check, short
 from minigrad.text import TokenizerPair
 from models import conv_seq2seq, seq2seq, transformer
 from models.translation import TranslationModel
 
+from ..run import models
+from ..run.models import check_memory as check_memory
 from .settings import ModelSettings, check_positions
 
 
@@ -53,39 +52,13 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
     return model.to(device)
 
 
-def check_memory(size: int, device: str) -> None:
-    """Raises ValueError: the machine has no memory for so many weights, their gradients and Adam's two averages."""
-    if not device.startswith("cpu") or not hasattr(os, "sysconf"):
-        return
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    needed = 4 * 4 * size / 2**30
-    if needed > machine:
-        raise ValueError(
-            f"a model of {size:,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
-            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        )
-
-
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
     """The model of a file. Raises ValueError: arguments of wrong types, or sizes that are not those of the weights:
     nothing is made in sizes that a file merely claims."""
     kind = ARCHITECTURES[name]
-    hints = get_type_hints(kind.config.__init__)
-    for argument, value in arguments.items():
-        if argument not in hints:
-            raise ValueError(f"its model has an entry {short(argument)}, which there is not")
-        check(value, hints[argument], f"its model's {argument}")
-    check(weights, dict[str, Tensor], "its weights")
-    if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
-        raise ValueError("its model has no sizes")
-    config = kind.config(**arguments)
-    shapes = {key: tuple(weight.shape) for key, weight in weights.items()}
-    if any(shapes.get(key) != shape for key, shape in config.shapes().items()):
-        raise ValueError("its weights are not of the sizes that its model has")
+    config = models.configured(kind.config, arguments)
+    models.check_shapes(weights, config.shapes())
     check_positions(config.positions, config.d_model)
     model: TranslationModel = kind.model(config)
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        raise ValueError(f"its weights do not fit its model: {error}") from None
+    models.fill(model, weights)
     return model

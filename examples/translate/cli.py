@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
 
 from ..options import whole
-from .settings import FIELDS, Settings, as_toml, meaning, preset, preset_names, read
+from ..run.cli import (
+    CLOSED,
+    RAW,
+    add_commands,
+    add_settings,
+    add_training,
+    check_output,
+    run_program,
+    start_of,
+    values_of,
+)
+from .settings import Settings, as_toml, preset
 
 EXAMPLES = """
 examples:
@@ -25,7 +32,7 @@ examples:
 
 The same command again resumes a training that was stopped in any way.
 """
-CLOSED: set[str] = set()  # the streams that were closed before the start
+DEFAULT = "toy without --data, else the settings of the reference recipe"
 DEFAULT_RUN = Path("runs") / "toy"
 
 
@@ -35,57 +42,25 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m examples.translate",
         description="Train a transformer to translate, and translate with it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RAW,
     )
-    commands = p.add_subparsers(dest="command", required=True, metavar="command")
-    for name, add, text in (
+    commands = (
         ("train", _train, "train a model, or resume a training"),
         ("evaluate", _evaluate, "BLEU and chrF of held-out sentences, BLEU by length, and the worst sentences"),
         ("translate", _translate, "translate sentences: arguments, a file, or a pipe"),
         ("serve", _serve, "a page on this machine that translates text, and shows the attention"),
         ("config", _config, "print all settings as a configuration file"),
-    ):
-        raw = argparse.RawDescriptionHelpFormatter
-        add(commands.add_parser(name, help=text, description=text.capitalize() + ".", formatter_class=raw))
+    )
+    add_commands(p, commands)
     return p
 
 
 def _train(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--run",
-        type=Path,
-        metavar="DIR",
-        help="the folder of the run (default: runs/, and the preset's or the data's name)",
-    )
-    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
-    _settings(p)
+    add_training(p, Settings, "preset's or the data's", DEFAULT)
 
 
 def _config(p: argparse.ArgumentParser) -> None:
-    _settings(p)
-
-
-def _settings(p: argparse.ArgumentParser) -> None:
-    """Options for a preset, for a file, and for each setting."""
-    base = p.add_mutually_exclusive_group()
-    base.add_argument(
-        "--preset",
-        metavar="NAME",
-        help=f"start from a preset: {', '.join(preset_names())} "
-        "(default: toy without --data, else the settings of the reference recipe)",
-    )
-    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
-    groups: dict[str, Any] = {}
-    for name, (section, kind, _) in FIELDS.items():
-        if section not in groups:
-            groups[section] = p.add_argument_group(f"settings: {section}")
-        option, text = "--" + name.replace("_", "-"), meaning(name).replace("%", "%%")
-        if kind is bool:
-            groups[section].add_argument(option, action=argparse.BooleanOptionalAction, help=text)
-        elif get_args(kind):
-            groups[section].add_argument(option, nargs="+", metavar="PATH", help=text)
-        else:
-            groups[section].add_argument(option, type=kind, metavar=kind.__name__.upper(), help=text)
+    add_settings(p, Settings, DEFAULT)
 
 
 def _run(p: argparse.ArgumentParser) -> None:
@@ -167,17 +142,10 @@ def _serve(p: argparse.ArgumentParser) -> None:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options."""
-    values = {name: getattr(options, name) for name in FIELDS if getattr(options, name) is not None}
-    if "data" in values:
-        values["data"] = tuple(values["data"])
-        if options.config is None:
-            values = {**languages(values["data"]), **values}
-    if options.config is not None:
-        start = read(options.config)
-    elif options.preset is not None:
-        start = preset(options.preset)
-    else:
-        start = Settings() if "data" in values else preset("toy")
+    values = values_of(options, Settings)
+    if "data" in values and options.config is None:
+        values = {**languages(values["data"]), **values}
+    start = start_of(options, Settings, lambda: Settings() if "data" in values else preset("toy"))
     return start.changed(values)
 
 
@@ -204,44 +172,12 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    _open_streams()
-    try:
+
+    def program() -> int:
         options = parser().parse_args(argv)
-        status = COMMANDS[options.command](options)
-        sys.stdout.flush()  # here, where errors are told
-        return status
-    except BrokenPipeError:  # the reader has closed the pipe
-        return 1
-    except MemoryError as error:
-        print(f"error: not enough memory ({error}); a smaller --batch-tokens or --batch needs less", file=sys.stderr)
-        return 1
-    except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        _give_up_streams()
+        return COMMANDS[options.command](options)
 
-
-def _open_streams() -> None:
-    """Stand-ins for streams that were closed before the start (``2>&-``), which are None: ``print`` would write notes
-    for stderr to stdout, among the translations."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
-            setattr(sys, name, stream)
-            CLOSED.add(name)
-
-
-def _give_up_streams() -> None:
-    """Let Python flush nothing at its exit into a pipe that is closed, or onto a full disk: it would say so."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return run_program(program, "--batch-tokens or --batch")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -252,7 +188,7 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_translate(options: argparse.Namespace) -> int:
-    _check_output(options.output, "--output")
+    check_output(options.output, "--output")
     if "stdin" in CLOSED and options.input is None and not options.sentences:
         raise OSError("standard input is closed: give sentences, or --input FILE")
     from .inference import translate
@@ -260,14 +196,8 @@ def _do_translate(options: argparse.Namespace) -> int:
     return translate(options)
 
 
-def _check_output(file: Path | None, option: str) -> None:
-    """Raise OSError if what a command is there for would go nowhere."""
-    if "stdout" in CLOSED and file is None:
-        raise OSError(f"standard output is closed{option and f': give {option} FILE'}")
-
-
 def _do_evaluate(options: argparse.Namespace) -> int:
-    _check_output(options.json, "--json")
+    check_output(options.json, "--json")
     from .inference import evaluate
 
     return evaluate(options)
@@ -281,7 +211,7 @@ def _do_serve(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    _check_output(None, "")
+    check_output(None, "")
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
     origin = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")

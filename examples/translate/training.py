@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import EncodedPairs, Pairs, TokenizerPair
 from minigrad.training import Settings as LoopSettings
-from minigrad.training import Trainer, averaged_state, schedules
+from minigrad.training import Trainer, averaged_state
 from models.translation import TranslationModel
 
+from ..run import updates
 from . import data, run
 from .architectures import build
 from .data import PairBatches
@@ -30,7 +30,7 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     pairs = data.read(settings.data)
-    schedule_of(settings.training)  # all that may be wrong raises before anything changes
+    updates.schedule_of(settings.training)  # all that may be wrong raises before anything changes
     loop_settings(settings.training, "validation" in pairs)
     text = as_toml(settings, f"Settings of the run {folder.name}")
     tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
@@ -89,53 +89,20 @@ def make_trainer(
         loss_of(s),
         folder=folder,
         settings=loop_settings(s, evaluate is not None),
-        schedule=LambdaLR(optimizer, schedule_of(s)),
+        schedule=LambdaLR(optimizer, updates.schedule_of(s)),
         evaluate=evaluate,
         extra=description,
     )
 
 
 def optimizer_of(model: TranslationModel, s: TrainingSettings) -> mg.optim.AdamW:
-    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors."""
-    options: dict[str, Any] = {"lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay}
-    if s.optimizer == "adamw":
-        return mg.optim.AdamW(model.parameters(), **options)
-    tables = {id(m.weight) for m in model.modules() if isinstance(m, mg.nn.Embedding)}
-    matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in tables]
-    rest = [p for p in model.parameters() if p.ndim != 2 or id(p) in tables]
-    groups: list[dict[str, Any]] = [{"params": matrices, "muon": True}, {"params": rest}]
-    return mg.optim.MuonWithAdamW(groups, **options)
-
-
-def schedule_of(s: TrainingSettings) -> Callable[[int], float]:
-    """The learning rate at an update, as a fraction of the highest."""
-    if s.schedule == "inverse_sqrt":
-        return schedules.inverse_sqrt(s.warm_up)
-    if s.schedule == "inverse_sqrt_with_decay":
-        return schedules.inverse_sqrt_with_decay(s.warm_up, s.steps, s.decay_fraction)
-    return (schedules.cosine if s.schedule == "cosine" else schedules.linear)(s.warm_up, s.steps)
+    """See ``updates.optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
+    return updates.optimizer_of(model, s, betas=(0.9, 0.98), eps=1e-9)
 
 
 def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
-    """The settings of the loop; TOML has no None, and 0 stands for it."""
-    return LoopSettings(
-        steps=s.steps,
-        minutes=s.minutes or None,
-        accumulate=s.accumulate,
-        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches one after another
-        clip=s.clip or None,
-        evaluate_every=s.evaluate_every,
-        save_seconds=s.save_seconds or None,
-        patience=(s.patience or None) if evaluated else None,
-        metric=s.metric,
-        mode="max" if s.metric == "bleu" else "min",
-        keep_snapshots=s.average,
-        snapshot_every=s.snapshot_every,
-        ema_decay=s.ema or None,
-        log_every=s.log_every,
-        seed=s.seed,
-        tensorboard=s.tensorboard,
-    )
+    """See ``updates.loop_settings``."""
+    return updates.loop_settings(s, evaluated, metric=s.metric, mode="max" if s.metric == "bleu" else "min")
 
 
 def finish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,9 +24,29 @@ from .define import function, method, named
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
 
 
+class _State(threading.local):
+    drawing = True
+
+
+_state = _State()
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Within it, in this thread, functions that fill tensors with random numbers leave them as they are: to make a
+    module whose parameters come from a file."""
+    before, _state.drawing = _state.drawing, False
+    try:
+        yield
+    finally:
+        _state.drawing = before
+
+
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
     """Write random numbers to a tensor, without history, in the order of memory (as PyTorch does)."""
     check_mutable(input, name)
+    if not _state.drawing:
+        return input
     array = input.array
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     shape = tuple(array.shape[axis] for axis in order)

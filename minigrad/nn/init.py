@@ -15,11 +15,11 @@ from typing import Any, ParamSpec, TypeVar
 from ..autograd import no_grad
 from ..autograd.tape import wrap
 from ..backend import of
-from ..backend.random import Generator, default_generator
+from ..backend.random import Generator
 from ..functions import creation
 from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
-from ..functions.random import randn, randperm
+from ..functions.random import randn, randperm, undrawn
 from ..tensor import Tensor
 from .module import Module
 
@@ -247,9 +247,8 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    before = default_generator.get_state()
-    module = module_cls(*args, **kwargs)
-    default_generator.set_state(before)
+    with undrawn():
+        module = module_cls(*args, **kwargs)
     return module.to_empty(device=kwargs.get("device") or "cpu")
 
 

@@ -79,6 +79,7 @@ class Content(TypedDict, total=False):
     random: dict[str, Any]
     training: State
     settings: Settings
+    carried: dict[str, Any]
 
 
 class RunFolder:

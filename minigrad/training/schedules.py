@@ -25,12 +25,15 @@ def inverse_sqrt(warmup: int) -> Schedule:
     return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
 
 
-def cosine(warmup: int, steps: int) -> Schedule:
-    """A rise, and half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
+def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
+    """A rise, and half a cosine to ``final`` at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
     _check("cosine", warmup, steps)
+    if not 0 <= final <= 1:
+        raise ValueError(f"cosine: final must lie in [0, 1], not {final}")
 
     def fall(e: int) -> float:
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
+        half = 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
+        return final + (1 - final) * half
 
     return lambda e: (e + 1) / warmup if e < warmup else fall(e)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ..nn.module import Module
 from ..optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -30,6 +30,16 @@ from .update import Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
+
+
+class Carried(Protocol):
+    """Something besides the model that one update hands to the next, such as the memory of a recurrent model."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it, as plain data (``minigrad.save``)."""
+
+    def load_state_dict(self, state: dict[str, Any], /) -> Any:
+        """Go on from there. Raises ValueError, TypeError, LookupError or RuntimeError: it is of another kind."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +78,15 @@ class Trainer:
             draws do not affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
             one, must be the same when the run resumes.
+        carried: what the loss function changes besides the model, and checkpoints have to hold; a run on one process.
 
     Attributes:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
     Raises:
-        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation.
+        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation, or
+        several processes, which would each carry something else.
     """
 
     def __init__(
@@ -89,6 +101,7 @@ class Trainer:
         schedule: LRScheduler | None = None,
         evaluate: Evaluate | None = None,
         extra: dict[str, Any] | None = None,
+        carried: Carried | None = None,
     ) -> None:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
@@ -99,9 +112,11 @@ class Trainer:
             )
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, and there are none: give evaluate")
+        if settings.processes > 1 and carried is not None:
+            raise ValueError("processes must be 1: what one update hands to the next stays in one process")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
         self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
-        self.evaluate, self.extra = evaluate, extra or {}
+        self.evaluate, self.extra, self.carried = evaluate, extra or {}, carried
         self.state = State()
         self.averaged = None if settings.ema_decay is None else moving_average(model, settings.ema_decay)
         self._saved_step = -1
@@ -287,6 +302,7 @@ class Trainer:
             "random": randomness.positions(),
             "training": asdict(self.state),
             "settings": self.settings.as_dict(),
+            **({} if self.carried is None else {"carried": self.carried.state_dict()}),
         }
 
     def _restore(self) -> None:
@@ -298,8 +314,8 @@ class Trainer:
         settings = self.settings.as_dict()
         with self._blaming_checkpoint():
             saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
-        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"])
-        check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule))
+        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
+        check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule, self.carried))
         with self._blaming_checkpoint():
             self._take_over(checkpoint)
         if any(saved[name] != settings[name] for name in METRIC):
@@ -318,6 +334,8 @@ class Trainer:
             resume(self.schedule, checkpoint["schedule"])
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
+        if self.carried is not None:
+            self.carried.load_state_dict(checkpoint["carried"])
         position = checkpoint["training"]
         self.state = State(**{**position, "window": Window(**position.get("window", {}))})
         randomness.go_to(checkpoint["random"])
@@ -387,7 +405,8 @@ class Trainer:
             self._bar.note(f"warning: {error}. Training goes on, and tries again later")
 
 
-def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any) -> dict[str, Any]:
+def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any, carried: Any) -> dict[str, Any]:
     """The values that must not change between runs."""
+    parts = {"schedule": schedule, "carried": carried}
     values = {name: settings[name] for name in FIXED}
-    return {"config": extra.get("config"), "schedule": None if schedule is None else "given", **values}
+    return {"config": extra.get("config"), **{n: None if p is None else "given" for n, p in parts.items()}, **values}

@@ -35,6 +35,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     parallel.set_num_threads(3)
     monkeypatch.setattr(products, "SMALL", 0)
     monkeypatch.setattr(products, "LARGE", 0)
+    monkeypatch.setattr(products, "LARGE_OF_FEW", 0)
     monkeypatch.setattr(products, "SERIAL_BYTES", 0)
     monkeypatch.setattr(parallel, "SERIAL_BYTES", 0)
     yield
@@ -85,6 +86,7 @@ def test_a_bias_is_added_once_to_each_row(
     shape: tuple[int, int], form: tuple[int, ...], large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(products, "LARGE", large)
+    monkeypatch.setattr(products, "LARGE_OF_FEW", large)
     a, b, bias = numbers(shape), numbers((3, 40), seed=1), np.asarray(numbers(form, seed=2))
     np.testing.assert_allclose(products.matmul(a, b, bias), a @ b + bias, rtol=1e-12, atol=1e-12)
 
@@ -129,6 +131,7 @@ def test_few_rows_beside_a_matrix_that_lies_transposed(
     rows: int, inner: int, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(products, "LARGE", large)
+    monkeypatch.setattr(products, "LARGE_OF_FEW", large)
     weight, bias = numbers((40, inner), np.float32), numbers((40,), np.float32, seed=2)
     wide = numbers((40, 2 * inner), np.float32)[:, :inner]
     for a in (numbers((rows, inner), np.float32, seed=1), numbers((inner, rows), np.float32, seed=1).T):

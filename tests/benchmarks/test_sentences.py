@@ -55,7 +55,7 @@ def test_table(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "ask", answer)
     table = sentences.table(rounds=2, seconds=1.0)
     if there:
-        assert table.written() == [["1", "1,500", "2,000", "0.75", "1.0"], ["32", "47", "62", "0.75", "1.0"]]
+        assert table.written() == [["1", "1,500", "2,000", "0.75", "–"], ["32", "47", "62", "0.75", "1.0"]]
         assert not table.notes
     else:
         assert [row[1:4] for row in table.written()] == [["–"] * 3] * 2 and table.notes == ["no weights"]

@@ -167,6 +167,8 @@ def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, target
     expected = theirs(**as_theirs(*inputs), labels=in_torch(mg.tensor(targets))).loss
     loss = loss_of(ours, *inputs, targets)
     assert_close(loss, expected, 1e-4)
+    if labels == 1:
+        assert_close(loss_of(ours, *inputs, [2, 0, 1]), loss_of(ours, *inputs, [2.0, 0.0, 1.0]))
     loss.backward()
     expected.backward()
     assert_gradients(ours, theirs, 1e-4)
@@ -429,6 +431,8 @@ def test_what_cannot_be_embedded() -> None:
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
         with pytest.raises(ValueError, match=r"batch \(.*\) is 1 or more, and longest \(.*\) 0 to 16"):
             model.encode(["a"], **options)
+    with pytest.raises(TypeError, match="encode takes several texts: put a single one into a list"):
+        model.encode("a b c")
     with pytest.raises(ValueError, match="17 tokens are more than the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))
 
@@ -498,6 +502,11 @@ def test_labels_by_their_names_or_their_number(tmp_path: Path) -> None:
     assert read(num_labels=1).labels == 1
     assert Config(labels=3) == Config(label_names=["LABEL_0", "LABEL_1", "LABEL_2"])
     assert Config(label_names=["yes"]).labels == 1
+    assert Config(label_names=["other", "yes", "other"]).published()["id2label"] == {
+        "0": "other",
+        "1": "yes",
+        "2": "other",
+    }
 
 
 def test_a_head_that_the_file_lacks_begins_at_random(tmp_path: Path) -> None:

@@ -196,6 +196,14 @@ def test_a_model_that_is_refused_weights_keeps_its_own(folder: Path) -> None:
     assert not mg.equal(model.embedding.weight, before["embedding.weight"])
 
 
+def test_no_random_numbers_are_drawn_for_weights_that_a_file_has(folder: Path) -> None:
+    mg.manual_seed(3)
+    expected = mg.rand(2).tolist()
+    mg.manual_seed(3)
+    GPT2.from_pretrained(folder)
+    assert mg.rand(2).tolist() == expected
+
+
 def test_what_is_saved_is_read(folder: Path, tmp_path: Path) -> None:
     model = GPT2.from_pretrained(folder)
     assert not model.training and model.tokenizer is None

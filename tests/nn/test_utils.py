@@ -146,6 +146,9 @@ def test_a_module_made_without_drawing() -> None:
     assert made.weight.shape == (4, 3) and made.weight.dtype is minigrad.float64
     with pytest.raises(RuntimeError, match="must support a 'device' arg"):
         nn.utils.skip_init(nn.ReLU)
+    with pytest.raises(TypeError):
+        nn.utils.skip_init(nn.Linear, 3, 4, 5, 6, 7, 8, 9)
+    assert minigrad.zeros(3).normal_().any()  # what follows is drawn again
 
 
 def test_a_module_called_with_other_values() -> None:

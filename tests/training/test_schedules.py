@@ -15,6 +15,7 @@ Schedule = Callable[[int], float]
 VALUES: list[tuple[str, Schedule, dict[int, float]]] = [
     ("inverse_sqrt", inverse_sqrt(4), {0: 0.25, 1: 0.5, 3: 1.0, 15: 0.5, 63: 0.25, 399: 0.1}),
     ("cosine", cosine(4, 24), {0: 0.25, 3: 1.0, 4: 1.0, 9: (1 + math.sqrt(0.5)) / 2, 14: 0.5, 24: 0.0, 99: 0.0}),
+    ("cosine to a tenth", cosine(4, 24, 0.1), {0: 0.25, 3: 1.0, 4: 1.0, 14: 0.55, 24: 0.1, 99: 0.1}),
     ("linear", linear(4, 24), {0: 0.25, 3: 1.0, 4: 1.0, 9: 0.75, 14: 0.5, 23: 0.05, 24: 0.0, 99: 0.0}),
     (
         "with decay",
@@ -51,6 +52,7 @@ def test_it_is_what_the_class_does() -> None:
     [
         lambda: inverse_sqrt(0),
         lambda: cosine(5, 5),
+        lambda: cosine(1, 5, 1.5),
         lambda: linear(-1, 5),
         lambda: inverse_sqrt_with_decay(0, 5),
         lambda: inverse_sqrt_with_decay(6, 9, 0.5),
@@ -58,5 +60,5 @@ def test_it_is_what_the_class_does() -> None:
     ],
 )
 def test_what_makes_no_sense(make: Callable[[], Schedule]) -> None:
-    with pytest.raises(ValueError, match=r"warmup|decay_fraction"):
+    with pytest.raises(ValueError, match=r"warmup|decay_fraction|final"):
         make()

@@ -351,6 +351,60 @@ def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
     assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
 
 
+class Carried:
+    """A number that each update changes, and that the losses depend on."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+
+    def __call__(self, model: Any, batch: Any) -> tuple[Any, float]:
+        mean, weight = program.loss(model, batch)
+        mean = mean * (1 + self.last)
+        self.last = 1 / (1 + abs(float(mean)))
+        return mean, weight
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"last": self.last}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.last = state["last"]
+
+
+def carrying(folder: Path, steps: int, **changed: Any) -> Trainer:
+    made = trainer(folder, steps=steps, **changed)
+    made.loss = made.carried = Carried()
+    return made
+
+
+def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
+    carrying(tmp_path / "whole", 14).fit()
+    for steps in (5, 9, 14):
+        carrying(tmp_path / "parts", steps).fit()
+    whole, parts = (read_checkpoint(tmp_path / name / "last.safetensors") for name in ("whole", "parts"))
+    assert whole["carried"] == parts["carried"] != {"last": 0.0}
+    assert numbers(whole["model"]) == numbers(parts["model"])
+    with pytest.raises(ValueError, match=r"carried \('given' there, None now\)"):
+        trainer(tmp_path / "parts", steps=20).fit()
+    trainer(tmp_path / "none", steps=3).fit()
+    assert "carried" not in read_checkpoint(tmp_path / "none" / "last.safetensors")
+    with pytest.raises(ValueError, match=r"carried \(None there, 'given' now\)"):
+        carrying(tmp_path / "none", 20).fit()
+
+
+def test_several_processes_carry_nothing(tmp_path: Path) -> None:
+    made = trainer(tmp_path)
+    with pytest.raises(ValueError, match="processes must be 1: what one update hands"):
+        Trainer(
+            made.model,
+            made.optimizer,
+            made.batches,
+            program.loss,
+            folder=tmp_path,
+            settings=program.settings(processes=2, accumulate=2),
+            carried=Carried(),
+        )
+
+
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
     model = minigrad.nn.Linear(2, 2)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)

@@ -1,0 +1,244 @@
+"""The command line: train, generate, evaluate, compare, export, config."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..options import whole
+from ..run.cli import RAW, add_commands, add_settings, add_training, check_output, run_program, start_of, values_of
+from .settings import Settings
+
+EXAMPLES = """
+examples:
+  python -m examples.gpt train                               Shakespeare by characters (a minute on 2 cores)
+  python -m examples.gpt generate --prompt "ROMEO:"          write with the trained model
+  python -m examples.gpt train --input book.txt --tokenizer subwords
+  python -m examples.gpt train --preset shakespeare          the larger model
+  python -m examples.gpt train --from GPT2DIR --input book.txt --window 256
+  python -m examples.gpt evaluate --run runs/shakespeare-cpu
+  python -m examples.gpt export DIR --run runs/shakespeare-cpu
+  python -m examples.gpt config --preset shakespeare >my.toml
+
+The same command again resumes a training that was stopped in any way.
+"""
+PRESET = "shakespeare-cpu"
+DEFAULT_RUN = Path("runs") / PRESET
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's commands and their options."""
+    p = argparse.ArgumentParser(
+        prog="python -m examples.gpt",
+        description="Train a language model on a text, and write with it.",
+        epilog=EXAMPLES,
+        formatter_class=RAW,
+    )
+    commands = (
+        ("train", _train, "train a model, or resume a training"),
+        ("generate", _generate, "write texts"),
+        ("evaluate", _evaluate, "loss, perplexity and bits per character of a text"),
+        ("compare", _compare, "train GPT-2 and Transformer-XL of equal size, and score them by the text they see"),
+        ("export", _export, "write a folder that the transformers library reads"),
+        ("config", _config, "print all settings as a configuration file"),
+    )
+    add_commands(p, commands)
+    return p
+
+
+def _train(p: argparse.ArgumentParser) -> None:
+    add_training(p, Settings, "preset's and the text's", PRESET, start="from")
+
+
+def _config(p: argparse.ArgumentParser) -> None:
+    add_settings(p, Settings, PRESET, start="from")
+
+
+def _compare(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+    add_settings(p, Settings, PRESET, start="from")
+
+
+def _run(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--run",
+        type=Path,
+        default=DEFAULT_RUN,
+        metavar="DIR",
+        help=f"the folder of a training, the file of a model, or a GPT-2 of transformers' (default: {DEFAULT_RUN})",
+    )
+    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+
+
+def _generate(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
+    p.add_argument("--tokens", type=whole(), default=500, metavar="N", help="tokens to write (default: 500)")
+    p.add_argument("--batch", type=whole(), default=1, metavar="N", help="texts for each prompt (default: 1)")
+    p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
+    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
+    p.add_argument(
+        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
+    )
+    p.add_argument(
+        "--repetition-penalty",
+        type=positive(),
+        default=1.0,
+        metavar="R",
+        help="above 1, tokens repeat less (default: 1)",
+    )
+    p.add_argument(
+        "--beams", type=whole(1, 1000), default=1, metavar="N", help="search for the likeliest text with N beams"
+    )
+    p.add_argument(
+        "--stride",
+        type=whole(0),
+        default=0,
+        metavar="N",
+        help="tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
+        "takes longer (default: half the window)",
+    )
+    p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+
+
+def _evaluate(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    p.add_argument("--input", type=Path, metavar="FILE", help="a text (default: the validation part of the training's)")
+    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
+    p.add_argument(
+        "--stride",
+        type=whole(),
+        metavar="N",
+        help="tokens by which it moves; with fewer, each is predicted from more (default: the window)",
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+
+
+def _export(p: argparse.ArgumentParser) -> None:
+    p.add_argument("folder", type=Path, metavar="DIR", help="the folder to write; such files in it are replaced")
+    _run(p)
+
+
+def positive(least: float = math.nextafter(0, 1)) -> Any:
+    """The ``type`` of an option that is a finite number above 0, or from ``least`` on."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"a positive number is needed, not {text[:60]!r}")
+        return value
+
+    return number
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings from a preset or a file, and from options; those of a model to begin with come first.
+
+    Raises:
+        ValueError: an option contradicts that model.
+    """
+    values = values_of(options, Settings)
+    settings = start_of(options, Settings, lambda: Settings.preset(PRESET))
+    start = values.get("start", settings.model.start)
+    if start:
+        from . import run
+
+        for name, value in run.load(Path(start)).sizes().items():
+            if values.setdefault(name, value) != value:
+                raise ValueError(f"--{name.replace('_', '-')} {values[name]}: the model in {start} has {value}")
+    return settings.changed(values)
+
+
+def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
+    """The folder of a run: --run, or one that is named after preset and text."""
+    if options.run is not None:
+        return Path(options.run)
+    name = options.preset or (options.config.stem if options.config else PRESET)
+    return Path("runs") / "-".join(filter(None, (name, Path(settings.data.input).stem)))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+
+    def program() -> int:
+        options = parser().parse_args(argv)
+        return COMMANDS[options.command](options)
+
+    return run_program(program, "--batch or --window")
+
+
+def _do_train(options: argparse.Namespace) -> int:
+    from .training import train
+
+    settings = settings_of(options)
+    return train(settings, run_folder(options, settings), options.fresh)
+
+
+def _do_generate(options: argparse.Namespace) -> int:
+    check_output(None, "")
+    from .generation import generate
+
+    return generate(options)
+
+
+def _do_evaluate(options: argparse.Namespace) -> int:
+    check_output(options.json, "--json")
+    from .evaluation import evaluate
+
+    numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
+    print("\n".join(f"{name.replace('_', ' '):<20} {value:,.6g}" for name, value in numbers.items()))
+    if options.json is not None:
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _do_compare(options: argparse.Namespace) -> int:
+    check_output(options.json, "--json")
+    from .compare import compare, table
+
+    settings = settings_of(options)
+    if settings.model.model != "gpt2" or settings.model.start:
+        raise ValueError("compare trains all its models, from the beginning: leave out --model and --from")
+    status, rows = compare(settings, options.run)
+    if status:
+        return status
+    print(f"\n{table(rows)}")
+    if options.json is not None:
+        numbers = [row._asdict() for row in rows]
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _do_export(options: argparse.Namespace) -> int:
+    from .run import export, load
+
+    export(load(options.run), options.folder)
+    print(f"wrote {options.folder}", file=sys.stderr)
+    return 0
+
+
+def _do_config(options: argparse.Namespace) -> int:
+    check_output(None, "")
+    origin = options.config or f"preset {options.preset or PRESET}"
+    print(settings_of(options).as_toml(f"Settings of examples.gpt: {origin}"), end="")
+    return 0
+
+
+COMMANDS = {
+    "train": _do_train,
+    "generate": _do_generate,
+    "evaluate": _do_evaluate,
+    "compare": _do_compare,
+    "export": _do_export,
+    "config": _do_config,
+}

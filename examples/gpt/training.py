@@ -1,0 +1,148 @@
+"""The training: text, model, optimiser and loop, and the report at the end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import minigrad as mg
+from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad.text import Recurrence
+from minigrad.training import Trainer, averaged_state, read_checkpoint
+
+from ..run import updates
+from ..run.folder import BEST, write_model, write_settings
+from . import generation, run, text
+from .architectures import ARCHITECTURES, build, copied
+from .settings import Settings
+from .tokens import Ids, Tokens, learn
+from .validation import bits
+
+METRIC = "loss"
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
+    s, program = settings.training, run.PROGRAM
+    corpus = text.read(settings.data)
+    rate = schedule_of(settings)  # all that may be wrong raises before anything changes
+    updates.loop_settings(s, True)
+    toml = settings.as_toml(f"Settings of the run {folder.name}")
+    config = {**settings.fixed(), "the text": corpus.digest}
+    tokens, config = (not fresh and run.started(folder, config)) or (None, config)
+    mg.manual_seed(s.seed)
+    model, tokens = model_of(settings, corpus, tokens)
+    evaluation = Evaluation(settings, tokens, corpus.validation)
+    ids = tokens.encode(corpus.train)
+    kind = ARCHITECTURES[settings.model.model]
+    batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
+    optimizer = updates.optimizer_of(model, s, (0.9, s.beta2), 1e-8, decay_vectors=False)
+    trainer = Trainer(
+        model,
+        optimizer,
+        batches,
+        loss,
+        folder=folder,
+        settings=updates.loop_settings(s, True, metric=METRIC, unit=settings.data.tokenizer),
+        schedule=LambdaLR(optimizer, rate),
+        evaluate=evaluation,
+        extra=run.extra(model, tokens, settings, config),
+        carried=loss if isinstance(loss, Recurrence) else None,
+    )
+    trainer.check()
+    if fresh:
+        with program.prepared(folder, fresh) as place:
+            program.set_aside(folder, place)
+    count = sum(p.numel() for p in model.parameters())
+    print(
+        f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(evaluation.ids):,} to validate "
+        f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}",
+        flush=True,
+    )
+    outcome = trainer.fit(lambda: write_settings(folder, toml))
+    if not outcome.finished:
+        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
+        return 130
+    return finish(trainer, model, settings, folder, evaluation)
+
+
+def command(*arguments: str) -> str:
+    """A command of this program to type in the checkout."""
+    return shlex.join(["python", "-m", run.PROGRAM.name, *arguments])
+
+
+def schedule_of(settings: Settings) -> Any:
+    """The learning rate at an update, as a fraction of the highest."""
+    s = settings.training
+    return updates.schedule_of(s, s.final_rate / s.learning_rate if s.learning_rate else 0.0)
+
+
+def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:
+    """The model to train, with random weights or those of ``start``, and its vocabulary: that of a run which goes on,
+    that of ``start``, or one that is learned from the text."""
+    if settings.model.start:
+        trained = run.load(Path(settings.model.start))
+        return copied(trained.model, settings.model).to(settings.training.device), tokens or trained.tokens
+    if tokens is None:
+        data = settings.data
+        tokens = learn(data.tokenizer, corpus.train + corpus.validation, corpus.train, data.vocabulary)
+    return build(settings.model, len(tokens), settings.training.device), tokens
+
+
+class Evaluation:
+    """The loss of the validation text, and a text of the model's, printed.
+
+    Args:
+        settings: of the training. tokens: its vocabulary. text: that it does not learn from.
+    """
+
+    def __init__(self, settings: Settings, tokens: Tokens, text: str) -> None:
+        self.settings, self.tokens = settings, tokens
+        self.ids: Ids = tokens.encode(text)
+        if len(self.ids) < 2:
+            raise ValueError(f"the text's end, {text[:60]!r}, is a single token: too little to validate with")
+        self.characters = len(text)
+
+    def __call__(self, model: Any) -> dict[str, float]:
+        """Nats per token, and bits per character."""
+        s = self.settings.training
+        score = ARCHITECTURES[self.settings.model.model].score
+        loss = score(model, self.ids, self.settings.window, batch=4 * s.batch, most=s.validated)
+        if s.sample:
+            show(generation.example(model, self.tokens, s.sample, s.seed))
+        return {METRIC: loss, "bits_per_character": bits(loss, self.characters, len(self.ids))}
+
+
+def show(text: str) -> None:
+    """Print a text between the lines of a progress bar, if there is one."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(text, flush=True)
+    else:
+        tqdm.write(f"\n{text.strip()}\n", file=sys.stdout)
+        sys.stdout.flush()
+
+
+def finish(trainer: Trainer, model: Any, settings: Settings, folder: Path, evaluation: Evaluation) -> int:
+    """Write the trained model: the mean of snapshots, the moving average, or the best weights. Returns the status."""
+    if settings.training.ema:
+        assert trainer.averaged is not None
+        model.load_state_dict(trainer.averaged.module.state_dict())
+    elif settings.training.average and trainer.state.snapshots:
+        model.load_state_dict(averaged_state(folder))
+    elif trainer.state.best is not None:
+        model.load_state_dict(read_checkpoint(folder / BEST)["model"])
+    path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
+    model.eval()
+    loss = ARCHITECTURES[settings.model.model].score(model, evaluation.ids, settings.window)
+    per_character = bits(loss, evaluation.characters, len(evaluation.ids))
+    print(
+        f"saved to {path}\nvalidation, all of it: loss {loss:.4f} per token, {per_character:.3f} bits per character; "
+        f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
+        flush=True,
+    )
+    print("\nwrite with it:  " + command("generate", "--run", str(folder)))
+    return 0

@@ -1,0 +1,102 @@
+"""The settings of a training's updates, and what is made of them: the optimiser, its rate, the settings of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from minigrad import nn, optim
+from minigrad.training import Settings as LoopSettings
+from minigrad.training import schedules
+
+from .settings import amount, chance, count, setting
+
+# Settings of ``Updates`` that do not affect the result of a training.
+FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The updates, their optimiser, and what is kept of them; a program's own section of them has more."""
+
+    steps: int = count(8000, "updates")
+    minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
+    accumulate: int = count(1, "batches whose gradients make one update")
+    processes: int = count(1, "processes that share these batches, on the CPU; at most accumulate")
+    optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
+    learning_rate: float = amount(0.005, "the highest learning rate")
+    warm_up: int = count(2000, "updates in which the learning rate rises")
+    schedule: str = setting(
+        "inverse_sqrt", "the fall of the learning rate", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
+    )
+    decay_fraction: float = setting(
+        0.4, "the part of all updates in which inverse_sqrt_with_decay falls to zero", limits=(0, 1)
+    )
+    weight_decay: float = amount(0.0, "decoupled weight decay (AdamW)")
+    clip: float = amount(1.0, "the largest norm of the gradient; 0: no limit")
+    evaluate_every: int = count(500, "updates between evaluations")
+    patience: int = amount(0, "evaluations without improvement before the training stops; 0: no limit")
+    snapshot_every: int = count(125, "updates between snapshots of the weights")
+    average: int = amount(10, "the number of last snapshots to average; 0: the last weights alone")
+    ema: float = chance(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
+    save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
+    log_every: int = count(20, "updates between lines of the log")
+    tensorboard: bool = setting(False, "write a log for TensorBoard as well")
+    seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
+    device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
+
+
+def optimizer_of(
+    model: nn.Module, s: Updates, betas: tuple[float, float], eps: float, decay_vectors: bool = True
+) -> optim.AdamW:
+    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors.
+
+    Args:
+        decay_vectors: False leaves biases and the weights of norms out of the weight decay.
+    """
+    options: dict[str, Any] = {"lr": s.learning_rate, "betas": betas, "eps": eps, "weight_decay": s.weight_decay}
+    tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    parameters = list(model.parameters())
+    muon = [p for p in parameters if s.optimizer == "muon" and p.ndim == 2 and id(p) not in tables]
+    taken = {id(p) for p in muon}
+    rest = [p for p in parameters if id(p) not in taken]
+    groups: list[dict[str, Any]] = [{"params": rest}]
+    if not decay_vectors:
+        vectors = {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0}
+        groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
+    if s.optimizer == "adamw":
+        return optim.AdamW(groups, **options)
+    return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
+
+
+def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
+    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
+    if s.schedule == "inverse_sqrt":
+        return schedules.inverse_sqrt(s.warm_up)
+    if s.schedule == "inverse_sqrt_with_decay":
+        return schedules.inverse_sqrt_with_decay(s.warm_up, s.steps, s.decay_fraction)
+    if s.schedule == "cosine":
+        return schedules.cosine(s.warm_up, s.steps, final)
+    return schedules.linear(s.warm_up, s.steps)
+
+
+def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
+    """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that ``Updates`` lacks."""
+    return LoopSettings(
+        steps=s.steps,
+        minutes=s.minutes or None,
+        accumulate=s.accumulate,
+        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches one after another
+        clip=s.clip or None,
+        evaluate_every=s.evaluate_every,
+        save_seconds=s.save_seconds or None,
+        patience=(s.patience or None) if evaluated else None,
+        keep_snapshots=s.average,
+        snapshot_every=s.snapshot_every,
+        ema_decay=s.ema or None,
+        log_every=s.log_every,
+        seed=s.seed,
+        tensorboard=s.tensorboard,
+        **more,
+    )

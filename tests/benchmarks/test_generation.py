@@ -1,0 +1,53 @@
+"""minigrad and transformers write the same greedy texts; other ones are noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import generation
+from benchmarks.process import Differ
+from tests.support.hugging_face import needs_transformers
+
+SIZE, BATCH = generation.TINY, 3
+
+
+def test_our_texts() -> None:
+    answer = generation.check("minigrad", list(SIZE), BATCH)
+    generation.agree({"minigrad": answer, "transformers": {"missing": "not installed"}}, SIZE, BATCH)
+    assert len({token for row in answer["greedy"] for token in row}) > 3
+
+
+@pytest.mark.parity
+@needs_transformers
+def test_transformers_writes_the_same() -> None:
+    generation.agree({name: generation.check(name, list(SIZE), BATCH) for name in generation.LIBRARIES}, SIZE, BATCH)
+
+
+def test_other_texts_are_noticed() -> None:
+    first = {way: [[1] * SIZE.tokens] for way in generation.WAYS}
+    generation.agree({"minigrad": first, "transformers": {**first, "temperature 0.8, top 50": [[2] * 6]}}, SIZE, 1)
+    with pytest.raises(Differ, match="the greedy texts of transformers are other ones"):
+        generation.agree({"minigrad": first, "transformers": {**first, "greedy": [[2] * 6]}}, SIZE, 1)
+    for way in generation.WAYS:
+        with pytest.raises(Differ, match="transformers wrote texts of another length than 6"):
+            generation.agree({"minigrad": first, "transformers": {**first, way: [[1] * 5]}}, SIZE, 1)
+
+
+def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing: list[str] = []
+
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        if library in missing:
+            return {"missing": "not installed"}
+        if function.endswith("check"):
+            return dict.fromkeys(generation.WAYS, [[1] * SIZE.tokens] * arguments["batch"])
+        return dict.fromkeys(generation.WAYS, {"minigrad": 10.0, "transformers": 20.0}[library])
+
+    monkeypatch.setattr(generation, "ask", answer)
+    rows = generation.table(1, 1.0, (SIZE,)).written()
+    assert rows[0] == ["greedy", "40", "1", "600", "300", "2.00", "1.5"]
+    assert [row[2:4] for row in rows] == [["1", "600"]] * 3 + [["8", "4,800"]] * 3
+    missing.append("transformers")
+    assert generation.table(1, 1.0, (SIZE,)).written()[0] == ["greedy", "40", "1", "600", "–", "–", "1.5"]

@@ -1,0 +1,498 @@
+"""Language models as a person has them: trained, resumed, begun with another, writing, and what can be wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import signal
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.gpt import cli, generation, run
+from examples.gpt.architectures import ARCHITECTURES, build
+from examples.gpt.generation import Search
+from examples.gpt.settings import MODELS, ModelSettings, Settings
+from minigrad.training import read_checkpoint
+from models.gpt2 import GPT2
+
+SMALL = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "12", "--batch", "4", "--warm-up", "3")
+SMALL += ("--evaluate-every", "10", "--sample", "8")
+LINES = "".join(f"the {a} sees the {b}.\n" for a in ("cat", "dog", "fox") for b in ("moon", "sun", "sea")) * 12
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    for module in ("tqdm", "tokenizers", "tomlkit"):
+        pytest.importorskip(module)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(LINES.encode())
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of twenty updates."""
+    pytest.importorskip("tomlkit")
+    folder = tmp_path_factory.mktemp("gpt")
+    (folder / "lines.txt").write_bytes(LINES.encode())
+    command = ["train", "--input", str(folder / "lines.txt"), "--run", str(folder / "run"), *SMALL, "--steps", "20"]
+    assert cli.main(command) == 0
+    return folder / "run"
+
+
+def arguments(text: Path, *more: str, steps: int = 20) -> list[str]:
+    return ["train", "--input", str(text), "--run", str(text.parent / "run"), *SMALL, "--steps", str(steps), *more]
+
+
+def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
+    state: dict[str, mg.Tensor] = read_checkpoint(folder / name)["model"]
+    return state
+
+
+def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
+
+
+def refused(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that ends with one line that says why."""
+    capsys.readouterr()
+    assert cli.main(command) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: "), lines
+    assert re.search(told, lines[0]), lines[0]
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["characters", "bytes", "subwords"])
+def test_it_trains_and_shows_what_it_writes(text: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "270", steps=30)) == 0
+    said = capsys.readouterr()
+    assert f"{kind} to learn from" in said.out and "bits per character" in said.out
+    lines = [json.loads(line) for line in (text.parent / "run" / "log.jsonl").read_text().splitlines()]
+    losses = [line["evaluation"]["loss"] for line in lines if "evaluation" in line]
+    assert len(losses) == 3 and losses[-1] < losses[0]
+    assert said.err.count("bits_per_character") == 3
+    assert said.out.count("\n\n") >= 3, "a text at each evaluation"
+    assert cli.main(["generate", "--run", str(text.parent / "run"), "--prompt", "the cat", "--tokens", "9"]) == 0
+    assert capsys.readouterr().out.startswith("the cat")
+    assert cli.main(["evaluate", "--run", str(text.parent / "run")]) == 0
+    numbers = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert float(numbers["bits per character"]) > 0 and numbers["characters"] == str(len(LINES) - int(0.9 * len(LINES)))
+
+
+def test_it_learns_a_text_by_heart(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--d-model", "32", "--learning-rate", "0.01", "--evaluate-every", "300", "--context", "24")
+    assert cli.main(arguments(text, *options, steps=300)) == 0
+    where = ["--run", str(text.parent / "run")]
+    assert cli.main(["generate", *where, "--prompt", "the cat sees", "--tokens", "60", "--temperature", "0"]) == 0
+    sentences = capsys.readouterr().out.strip().splitlines()[-4:-1]
+    assert all(re.fullmatch(r"the (cat|dog|fox) sees the (moon|sun|sea)\.", line) for line in sentences), sentences
+
+
+NOISE = ("--dropout", "0.2", "--optimizer", "muon", "--ema", "0.9")
+OPTIONS = {
+    "plain": (),
+    "noise": NOISE,
+    "processes": ("--dropout", "0.1", "--accumulate", "2", "--processes", "2"),
+    "subwords": ("--tokenizer", "subwords", "--vocabulary", "280", "--average", "2", "--snapshot-every", "5"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_same_command_goes_on(
+    text: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the middle of an update, and the command again: the same to the bit."""
+    folder = text.parent / "run"
+    assert cli.main(arguments(text, *options)) == 0
+    whole, model = weights(folder), (folder / "model.safetensors").read_bytes()
+    loss, calls = GPT2.loss, [0]
+
+    def interrupted(self: GPT2, *args: Any, **named: Any) -> mg.Tensor:
+        calls[0] += self.training
+        if calls[0] == 13 and self.training:
+            signal.raise_signal(signal.SIGINT)
+        return loss(self, *args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GPT2, "loss", interrupted)
+        assert cli.main(arguments(text, *options, "--fresh")) == 130
+    assert "Go on with the same command:\n  python -m examples.gpt" in capsys.readouterr().out
+    assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
+    assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # what is shown changes nothing
+    assert same(whole, weights(folder))
+    saved = read_checkpoint(folder / "model.safetensors")["model"]
+    (text.parent / "first.safetensors").write_bytes(model)
+    assert same(saved, read_checkpoint(text.parent / "first.safetensors")["model"])
+
+
+def test_a_run_of_other_settings_or_another_text(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(text, steps=5)) == 0
+    refused(arguments(text, "--dropout", "0.1", steps=5), "dropout .0.0 there, 0.1 now.*--fresh", capsys)
+    text.write_bytes(LINES[:-1].encode())
+    refused(arguments(text, steps=5), "the text", capsys)
+    assert cli.main(arguments(text, "--fresh", steps=5)) == 0
+    assert (text.parent / "run.old-1" / "model.safetensors").exists()
+
+
+def test_the_model_is_the_best_that_was_evaluated(text: Path) -> None:
+    """At a rate that ruins it after the first evaluation, the first one's weights are the model."""
+    assert cli.main(arguments(text, "--learning-rate", "3", "--clip", "0", "--schedule", "linear", steps=40)) == 0
+    folder = text.parent / "run"
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    losses = {line["step"]: line["evaluation"]["loss"] for line in lines if "evaluation" in line}
+    assert same(weights(folder, "model.safetensors"), weights(folder, "best.safetensors"))
+    assert read_checkpoint(folder / "best.safetensors")["step"] == min(losses, key=lambda step: losses[step])
+
+
+# Beginning with another model ---------------------------------------------------------------------------------
+
+
+def test_it_begins_with_a_run(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sizes and characters are the other's; one update at a rate of nothing leaves its weights."""
+    text.write_bytes(LINES[:900].encode())
+    command = ["train", "--input", str(text), "--from", str(trained), "--run", str(text.parent / "run")]
+    options = ["--learning-rate", "0", "--final-rate", "0", "--dropout", "0.2", "--warm-up", "1", "--steps", "2"]
+    assert cli.main([*command, *options]) == 0
+    assert same(weights(text.parent / "run"), weights(trained, "model.safetensors"))
+    written = tomllib.loads((text.parent / "run" / "settings.toml").read_text(encoding="utf-8"))
+    assert written["model"]["d_model"] == 16 and written["model"]["context"] == 12
+    model = run.load(text.parent / "run").model
+    assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
+    refused([*command, "--layers", "3"], "--layers 3: the model in .* has 1", capsys)
+    refused([*command, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters", capsys)
+    text.write_text("Ω" * 200, encoding="utf-8")
+    refused([*command, "--fresh"], "never seen 'Ω'", capsys)
+
+
+def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = text.parent / "exported"
+    assert cli.main(["export", str(folder), "--run", str(trained)]) == 0
+    assert {path.name for path in folder.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}
+    one, two = run.load(trained), run.load(folder)
+    assert two.sizes() == one.sizes() and two.settings is None
+    assert same(one.model.state_dict(), two.model.state_dict())
+    np.testing.assert_array_equal(one.tokens.encode(LINES), two.tokens.encode(LINES))
+    command = ["train", "--input", str(text), "--from", str(folder), "--run", str(text.parent / "run")]
+    assert cli.main([*command, "--steps", "3", "--warm-up", "1"]) == 0
+    refused(["evaluate", "--run", str(folder)], "give --input FILE", capsys)
+    assert cli.main(["evaluate", "--run", str(folder), "--input", str(text)]) == 0
+
+
+@pytest.mark.parity
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["characters", "bytes", "subwords"])
+def test_transformers_reads_what_is_exported(text: Path, kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "280", steps=5)) == 0
+    folder = text.parent / "exported"
+    assert cli.main(["export", str(folder), "--run", str(text.parent / "run")]) == 0
+    ours = run.load(text.parent / "run")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
+    ids = ours.tokens.encode("the cat sees\nthe sun.")
+    assert tokenizer("the cat sees\nthe sun.")["input_ids"] == ids.tolist()
+    assert tokenizer.decode(ids.tolist()) == "the cat sees\nthe sun."
+    ids = ids[:12].astype(np.int64)
+    with torch.no_grad():
+        logits = theirs(torch.from_numpy(ids)[None]).logits[0].numpy()
+    np.testing.assert_allclose(ours.model(mg.from_numpy(ids)[None])[0].detach().numpy(), logits, atol=1e-5)
+
+
+# Writing ----------------------------------------------------------------------------------------------------
+
+
+def text_of(trained: Path, *options: str) -> list[str]:
+    return ["generate", "--run", str(trained), "--tokens", "30", *options]
+
+
+def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for seed in ("1", "1", "2"):
+        assert cli.main(text_of(trained, "--prompt", "the", "--seed", seed, "--top-k", "9", "--top-p", "0.9")) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] != texts[2]
+    assert all(len(text) == len("the") + 30 + 1 for text in texts)
+
+
+def test_several_texts_are_those_of_single_ones(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The likeliest tokens depend on nothing but the prompt: batched, streamed and by a beam of one, past the
+    context."""
+    singles = []
+    for prompt in ("the cat", "t"):
+        assert cli.main(text_of(trained, "--prompt", prompt, "--temperature", "0", "--stride", "1")) == 0
+        singles.append(capsys.readouterr().out)
+    options = ("--prompt", "the cat", "t", "--temperature", "0", "--batch", "2", "--stride", "1")
+    assert cli.main(text_of(trained, *options)) == 0
+    out = capsys.readouterr().out
+    parts = re.split(r"\n?--- \d ---\n", out)[1:]
+    assert [part.rstrip("\n") for part in parts] == [s.rstrip("\n") for s in (singles[0],) * 2 + (singles[1],) * 2]
+
+
+def test_beams_find_what_is_at_least_as_likely(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = run.load(trained)
+    prompt = generation.prompt_of(one.tokens, "the")
+
+    def likelihood(ids: list[int]) -> float:
+        log_p = one.model(mg.tensor([[*prompt, *ids]])).log_softmax(-1)[0]
+        return sum(float(log_p[len(prompt) - 1 + i, token]) for i, token in enumerate(ids))
+
+    (greedy,), (beam,) = (generation.write(one.model, [prompt], 8, s) for s in (Search(0.0), Search(beams=5)))
+    assert len(beam) == 8 and likelihood(beam) >= likelihood(greedy) - 1e-4
+    assert cli.main(text_of(trained, "--prompt", "the", "--beams", "5")) == 0
+    assert capsys.readouterr().out.startswith("the")
+
+
+def test_a_penalty_avoids_repetition(trained: Path) -> None:
+    one = run.load(trained)
+    (plain,), (varied,) = (
+        generation.write(one.model, [[0]], 12, Search(0.0, repetition_penalty=r)) for r in (1.0, 1e6)
+    )
+    assert len(set(varied)) > len(set(plain))
+
+
+def test_a_text_ends_where_the_model_ends_it(trained: Path) -> None:
+    one = run.load(trained)
+    (plain,) = generation.write(one.model, [[3]], 12, Search(0.0))
+    (ended,) = generation.write(one.model, [[3]], 12, Search(0.0), end=plain[-1])
+    assert ended == plain[: plain.index(plain[-1])]
+
+
+def test_tokens_are_written_as_they_come(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the model says a token, all earlier ones are on the terminal."""
+    lengths: list[int] = []
+    probabilities = generation.sample.__globals__["probabilities"]
+
+    def observed(*args: Any) -> mg.Tensor:
+        lengths.append(len(capsys.readouterr().out))
+        return probabilities(*args)
+
+    monkeypatch.setitem(generation.sample.__globals__, "probabilities", observed)
+    assert cli.main(text_of(trained, "--prompt", "the")) == 0
+    assert lengths == [3, *[1] * 29]
+
+
+def test_without_a_prompt_a_line_begins(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokens = run.load(trained).tokens
+    assert generation.prompt_of(tokens, None) == tokens.encode("\n").tolist()
+    assert cli.main(text_of(trained)) == 0
+    assert len(capsys.readouterr().out) == 31
+
+
+def test_a_prompt_past_the_context(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.")) == 0
+    assert "note: a prompt has 22 tokens, and the model sees the last 12" in capsys.readouterr().err
+
+
+WRONG = {
+    "an empty prompt": (("--prompt", ""), "the prompt is empty"),
+    "unknown characters": (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
+    "a beam that draws": (("--beams", "2", "--top-k", "3"), "--top-k is for drawing"),
+    "nothing to draw": (("--temperature", "0", "--top-p", "0.5"), "--top-p is for drawing"),
+    "a probability above 1": (("--top-p", "2"), "top_p must be above 0 and at most 1"),
+    "a stride past the context": (("--stride", "13"), "stride must be between 1 and the model's context"),
+}
+
+
+@pytest.mark.parametrize(("options", "told"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_written(
+    trained: Path, options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(text_of(trained, *options), told, capsys)
+
+
+@pytest.mark.parametrize("option", [("--temperature", "-1"), ("--tokens", "0"), ("--repetition-penalty", "nan")])
+def test_options_out_of_range(trained: Path, option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(text_of(trained, *option))
+    assert caught.value.code == 2 and "number" in capsys.readouterr().err
+
+
+# Evaluating -------------------------------------------------------------------------------------------------
+
+
+def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = []
+    for stride in ("12", "1"):
+        where = ["--json", str(tmp_path / "numbers.json")]
+        assert cli.main(["evaluate", "--run", str(trained), "--stride", stride, *where]) == 0
+        numbers.append(json.loads((tmp_path / "numbers.json").read_text()))
+    assert numbers[0]["tokens"] == numbers[1]["tokens"] and numbers[0]["loss"] != numbers[1]["loss"]
+    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13: the model sees 12", capsys)
+    refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window", capsys)
+    (tmp_path / "a").write_text("t")
+    refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens", capsys)
+
+
+# Bad input --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "there is no file"),
+        (b"", "is empty"),
+        (b"the cat sees", "10 tokens to learn from, and a window needs 13: give a longer text"),
+        (b"\xff\xfe\x00", "is not text in UTF-8"),
+    ],
+)
+def test_texts_that_cannot_be_learned(
+    text: Path, content: bytes | None, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text.unlink()
+    if content is not None:
+        text.write_bytes(content)
+    refused(arguments(text), told, capsys)
+    assert not (text.parent / "run").exists()
+
+
+def test_sizes_that_cannot_be(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(arguments(text, "--heads", "3"), "must be a multiple of heads", capsys)
+    refused(arguments(text, "--window", "13"), "window .13. is more than the model sees", capsys)
+    refused(arguments(text, "--d-model", "10000000"), "GiB to train", capsys)
+    refused(arguments(text, "--warm-up", "99"), "warmup", capsys)
+    refused(arguments(text, "--final-rate", "1"), "above the learning_rate", capsys)
+    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are shakespeare", capsys)
+
+
+def test_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(text_of(tmp_path), "there is no model in .* python -m examples.gpt train", capsys)
+    refused(["train", "--from", str(tmp_path / "none")], "there is no model in", capsys)
+
+
+def test_a_checkpoint_of_another_program(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = read_checkpoint(trained / "model.safetensors")
+    content["extra"]["program"] = "examples.translate"
+    mg.save(content, text.parent / "model.safetensors")
+    refused(text_of(text.parent), "is a training's checkpoint, but not of examples.gpt", capsys)
+    refused(["train", "--from", str(text.parent)], "but not of examples.gpt", capsys)
+    mg.save({"model": {}}, text.parent / "model.safetensors")
+    refused(text_of(text.parent), "is not a checkpoint of minigrad.training", capsys)
+    (text.parent / "model.safetensors").write_bytes(b"x" * 99)
+    refused(text_of(text.parent), "is damaged", capsys)
+
+
+Change = Callable[[dict[str, Any]], Any]
+HOSTILE: dict[str, Change] = {
+    "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
+    "a huge context": lambda c: c["extra"]["model"].update(positions=10**9),
+    "many layers": lambda c: c["extra"]["model"].update(layers=10**9),
+    "a width of nothing": lambda c: c["extra"]["model"].update(d_model=0),
+    "a wide layer": lambda c: c["extra"]["model"].update(d_ff=10**9),
+    "other heads": lambda c: c["extra"]["model"].update(heads=3),
+    "a size of no sort": lambda c: c["extra"]["model"].update(layers="two"),
+    "an unknown size": lambda c: c["extra"]["model"].update(rooms=2),
+    "an activation": lambda c: c["extra"]["model"].update(activation="none"),
+    "no tokenizer": lambda c: c["extra"].update(tokenizer={}),
+    "another tokenizer": lambda c: c["extra"].update(tokenizer={"kind": "bytes"}),
+    "another architecture": lambda c: c["extra"]["settings"]["model"].update(model="gpt3"),
+    "a weight less": lambda c: c["model"].pop("norm.bias"),
+    "a weight of text": lambda c: c["model"].update({"norm.bias": "x"}),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+def test_checkpoints_that_make_no_sense(
+    trained: Path, tmp_path: Path, change: Change, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = copy.deepcopy(read_checkpoint(trained / "model.safetensors"))
+    change(content)
+    path = tmp_path / "model.safetensors"
+    mg.save(content, path)
+    refused(text_of(path), re.escape(str(path)), capsys)
+
+
+# Settings ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", Settings.preset_names())
+def test_presets_have_every_setting_written_out(name: str) -> None:
+    written = tomllib.loads((Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+    assert Settings.preset(name).as_dict() == written
+    assert {key for values in written.values() for key in values} == set(Settings.fields())
+
+
+def test_presets_are_nanogpts() -> None:
+    """config/train_shakespeare_char.py, and the options for a CPU in the README."""
+    small, large = Settings.preset("shakespeare-cpu"), Settings.preset("shakespeare")
+    sizes = [(s.model.layers, s.model.heads, s.model.d_model, s.model.context, s.model.dropout) for s in (small, large)]
+    assert sizes == [(4, 4, 128, 64, 0.0), (6, 6, 384, 256, 0.2)]
+    examples = [(s.training.batch * s.training.accumulate, s.training.steps) for s in (small, large)]
+    assert examples == [(12, 2000), (64, 5000)]
+    for training in (small.training, large.training):
+        rates = (training.learning_rate, training.final_rate, training.warm_up, training.schedule)
+        assert rates == (1e-3, 1e-4, 100, "cosine")
+        assert (training.beta2, training.weight_decay, training.clip) == (0.99, 0.1, 1.0)
+    assert small == Settings().changed(small.values())
+
+
+def given(*options: str) -> Settings:
+    return cli.settings_of(cli.parser().parse_args(["train", *options]))
+
+
+def test_every_setting_is_an_option() -> None:
+    for name, (section, kind, field) in Settings.fields().items():
+        if name == "start":
+            continue
+        default = getattr(getattr(Settings.preset("shakespeare-cpu"), section), name)
+        choices = field.metadata["choices"] or ("x",)
+        value = {int: 32, float: 0.00025, str: choices[-1], bool: not default}[kind]
+        option = "--" + name.replace("_", "-")
+        besides = ["--model", "transformer-xl"] if name == "memory" else []
+        settings = given(option, *([] if kind is bool else [str(value)]), *besides)
+        assert getattr(getattr(settings, section), name) == value, name
+
+
+def test_every_setting_of_a_model_reaches_it() -> None:
+    assert set(ARCHITECTURES) == set(MODELS)
+    for name in MODELS:
+        sizes = ModelSettings(name, layers=3, heads=2, d_model=24, d_ff=40, context=50, memory=20, dropout=0.25)
+        model = build(sizes, 70)
+        assert model.config.vocabulary == 70
+        settings = ARCHITECTURES[name].sizes(model.config)
+        assert settings == {key: getattr(sizes, key) for key in settings}
+        assert {"layers", "heads", "d_model", "d_ff", "context"} <= set(settings)
+        dropouts = [m.p for m in model.modules() if isinstance(m, mg.nn.Dropout)]
+        assert 0.25 in dropouts and model.config.attention_dropout == 0.25
+
+
+def test_runs_have_names() -> None:
+    def folder(*options: str) -> str:
+        chosen = cli.parser().parse_args(["train", *options])
+        return cli.run_folder(chosen, cli.settings_of(chosen)).as_posix()
+
+    assert folder() == "runs/shakespeare-cpu"
+    assert folder("--preset", "shakespeare") == "runs/shakespeare"
+    assert folder("--input", "books/emma.txt") == "runs/shakespeare-cpu-emma"
+    assert folder("--run", "here") == "here"
+
+
+def test_a_configuration_is_a_file_for_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "--preset", "shakespeare", "--layers", "5"]) == 0
+    (tmp_path / "my.toml").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert given("--config", str(tmp_path / "my.toml")) == Settings.preset("shakespeare").changed({"layers": 5})
+
+
+def test_weight_decay_is_for_matrices_alone(text: Path) -> None:
+    """With no gradient to follow (a rate that is far below the decay's effect), vectors stay as they began."""
+    options = ("--weight-decay", "1000", "--learning-rate", "1e-5", "--final-rate", "0", "--warm-up", "1")
+    assert cli.main(arguments(text, *options, steps=3)) == 0
+    last = weights(text.parent / "run")
+    assert float(last["norm.weight"].min()) > 0.999
+    assert float(last["embedding.weight"].abs().max()) < 0.08

@@ -1,0 +1,147 @@
+"""The text of a language model: its parts, the windows of batches, and the loss of a text."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.gpt import text
+from examples.gpt.settings import DataSettings
+from examples.gpt.text import Windows
+from examples.gpt.validation import bits, pieces, score_windows
+from minigrad.nn import functional as F
+from models.gpt2 import GPT2, Config
+
+
+def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0) -> Windows:
+    return Windows(np.arange(tokens, dtype=np.uint16), window, batch, seed)
+
+
+# Parts ------------------------------------------------------------------------------------------------------
+
+
+def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("".join(chr(ord("a") + i % 26) for i in range(1000)).encode())
+    read = text.read(DataSettings(str(path)))
+    assert (len(read.train), len(read.validation)) == (900, 100)  # as nanoGPT's
+    assert (read.train + read.validation).encode() == path.read_bytes()
+    other = text.read(DataSettings(str(path), held_out=0.5))
+    assert len(other.train) == 500 and other.digest == read.digest
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    assert text.read(DataSettings(str(path))).digest != read.digest
+
+
+def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    assert text.read_file(path, "characters") == "one\r\ntwo\r\n"
+    path.write_bytes(b"one\xff\x00")
+    assert text.read_file(path, "bytes").encode("utf-8", "surrogateescape") == b"one\xff\x00"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "there is no file"),
+        (b"", "is empty"),
+        (b"abc", "has 3 characters: too few"),
+        (b"abc\xff", "is not text in UTF-8 .byte 0xff at 3.. .*--tokenizer bytes"),
+    ],
+)
+def test_files_that_are_no_text(tmp_path: Path, content: bytes | None, told: str) -> None:
+    path = tmp_path / "a.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises((ValueError, FileNotFoundError), match=told):
+        text.read(DataSettings(str(path)))
+
+
+def test_a_folder_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is a folder"):
+        text.read(DataSettings(str(tmp_path)))
+
+
+def test_where_shakespeare_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="Give a text of your own, --input FILE"):
+        text.read(DataSettings())
+    (tmp_path / "tinyshakespeare").mkdir()
+    (tmp_path / "tinyshakespeare" / "input.txt").write_text("To be, or not to be. " * 9)
+    assert text.read(DataSettings()).train.startswith("To be")
+
+
+# Windows ----------------------------------------------------------------------------------------------------
+
+
+def test_targets_are_the_next_tokens() -> None:
+    for batch in windows().epoch(0):
+        assert batch.tokens.shape == batch.targets.shape == (2, 6) and batch.tokens.dtype == mg.int64
+        assert mg.equal(batch.tokens + 1, batch.targets)  # the text counts
+
+
+def test_an_epoch_reads_the_text_once() -> None:
+    batches = windows(tokens=101, window=10, batch=1)
+    starts = []
+    for number in range(8):
+        read = [int(i) for batch in batches.epoch(number) for i in batch.tokens.flatten().tolist()]
+        assert len(set(read)) == len(read) >= 80
+        starts.append(min(read))
+    assert len(set(starts)) > 3, "each epoch cuts the text at another place"
+
+
+def test_batches_are_functions_of_their_place() -> None:
+    whole = [batch.tokens.tolist() for batch in windows().epoch(3)]
+    assert [batch.tokens.tolist() for batch in windows().epoch(3, 2)] == whole[2:]
+    assert [batch.tokens.tolist() for batch in windows().epoch(4)] != whole
+    assert [batch.tokens.tolist() for batch in windows(seed=1).epoch(3)] != whole
+
+
+def test_a_text_of_one_window_is_enough() -> None:
+    (batch,) = windows(tokens=7, batch=4).epoch(0)
+    assert batch.tokens.tolist() == [[0, 1, 2, 3, 4, 5]]
+    with pytest.raises(ValueError, match="6 tokens to learn from, and a window needs 7"):
+        windows(tokens=6)
+
+
+# The loss of a text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tokens", "window", "stride"), [(50, 8, 8), (50, 8, 3), (9, 8, 8), (5, 8, 8), (2, 8, 1)])
+def test_each_token_is_predicted_once(tokens: int, window: int, stride: int) -> None:
+    cuts = pieces(tokens, window, stride)
+    assert [i for _, first, end in cuts for i in range(first, end)] == list(range(tokens - 1))
+    for begin, first, end in cuts:
+        assert 0 <= begin <= first < end and end - begin <= window
+        assert first - begin >= min(first, window - stride), "the least that each token sees"
+
+
+def model_of_nine() -> GPT2:
+    mg.manual_seed(0)
+    return GPT2(Config(9, 8, 8, 2, 1, dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)).eval()
+
+
+@pytest.mark.parametrize("stride", [8, 3])
+def test_the_loss_is_the_mean_over_all_tokens(stride: int) -> None:
+    model, ids = model_of_nine(), np.random.default_rng(0).integers(0, 9, 47)
+    losses = []
+    for begin, first, end in pieces(47, 8, stride):
+        logits = model(mg.from_numpy(ids[begin:end])[None])[0, first - begin :]
+        losses.append(F.cross_entropy(logits, mg.from_numpy(ids[first + 1 : end + 1]), reduction="sum").item())
+    assert score_windows(model, ids, 8, stride, batch=4) == pytest.approx(sum(losses) / 46, rel=1e-5)
+
+
+def test_a_part_of_a_long_text_is_enough() -> None:
+    model, ids = model_of_nine(), np.random.default_rng(0).integers(0, 9, 801)
+    seen: list[int] = []
+    part = score_windows(model, ids, 8, most=80, progress=seen.append)
+    assert sum(seen) == 80 and part != score_windows(model, ids, 8)
+    assert part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
+
+
+def test_bits_per_character() -> None:
+    assert bits(math.log(8), characters=100, tokens=50) == pytest.approx(1.5)
