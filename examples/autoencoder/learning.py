@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import minigrad as mg
 from minigrad import Tensor, nn
@@ -14,7 +14,6 @@ from minigrad.training import Batches, Settings, ShuffledOrder, Trainer, schedul
 from minigrad.training.update import Loss
 from models.autoencoder import mask
 
-Item = TypeVar("Item")
 WARM_UP = 50  # updates in which the learning rate rises, at most a tenth of all
 BATCH = 64  # pictures
 
@@ -48,16 +47,6 @@ def train(
     if not outcome.finished:
         raise KeyboardInterrupt
     model.eval()
-
-
-def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """The items, one by one, with a bar on stderr after two seconds if tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return items
-    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=2)
-    return bar
 
 
 class Pair(NamedTuple):

@@ -17,12 +17,13 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.text import TokenBatches, WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS, PAD, until_end
+from minigrad.training.progress import watched
 from models.seq2seq import Config, Seq2Seq
 from models.translation import pad
 
 from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
 from ..translate import english_italian
-from .learning import train, watched
+from .learning import train
 
 SENTENCES, HELD_OUT = 20_000, 4_000
 WIDTH, STATE = 64, 128  # of an embedding, and of a state in each direction

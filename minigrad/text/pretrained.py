@@ -10,6 +10,7 @@ from typing import Any
 from ..serialization.schema import check
 from ..serialization.source import replaced
 from .subwords import load_library
+from .word_pieces import word_pieces
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 SETTINGS = "tokenizer_config.json"
@@ -76,22 +77,10 @@ def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
 
 
 def _word_pieces(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """WordPiece, with BERT's special tokens around a text or a pair (Devlin et al. 2019, section 3)."""
-    model = library.models.WordPiece.from_file(str(path / WORDS), unk_token="[UNK]")
-    tokenizer = library.Tokenizer(model)
-    tokenizer.normalizer = library.normalizers.BertNormalizer(
+    """WordPiece; see ``word_pieces``."""
+    return word_pieces(
+        library.models.WordPiece.read_file(str(path / WORDS)),
         lowercase=settings.get("do_lower_case") is not False,
-        strip_accents=settings.get("strip_accents"),  # None: if texts become lower-case
-        handle_chinese_chars=settings.get("tokenize_chinese_chars") is not False,
+        strip_accents=settings.get("strip_accents"),
+        split_chinese=settings.get("tokenize_chinese_chars") is not False,
     )
-    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = library.decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.add_special_tokens([token for token in special if tokenizer.token_to_id(token) is not None])
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    if None in dict(ends).values():
-        raise ValueError(f"{WORDS} lacks [CLS] or [SEP]")
-    tokenizer.post_processor = library.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
-    )
-    return tokenizer

@@ -156,7 +156,7 @@ def test_a_folder_without_tokenizer(tmp_path: Path) -> None:
         ({"vocab.json": b"{}"}, "vocab.json without merges.txt"),
         ({"vocab.json": b"[", "merges.txt": b""}, "is damaged"),
         ({"vocab.json": b'{"a": 0, "b": 1}', "merges.txt": b"a c\n"}, "is damaged"),
-        ({"vocab.txt": b"[UNK]\na\n"}, r"vocab.txt lacks \[CLS\] or \[SEP\]"),
+        ({"vocab.txt": b"[UNK]\na\n"}, r"vocabulary lacks \[CLS\] or \[SEP\]"),
         ({"vocab.txt": b"\xff"}, "is damaged"),
         ({"vocab.txt": b"[UNK]\n[CLS]\n[SEP]\n", "tokenizer_config.json": b"{"}, "is damaged"),
         ({"vocab.txt": b"[UNK]\n[CLS]\n[SEP]\n", "tokenizer_config.json": b"[]"}, "tokenizer_config.json is a list"),

