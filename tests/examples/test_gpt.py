@@ -434,7 +434,7 @@ def test_presets_are_nanogpts() -> None:
     sizes = [(s.model.layers, s.model.heads, s.model.d_model, s.model.context, s.model.dropout) for s in (small, large)]
     assert sizes == [(4, 4, 128, 64, 0.0), (6, 6, 384, 256, 0.2)]
     examples = [(s.training.batch * s.training.accumulate, s.training.steps) for s in (small, large)]
-    assert examples == [(12, 900), (64, 5000)]
+    assert examples == [(12, 700), (64, 5000)]
     nanogpts = small.changed({"optimizer": "adamw", "learning_rate": 1e-3, "steps": 2000})  # Muon needs fewer updates
     for training in (nanogpts.training, large.training):
         rates = (training.learning_rate, training.final_rate, training.warm_up, training.schedule)
