@@ -7,7 +7,6 @@ of positions, of which the training uses the first ones alone, and a training wi
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +42,6 @@ class Row(NamedTuple):
     window: int
     stride: int
     bits: float
-    minutes: float
 
 
 def entries(settings: Settings, vocabulary: int) -> dict[str, Entry]:
@@ -113,24 +111,14 @@ def compare(settings: Settings, folder: Path) -> tuple[int, list[Row]]:
         count = parameters(changed.model, len(tokens))
         for window, stride in entry.windows:
             score = evaluate(folder / name, settings.training.device, None, window, stride)
-            minutes = seconds(folder / name) / 60
-            rows.append(Row(entry.title, count, window, stride, score["bits_per_character"], minutes))
+            rows.append(Row(entry.title, count, window, stride, score["bits_per_character"]))
     return 0, rows
-
-
-def seconds(folder: Path) -> float:
-    """Of a training, by the last line of its log."""
-    *_, last = (json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
-    return float(last["seconds"])
 
 
 def table(rows: list[Row]) -> str:
     """The results in Markdown."""
-    lines = [
-        "| model | weights | sees at most | moves by | bits per character | minutes |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = ["| model | weights | sees at most | moves by | bits per character |", "|---|---|---|---|---|"]
     for row in rows:
-        numbers = f"{row.parameters:,} | {row.window} | {row.stride} | {row.bits:.3f} | {row.minutes:.1f}"
+        numbers = f"{row.parameters:,} | {row.window} | {row.stride} | {row.bits:.3f}"
         lines.append(f"| {row.title} | {numbers} |")
     return "\n".join(lines)
