@@ -16,8 +16,8 @@ Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need `
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``training``, ``positional_encoding`` and ``embedding`` stand alone. All are made of ``page`` (one HTML
-file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays) and
-``palette`` (colours).
+file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG), ``lines`` and ``axes``
+(charts), ``numbers`` (arrays) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
