@@ -61,9 +61,9 @@ def translate(python: str, args: list[str]) -> int:
 
 
 def test(python: str, args: list[str]) -> int:
-    """The tests that the arguments name. Without arguments all: quick ones side by side, then the slow ones.
+    """The tests that the arguments name. Without arguments all: the quick ones, then the slow ones.
 
-    Tests that run side by side would fight for the cores if each used them all; a slow one wants them all.
+    They run side by side, and would fight for the cores if each used them all.
     """
     cores = os.cpu_count() or 1
     # Each process begins with a stretch of its own, so that what a file's tests share is made once.
@@ -73,7 +73,7 @@ def test(python: str, args: list[str]) -> int:
     if args:
         return call([python, "-m", "pytest", *args])
     quick = call([python, "-m", "pytest", "-m", "not slow", *side_by_side], threads(1))
-    slow = call([python, "-m", "pytest", "-m", "slow"], threads(cores))
+    slow = call([python, "-m", "pytest", "-m", "slow", *side_by_side], threads(1))
     return quick or (0 if slow == NO_TESTS_FOUND else slow)
 
 

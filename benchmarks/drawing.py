@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from subprocess import PIPE
 from typing import Any
@@ -51,16 +51,17 @@ class Training:
 
     def __init__(self, rows: int = ROWS, **sizes: Any) -> None:
         import minigrad as mg
+        from examples.translate.architectures import configuration
         from examples.translate.data import Batch
         from examples.translate.loss import loss_of
         from examples.translate.settings import preset
         from examples.translate.training import optimizer_of
-        from models.transformer import Config, Transformer
+        from models.transformer import Transformer
 
         mg.manual_seed(0)
         settings = preset("toy")
-        model = {**asdict(settings.model), "embedding_dropout": None, **sizes}
-        self.model, self.settings = Transformer(Config(VOCABULARY, **model)), settings.training
+        config = configuration(replace(settings.model, **sizes), VOCABULARY)
+        self.model, self.settings = Transformer(config), settings.training
         self.optimizer, self.loss = optimizer_of(self.model, self.settings), loss_of(self.settings)
         random = np.random.default_rng(0)
         source, target = (mg.tensor(random.integers(4, VOCABULARY, (rows, LENGTH))) for _ in range(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 import signal
@@ -30,8 +31,8 @@ def test_a_few_cases_of_each(part: str, cases: int, capsys: pytest.CaptureFixtur
 
 
 def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fills() -> object:
-        return np.ones(1 << 24).sum()  # 128 MiB
+    def fills() -> None:  # pages that the process has not had before, as an array may get
+        np.frombuffer(mmap.mmap(-1, 128 << 20), np.uint8)[::4096] = 1
 
     def prints() -> None:
         sys.stderr.write("Traceback (most recent call last)")

@@ -208,13 +208,20 @@ def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -
     assert len(ends) == 6 and np.diff(sorted(ends)).min() >= 17 and max(ends) <= 300
 
 
-def test_a_chart_begins_at_0_upwards_and_where_its_numbers_do_across(opened: Callable[..., Any]) -> None:
-    charts = [Chart("T", "w", "loss", (Series("a", x, (5, 6)),)) for x in ((3, 5), (1, 100))]
+def test_a_chart_begins_at_0_where_that_is_near(opened: Callable[..., Any]) -> None:
+    charts = [Chart("T", "w", "loss", (Series("a", x, x),)) for x in ((3, 5), (1, 100))]
     page = opened(Lesson("chart", "Chart", "", (Section("One", charts),)))
     read = "nodes => nodes.map(node => [node.getAttribute('cx'), node.getAttribute('cy')].map(Number))"
-    (first, last), (near, _) = np.reshape(page.eval_on_selector_all(".chart circle", read), (2, 2, 2)).tolist()
-    assert first[0] == 56 and last[0] == 520 and near[0] > 56
-    assert last[1] == 62 and (252 - first[1]) / (252 - last[1]) == pytest.approx(5 / 6)
+    (first, last), (near, far) = np.reshape(page.eval_on_selector_all(".chart circle", read), (2, 2, 2)).tolist()
+    assert (first, last) == ([56, 252], [520, 62]) and far == [520, 62]
+    assert near == pytest.approx([56 + 464 / 100, 252 - 190 / 100])
+
+
+def test_a_long_name_has_room(opened: Callable[..., Any]) -> None:
+    chart = Chart("T", "w", "loss", (Series("convolutions with attention, twice", (1, 2), (1, 2)),))
+    page = opened(Lesson("chart", "Chart", "", (Section("One", [chart]),)))
+    end = page.eval_on_selector(".chart text.named", "node => node.getBBox().x + node.getBBox().width")
+    assert end <= page.eval_on_selector(".chart svg", "node => node.viewBox.baseVal.width")
 
 
 PIXELS = """nodes => nodes.map(node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data])"""
