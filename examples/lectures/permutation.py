@@ -116,25 +116,21 @@ def _permuted(model: Layers) -> Section:
                 f"not yet trained. First the words of X, then those of P X. Without positions each word gets the same "
                 f"vector, only in another row: f(P X) = P f(X). That is called permutation equivariance."
             ),
-            Choice(
-                "order",
-                [_written(order) for order in SHOWN],
-                [_pair(model, order, False) for order in SHOWN],
-                printed=(0,),
-            ),
+            _pairs(model, positions=False),
             Text(
                 "With sines added to the words, at the places where they now stand, each word gets another vector. In "
                 f"“{_written(SHOWN[0])}” even “chase” does, which has stayed in its place: it sees others at other "
                 f"places."
             ),
-            Choice(
-                "order",
-                [_written(order) for order in SHOWN],
-                [_pair(model, order, True) for order in SHOWN],
-                printed=(0,),
-            ),
+            _pairs(model, positions=True),
         ),
     )
+
+
+def _pairs(model: Layers, positions: bool) -> Choice:
+    """One of the orders shown, to choose."""
+    equations = [_pair(model, order, positions) for order in SHOWN]
+    return Choice("order", [_written(order) for order in SHOWN], equations, printed=(0,))
 
 
 def _pair(model: Layers, order: Order, positions: bool) -> Equation:
