@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd import Function
@@ -71,13 +70,32 @@ def register_module_forward_hook(
     return register(ALL_FORWARD, Hook(hook, with_kwargs, always_call))
 
 
-# The hooks of all modules are called as those of one module: with (module, grad_output), with (module, grad_input,
-# grad_output); and with (module, name, value) at a registration, where a result replaces the value.
-register_module_full_backward_pre_hook = partial(register, ALL_BACKWARD_PRE)
-register_module_full_backward_hook = register_module_backward_hook = partial(register, ALL_BACKWARD)
-register_module_parameter_registration_hook = partial(register, ALL_REGISTRATION["parameter"])
-register_module_buffer_registration_hook = partial(register, ALL_REGISTRATION["buffer"])
-register_module_module_registration_hook = partial(register, ALL_REGISTRATION["module"])
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` before the gradients of every module's inputs are computed."""
+    return register(ALL_BACKWARD_PRE, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` when the gradients of a module's inputs are there."""
+    return register(ALL_BACKWARD, hook)
+
+
+register_module_backward_hook = register_module_full_backward_hook
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, parameter)`` when any is registered; a result replaces the parameter."""
+    return register(ALL_REGISTRATION["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` when any is registered; a result replaces the buffer."""
+    return register(ALL_REGISTRATION["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` when any is registered; a result replaces the submodule."""
+    return register(ALL_REGISTRATION["module"], hook)
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:
