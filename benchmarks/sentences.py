@@ -94,7 +94,7 @@ def check(library: str, number: int, batch: int) -> Answer:
 
 def measure(library: str, number: int, batch: int, seconds: float) -> Answer:
     """The median time of all sentences in ms."""
-    return {"time": median(repeat(encoder(library, number, batch), seconds))}
+    return {"time": median(repeat(encoder(library, number, batch), seconds, warm_up=1, least=2))}
 
 
 def agree(answers: dict[str, Answer]) -> None:

@@ -65,13 +65,13 @@ def _try_compiled(step: Callable[[], float]) -> float:
         raise Missing(f"cannot compile: {reason[0][:100]}") from error
 
 
-def repeat(step: Callable[[], Any], seconds: float) -> list[float]:
+def repeat(step: Callable[[], Any], seconds: float, warm_up: int = WARM_UP, least: int = LEAST) -> list[float]:
     """Times of a step in milliseconds, after a warm-up."""
-    for _ in range(WARM_UP):
+    for _ in range(warm_up):
         step()
     times: list[float] = []
     end = time.perf_counter() + seconds
-    while len(times) < LEAST or (len(times) < MOST and time.perf_counter() < end):
+    while len(times) < least or (len(times) < MOST and time.perf_counter() < end):
         start = time.perf_counter()
         step()
         times.append(1000 * (time.perf_counter() - start))

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
 from minigrad.serialization.schema import check, short
 
@@ -312,12 +313,22 @@ class Bert(PretrainedBert):
         ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         weight, before = self.embedding.weight, self.training
-        parts = [mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)]
+        count = -(-len(ids) // batch)
+        nothing = mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)
+        parts = [nothing] * (count + 1)  # the last stays: there may be no text
+
+        def work(i: int) -> None:
+            rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
+            with mg.no_grad():  # it holds for one thread
+                parts[i] = self.sentence_embeddings(*padded(rows, self.config.padding, weight.device))
+
         try:
             self.eval()
-            for begin in range(0, len(order), batch):
-                rows = [ids[i] for i in order[begin : begin + batch]]
-                parts.append(self.sentence_embeddings(*padded(rows, self.config.padding, weight.device)))
+            if weight.device.type == "cpu":
+                each_alone(work, count)
+            else:
+                for i in range(count):
+                    work(i)
         finally:
             self.train(before)
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]

@@ -14,10 +14,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from minigrad import Tensor, nn
 from minigrad.autograd.tape import wrap
 from minigrad.backend import xp
 from minigrad.backend.dtype import Array
+from minigrad.backend.products import FEW, Panels
 from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
@@ -25,7 +28,31 @@ from minigrad.ops.normalization import layer_norm
 from .layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer
 
 INITIAL_CAPACITY = 32  # tokens in a new cache
+NEW = 3  # rows from which on a layer's weight is worth a copy
 Norm = tuple[Array, Array, float]  # weight, bias, ε
+
+
+class CachedLinear:
+    """A linear layer, or several that read the same, side by side. On the CPU its weight is laid out anew when it
+    first meets few rows."""
+
+    def __init__(self, *layers: nn.Linear) -> None:
+        weights, biases = zip(*map(parameters, layers), strict=True)
+        module = xp(weights[0])
+        self.weight, self.bias = (
+            module.concatenate(parts) if len(layers) > 1 else parts[0] for parts in (weights, biases)
+        )
+        self.panels: Panels | None = None
+
+    def __call__(self, x: Array) -> Array:
+        """(N, T, D) -> (N, T, the layers' widths)"""
+        n, t, d = x.shape
+        if not NEW <= n * t <= FEW or not isinstance(x, np.ndarray):
+            output: Array = linear(x, self.weight, self.bias)
+            return output
+        if self.panels is None:
+            self.panels = Panels(self.weight.T)
+        return self.panels.product(x.reshape(n * t, d), self.bias).reshape(n, t, -1)
 
 
 class CachedAttention:
@@ -36,12 +63,11 @@ class CachedAttention:
     """
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
-        parts = [parameters(part) for part in (attention.query, attention.key, attention.value)]
-        module = xp(parts[0][0])
-        self.joint = [module.concatenate(part) for part in zip(*parts, strict=True)]  # (3D, D), (3D)
-        self.output, self.heads, self.rotary = parameters(attention.output), attention.heads, attention.rotary
-        self.width = len(parts[0][1]) // self.heads
-        self.kv_cache = module.empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), self.joint[0].dtype)
+        self.joint = CachedLinear(attention.query, attention.key, attention.value)
+        self.output, self.heads, self.rotary = CachedLinear(attention.output), attention.heads, attention.rotary
+        weight = self.joint.weight  # (3D, D)
+        self.width = len(weight) // 3 // self.heads
+        self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
         """The keys and values of the new tokens join the cache, and these attend to all up to themselves.
@@ -52,7 +78,7 @@ class CachedAttention:
             mask: (N, 1, 1, position + T); None allows all.
         """
         n, t, d = x.shape
-        qkv = linear(x, *self.joint).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
+        qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
             qkv = xp(x).concatenate((self.rotary(wrap(qkv[:, :2]), position).array, qkv[:, 2:]), 1)
         end = position + t
@@ -65,8 +91,7 @@ class CachedAttention:
             earlier = xp(x).tri(t, end, position, dtype=bool)
             mask, causal = earlier if mask is None else mask & earlier, False
         heads = attend(qkv[:, 0], keys, values, mask, causal)  # (N, H, T, D/H)
-        output: Array = linear(heads.swapaxes(1, 2).reshape(n, t, d), *self.output)  # -> (N, T, D)
-        return output
+        return self.output(heads.swapaxes(1, 2).reshape(n, t, d))  # -> (N, T, D)
 
     def reorder(self, rows: Array, length: int) -> None:
         """Continue row rows[n] as row n, each of ``length`` tokens."""
@@ -97,13 +122,12 @@ class CachedFeedForward:
     """Two linear layers with an activation between them, without dropout."""
 
     def __init__(self, network: FeedForward) -> None:
-        self.inner, self.outer = parameters(network.inner), parameters(network.outer)
+        self.inner, self.outer = CachedLinear(network.inner), CachedLinear(network.outer)
         self.activation = ACTIVATIONS[network.activation]
 
     def __call__(self, x: Array) -> Array:
         """(N, T, D) -> (N, T, D)"""
-        output: Array = linear(self.activation(wrap(linear(x, *self.inner))).array, *self.outer)
-        return output
+        return self.outer(self.activation(wrap(self.inner(x))).array)
 
 
 class CachedTransformerLayer:

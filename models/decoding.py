@@ -17,9 +17,8 @@ from minigrad.autograd.tape import wrap
 from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
 from minigrad.ops.attention import attention_weights
-from minigrad.ops.linear import linear
 
-from .cache import CachedAttention, CachedFeedForward, CachedResidual, attend, parameters
+from .cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
 from .layers import DecoderLayer
 from .translation import TranslationModel
 
@@ -125,7 +124,7 @@ class CachedLayer:
         )
         residuals = (layer.self_residual, layer.cross_residual, layer.feed_forward_residual)
         self.residuals = [CachedResidual(residual) for residual in residuals]
-        self.cross_query, self.cross_output = parameters(cross.query), parameters(cross.output)
+        self.cross_query, self.cross_output = CachedLinear(cross.query), CachedLinear(cross.output)
         self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
         self.heads, self.beam_size, self.mask = cross.heads, 1, mask
 
@@ -138,11 +137,10 @@ class CachedLayer:
     def attend_to_source(self, x: Array) -> Array:
         """Cross-attention: the W beams of a sentence are W queries to the same keys."""
         d = x.shape[-1]
-        q = linear(x, *self.cross_query).reshape(-1, self.beam_size, self.heads, d // self.heads)
+        q = self.cross_query(x).reshape(-1, self.beam_size, self.heads, d // self.heads)
         self.queries = q.swapaxes(1, 2)  # (B, W, H, D/H) -> (B, H, W, D/H)
         heads = attend(self.queries, self.keys, self.values, self.mask)  # (B, H, W, D/H)
-        output: Array = linear(heads.swapaxes(1, 2).reshape(x.shape), *self.cross_output)  # -> (N, 1, D)
-        return output
+        return self.cross_output(heads.swapaxes(1, 2).reshape(x.shape))  # -> (N, 1, D)
 
     def source_weights(self) -> Array:
         """The weights of the last cross-attention (N, S), the mean over the heads."""

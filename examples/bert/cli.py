@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..lesson.program import guarded
 from ..options import whole
+from ..run.cli import run_program
 from . import questions, search
 from .data import lines
 from .finetuning import SHORTEST, Options, finetune, load
@@ -178,20 +178,13 @@ def _probability(text: str) -> float:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    options = parser().parse_args(argv)
 
-    def run() -> int:
-        try:
-            COMMANDS.get(options.command, _do_finetune)(options)
-            sys.stdout.flush()  # here, where errors are told
-        except BrokenPipeError:
-            raise
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
+    def program() -> int:
+        options = parser().parse_args(argv)
+        COMMANDS.get(options.command, _do_finetune)(options)
         return 0
 
-    return guarded(run)
+    return run_program(program, "--batch or --max-length")
 
 
 def _do_pretrain(o: argparse.Namespace) -> None:

@@ -53,6 +53,7 @@ def fit(
     options: dict[str, Any] = {"schedule": schedule, "evaluate": evaluate, "extra": {"config": dict(config)}}
     trainer = Trainer(model, optimizer, batches, loss, folder=run, settings=settings, **options)
     if not trainer.fit().finished:
+        tell(f"\nstopped; saved in {run}. The same command goes on from there")
         raise KeyboardInterrupt
     best = read_checkpoint(trainer.folder.best)
     model.load_state_dict(best["model"])

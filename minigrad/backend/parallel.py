@@ -32,6 +32,7 @@ HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a lit
 BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
 WIDE = SERIAL_BYTES // 8  # elements of float32 from which on one pass over an array is worth sharing
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
+MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
 
 Blocks = list[tuple[int, ...]]
 Work = Callable[..., object]
@@ -276,6 +277,21 @@ def each(work: Work, blocks: Blocks) -> None:
             crew.run(work, blocks)
     finally:
         crew.free.release()
+
+
+def each_alone(work: Callable[[int], object], count: int) -> None:
+    """Call ``work(i)`` for i from 0 to ``count``, not included: if there are many, each by one core alone, which never
+    waits for another; else one after another, by all cores.
+
+    Args:
+        work: takes much longer than calling a thread, and is the longer the smaller i is, if they differ. What holds
+            for a thread (``no_grad``) it has to ask for itself.
+    """
+    if count >= MANY * get_num_threads():
+        each(work, [(i,) for i in range(count)])
+    else:
+        for i in range(count):
+            work(i)
 
 
 def spread(work: Work, *arrays: Any) -> Any:

@@ -97,6 +97,22 @@ def test_work_within_work_does_not_wait_for_itself() -> None:
     assert sum(done) == 100 * len(parallel.row_blocks(100, 1 << 16))
 
 
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
+def test_many_pieces_have_a_thread_each_and_few_have_all(count: int) -> None:
+    done, nested, caller = list[int](), set[int](), threading.get_ident()
+
+    def work(i: int) -> None:
+        done.append(i)
+        time.sleep(0.001)
+        parallel.each(lambda _: (time.sleep(0.001), nested.add(threading.get_ident())), TWO * 4)
+
+    parallel.each_alone(work, count)
+    assert sorted(done) == list(range(count))
+    if count < parallel.MANY * parallel.get_num_threads():
+        assert done == list(range(count))  # one after another
+    assert not count or len(nested) > 1 or nested != {caller}
+
+
 def test_numbers_of_threads() -> None:
     minigrad.set_num_threads(2)
     assert minigrad.get_num_threads() == 2

@@ -148,3 +148,20 @@ def test_few_rows_are_the_same_alone_and_beside_others() -> None:
     for count in (1, 2, 5, 16):
         some = products.matmul(x[:count], weight.T)
         np.testing.assert_allclose(some, together[:count], rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("rows", [0, 1, 3, products.FEW, 50])
+@pytest.mark.parametrize(("inner", "columns"), [(5, 31), (5, 32), (1, 100), (0, 40), (7, 1)])
+def test_a_matrix_in_panels(rows: int, inner: int, columns: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "LARGE_OF_PANELS", large)
+    for kind in (np.float32, np.float64):
+        weight, bias = numbers((columns, inner), kind), numbers((columns,), kind, seed=2)
+        a = numbers((rows, inner), kind, seed=1)
+        for matrix in (weight.T, np.array(weight.T)):
+            panels = products.Panels(matrix)
+            for added in (None, bias):
+                found = panels.product(a, added)
+                assert found.dtype == kind and found.flags.c_contiguous
+                expected = a @ matrix + (0 if added is None else added)
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -408,6 +408,12 @@ def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.
     for text, vector in zip(texts, found, strict=True):
         ids = mg.tensor([model.tokenizer.encode(text).ids])
         assert_close(vector, model.eval().sentence_embeddings(ids)[0], 1e-5)
+    before = mg.get_num_threads()
+    mg.set_num_threads(2)
+    many = model.encode(texts * 4, batch=2)  # a batch for each thread
+    mg.set_num_threads(before)
+    assert_close(many, mg.cat([found] * 4), 1e-5)
+    assert not many.requires_grad
     assert_close(model.encode(["a b c d e"], longest=4)[0], model.encode(["a b"])[0], 1e-5)
     assert model.encode([]).shape == (0, 8) and not found.requires_grad
 

@@ -37,7 +37,7 @@ class _Replaced(ast.NodeTransformer):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
-        if node.level and node.module in ("layers", "pretrained", "translation"):
+        if node.level and node.module in ("generation", "layers", "pretrained", "translation"):
             return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
         if node.level:
             return ast.ImportFrom(f"models.{node.module}" if node.module else "models", node.names, 0)
