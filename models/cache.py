@@ -20,7 +20,7 @@ from minigrad import Tensor, nn
 from minigrad.autograd.tape import wrap
 from minigrad.backend import xp
 from minigrad.backend.dtype import Array
-from minigrad.backend.products import FEW, Panels
+from minigrad.backend.products import FEW, Panels, matmul
 from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
@@ -46,13 +46,15 @@ class CachedLinear:
 
     def __call__(self, x: Array) -> Array:
         """(N, T, D) -> (N, T, the layers' widths)"""
-        n, t, d = x.shape
-        if not NEW <= n * t <= FEW or not isinstance(x, np.ndarray):
+        if not isinstance(x, np.ndarray):
             output: Array = linear(x, self.weight, self.bias)
             return output
+        rows = x.reshape(-1, x.shape[-1])
+        if not NEW <= len(rows) <= FEW:
+            return matmul(rows, self.weight.T, self.bias).reshape(*x.shape[:-1], len(self.weight))
         if self.panels is None:
             self.panels = Panels(self.weight.T)
-        return self.panels.product(x.reshape(n * t, d), self.bias).reshape(n, t, -1)
+        return self.panels.product(rows, self.bias).reshape(*x.shape[:-1], len(self.weight))
 
 
 class CachedAttention:

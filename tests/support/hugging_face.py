@@ -45,11 +45,7 @@ def published(kind: str, configuration: str, **sizes: Any) -> Any:
 
 def gpt2(kind: str = "GPT2LMHeadModel", **changes: Any) -> Any:
     """A GPT-2 without dropout; no token ends a text, and token 0 is padding."""
-    ends = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
-    dropouts = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
-    return published(
-        kind, "GPT2Config", **{**SMALL_GPT2, **ends, **dropouts, "attn_implementation": "eager", **changes}
-    )
+    return published(kind, "GPT2Config", **{**SMALL_GPT2, **changes})
 
 
 def saved(model: Any, folder: Path) -> Path:
