@@ -67,16 +67,20 @@ class MultiHeadAttention(nn.Module):
         k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
         dropout = self.dropout if self.training else 0.0
         if causal and mask is not None:
-            mask, causal = mask & mg.ones(x.shape[1], memory.shape[1], dtype=mg.bool, device=x.device).tril(), False
+            mask, causal = mask & earlier(x, memory), False
         heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)  # equation 1
         b, h, t, width = heads.shape
         return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
 
-    def weights(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Attention weights (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
+    def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Attention weights (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 where ``forward`` does not allow attention."""
         q, k = self.rotate(self.split(self.query(x))), self.rotate(self.split(self.key(memory)))
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-        return scores.masked_fill(~mask, -math.inf).softmax(-1)
+        if causal:
+            scores = scores.masked_fill(~earlier(x, memory), -math.inf)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.softmax(-1)
 
     def split(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, H, T, D/H): each head gets its part of the width."""
@@ -86,6 +90,11 @@ class MultiHeadAttention(nn.Module):
     def rotate(self, x: Tensor) -> Tensor:
         """Queries or keys (B, H, T, D/H), rotated by their positions if these are rotary."""
         return x if self.rotary is None else self.rotary(x)
+
+
+def earlier(x: Tensor, memory: Tensor) -> Tensor:
+    """True where a key of ``memory`` (B, S, D) comes no later than a query of ``x`` (B, T, D): (T, S)."""
+    return mg.ones(x.shape[1], memory.shape[1], dtype=mg.bool, device=x.device).tril()
 
 
 class FeedForward(nn.Module):
