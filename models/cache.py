@@ -33,8 +33,8 @@ Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class CachedLinear:
-    """A linear layer, or several that read the same, side by side. On the CPU its weight is laid out anew when it
-    first meets few rows."""
+    """A linear layer, or several that read the same, side by side. On the CPU its weight is laid out anew for the new
+    tokens of a few texts."""
 
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
@@ -50,11 +50,15 @@ class CachedLinear:
             output: Array = linear(x, self.weight, self.bias)
             return output
         rows = x.reshape(-1, x.shape[-1])
-        if not NEW <= len(rows) <= FEW:
-            return matmul(rows, self.weight.T, self.bias).reshape(*x.shape[:-1], len(self.weight))
-        if self.panels is None:
-            self.panels = Panels(self.weight.T)
-        return self.panels.product(rows, self.bias).reshape(*x.shape[:-1], len(self.weight))
+        if x.shape[1] > 1 or len(rows) > FEW:  # a prompt, or many texts
+            out = matmul(rows, self.weight.T, self.bias)
+        elif len(rows) < NEW:
+            out = np.vecdot(self.weight, rows[:, None])
+            out += self.bias
+        else:
+            self.panels = self.panels or Panels(self.weight.T)
+            out = self.panels.product(rows, self.bias)
+        return out.reshape(*x.shape[:-1], len(self.weight))
 
 
 class CachedAttention:
