@@ -99,18 +99,19 @@ def test_work_within_work_does_not_wait_for_itself() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
 def test_many_pieces_have_a_thread_each_and_few_have_all(count: int) -> None:
-    done, nested, caller = list[int](), set[int](), threading.get_ident()
+    done: list[int] = []
+    threads: list[set[int]] = [set() for _ in range(count)]  # of what a piece shares out, in its turn
 
     def work(i: int) -> None:
         done.append(i)
-        time.sleep(0.001)
-        parallel.each(lambda _: (time.sleep(0.001), nested.add(threading.get_ident())), TWO * 4)
+        parallel.each(lambda _: (time.sleep(0.001), threads[i].add(threading.get_ident())), [(k,) for k in range(8)])
 
     parallel.each_alone(work, count)
     assert sorted(done) == list(range(count))
     if count < parallel.MANY * parallel.get_num_threads():
-        assert done == list(range(count))  # one after another
-    assert not count or len(nested) > 1 or nested != {caller}
+        assert done == list(range(count)) and all(len(one) > 1 for one in threads)
+    else:
+        assert all(len(one) == 1 for one in threads) and len(set.union(*threads)) > 1
 
 
 def test_numbers_of_threads() -> None:
