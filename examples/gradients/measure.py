@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import minigrad as mg
+from minigrad.training.progress import watched
 from minigrad.viz.numbers import Floats
 
 from .distance import chain_of_products, jacobian_norms, orders, slope
@@ -64,16 +64,15 @@ class Measurements:
 
 
 def measure(seed: int) -> Measurements:
-    """Measure all; a bar on stderr after two seconds (with tqdm)."""
+    """Measure all; a bar on stderr after two seconds."""
     made: list[Callable[[], Network]] = [partial(rnn, radius) for radius in FACTORS]
     made += [*(partial(lstm, bias) for bias in BIASES), *(partial(gru, bias) for bias in BIASES)]
     jobs = [(make, REST) for make in made]
     jobs += [(make, 1.0) for make in made[len(FACTORS) :]]
     jobs += [(partial(rnn, FACTORS[-1]), size) for size in SIZES[1:]]
     jobs += [(partial(transformer, DISTANCE + 1), 1.0)]
-    radii, at_rest, active, sizes, last = _cut(
-        [_measured(make, size, seed) for make, size in _watched(jobs)], 3, 2 * len(BIASES), 2 * len(BIASES), 3, 1
-    )
+    results = [_measured(make, size, seed) for make, size in watched(jobs, "measuring gradients")]
+    radii, at_rest, active, sizes, last = _cut(results, 3, 2 * len(BIASES), 2 * len(BIASES), 3, 1)
     chains = [chain_of_products(factor, DISTANCE) for factor in FACTORS]
     return Measurements(chains, radii, [radii[-1], *sizes], [*zip(at_rest, active, strict=True)], last[0])
 
@@ -90,14 +89,3 @@ def _cut(items: list[Measured], *sizes: int) -> Iterator[list[Measured]]:
     rest = iter(items)
     for size in sizes:
         yield [next(rest) for _ in range(size)]
-
-
-def _watched(jobs: list[tuple[Callable[[], Network], float]]) -> Iterable[tuple[Callable[[], Network], float]]:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return jobs
-    watched: Iterable[tuple[Callable[[], Network], float]] = tqdm(
-        jobs, desc="measuring gradients", delay=2, leave=False, file=sys.stderr
-    )
-    return watched
