@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -325,13 +326,35 @@ class Bert(PretrainedBert):
         try:
             self.eval()
             if weight.device.type == "cpu":
-                each_alone(work, count)
+                with by_columns(self):
+                    each_alone(work, count)
             else:
                 for i in range(count):
                     work(i)
         finally:
             self.train(before)
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
+
+
+@contextmanager
+def by_columns(model: nn.Module) -> Iterator[None]:
+    """The weights of linear layers lie in memory column by column meanwhile, as products with many rows read them
+    fastest: by 2 to 5 % on OpenBLAS. Their values are the same."""
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    usual = [layer.weight.data for layer in layers]
+    other = list(usual)
+
+    def turn(i: int) -> None:
+        other[i] = usual[i].T.contiguous().T
+
+    each_alone(turn, len(layers))
+    try:
+        for layer, weight in zip(layers, other, strict=True):
+            layer.weight.data = weight
+        yield
+    finally:
+        for layer, weight in zip(layers, usual, strict=True):
+            layer.weight.data = weight
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:

@@ -418,6 +418,26 @@ def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.
     assert model.encode([]).shape == (0, 8) and not found.requires_grad
 
 
+def test_weights_lie_by_columns_only_while_texts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small(Bert)
+    model.tokenizer = tokenizer()
+    inner = model.layers[0].feed_forward.inner
+    usual, strides = inner.weight.data, []
+
+    def watched(tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        strides.append(inner.weight.stride())
+        assert mg.equal(inner.weight, usual)
+        if len(tokens) == 1:
+            raise OSError("no more")
+        return mg.zeros(len(tokens), 8)
+
+    monkeypatch.setattr(model, "sentence_embeddings", watched)
+    model.encode(["a", "b"])
+    with pytest.raises(OSError, match="no more"):
+        model.encode(["a"])
+    assert strides == [(1, inner.weight.shape[0])] * 2 and inner.weight.data.stride() == usual.stride()
+
+
 def tokenizer() -> Any:
     """Words of one letter, [CLS] before a text and [SEP] after it."""
     library = pytest.importorskip("tokenizers")
