@@ -17,7 +17,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.text import TokenBatches, WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS, PAD, until_end
-from minigrad.training.progress import watched
+from minigrad.utils.bar import watched
 from models.seq2seq import Config, Seq2Seq
 from models.translation import pad
 

@@ -16,7 +16,7 @@ import minigrad as mg
 from minigrad.serialization.schema import check
 from minigrad.serialization.source import replaced
 from minigrad.training import Settings
-from minigrad.training.progress import watched
+from minigrad.utils.bar import watched
 from models.pretrained import Pretrained
 
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of

@@ -14,7 +14,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 from minigrad.training import Settings
-from minigrad.training.progress import watched
+from minigrad.utils.bar import watched
 from models.bert import IGNORED, BertForPreTraining
 
 from . import start

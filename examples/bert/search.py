@@ -18,7 +18,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.serialization import load_file, save_file
-from minigrad.training.progress import watched
+from minigrad.utils.bar import watched
 from models.bert import Bert
 from models.pretrained import CONFIG, weights_file
 

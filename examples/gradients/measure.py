@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import minigrad as mg
-from minigrad.training.progress import watched
+from minigrad.utils.bar import watched
 from minigrad.viz.numbers import Floats
 
 from .distance import chain_of_products, jacobian_norms, orders, slope

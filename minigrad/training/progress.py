@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
-Item = TypeVar("Item")
 QUIET_SECONDS = 10.0
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
@@ -82,16 +80,6 @@ def _bar() -> Any:
 
             return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
     return None
-
-
-def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """The items, one by one, with a bar after two seconds, if stderr is a terminal and tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return items
-    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=2, disable=None)
-    return bar
 
 
 def clock(seconds: float) -> str:

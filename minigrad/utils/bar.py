@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
-from typing import Any
+from typing import Any, TypeVar
 
+Item = TypeVar("Item")
 DELAY = 2.0  # seconds before a bar appears
 
 
@@ -17,3 +19,13 @@ def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = D
 
             return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False, delay=delay)
     return nullcontext()
+
+
+def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
+    """The items, one by one, with a bar after two seconds, if stderr is a terminal and tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return items
+    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=DELAY, disable=None)
+    return bar

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from minigrad.training import progress
-from minigrad.training.progress import Progress, clock, watched
+from minigrad.training.progress import Progress, clock
 from tests.training.program import trainer
 
 
@@ -135,13 +135,3 @@ def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[
 def test_clock() -> None:
     told = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
     assert {seconds: clock(seconds) for seconds in told} == told
-
-
-def test_what_takes_long_is_watched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tqdm")
-    asked: list[dict[str, Any]] = []
-    monkeypatch.setattr("tqdm.tqdm", lambda items, **options: asked.append(options) or items)
-    assert list(watched([1, 2], "counting")) == [1, 2]
-    assert asked == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    assert list(watched([1, 2], "counting")) == [1, 2] and len(asked) == 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
-from minigrad.utils.bar import bar
+from minigrad.utils.bar import bar, watched
 
 
 def test_it_is_on_stderr_and_only_after_its_delay(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,3 +26,13 @@ def test_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with bar(3, "reading", " lines") as shown:
         assert shown is None
+
+
+def test_what_takes_long_is_watched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr("tqdm.tqdm", lambda items, **options: asked.append(options) or items)
+    assert list(watched([1, 2], "counting")) == [1, 2]
+    assert asked == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert list(watched([1, 2], "counting")) == [1, 2] and len(asked) == 1
