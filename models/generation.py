@@ -133,7 +133,10 @@ class Writes(nn.Module):
             ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of range,
                 or options that exclude each other.
         """
-        search = Search(_temperature(temperature, top_k, top_p, beams), top_k, top_p, repetition_penalty, beams, stride)
+        check_exclusive(temperature, top_k, top_p, beams)
+        if temperature is None:
+            temperature = 0.0 if top_k is None and top_p is None else 1.0
+        search = Search(temperature, top_k, top_p, repetition_penalty, beams, stride)
         if on_token is not None and beams > 1:
             raise ValueError("on_token hears tokens as they come, and a beam search knows them only at its end")
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
@@ -158,17 +161,21 @@ class Writes(nn.Module):
         return results[0] if isinstance(prompts, str) else results
 
 
-def _temperature(temperature: float | None, top_k: int | None, top_p: float | None, beams: int) -> float:
-    """The temperature of a search, 0 for none. Raises ValueError: options exclude each other."""
-    limits = [name for name, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
+def check_exclusive(
+    temperature: float | None, top_k: int | None, top_p: float | None, beams: int, name: Callable[[str], str] = str
+) -> None:
+    """Raise ValueError: options of a search exclude each other. ``name`` makes of an option's name the one that the
+    person knows, such as ``--top-k``."""
+    limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if beams != 1 and drawing:
-        raise ValueError(f"{drawing[0]} is for drawing tokens, and beams search for the likeliest text: choose one")
+        raise ValueError(
+            f"{name(drawing[0])} is for drawing tokens, and {name('beams')} search for the likeliest text: choose one"
+        )
     if temperature == 0 and limits:
-        raise ValueError(f"{limits[0]} is for drawing tokens, and temperature 0 takes the likeliest: choose one")
-    if temperature is None:
-        return 1.0 if limits else 0.0
-    return temperature
+        raise ValueError(
+            f"{name(limits[0])} is for drawing tokens, and {name('temperature')} 0 takes the likeliest: choose one"
+        )
 
 
 class Stream:

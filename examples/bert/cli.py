@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..options import whole
+from ..options import positive, whole
 from ..run.cli import run_program
 from . import questions, search
 from .data import lines
@@ -64,7 +64,7 @@ def _pretrain(p: argparse.ArgumentParser) -> None:
     _run(p, "pretrain")
     _number(p, "--updates", whole(2), default.updates, "of the weights")
     _number(p, "--batch", whole(), default.batch, "examples in an update")
-    _number(p, "--rate", _positive, default.rate, "the highest learning rate")
+    _number(p, "--rate", positive(), default.rate, "the highest learning rate")
     _number(p, "--max-length", whole(8), default.longest, "word pieces of an example, and positions of the model")
     _number(p, "--evaluate-every", whole(), default.evaluate_every, "updates between two evaluations")
     _size(p)
@@ -82,7 +82,7 @@ def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
     for option, number, kind, meaning in (
         ("epochs", 0, whole(), "times that all examples are read"),
         ("batch", 1, whole(), "examples in an update"),
-        ("rate", 2, _positive, "the highest learning rate"),
+        ("rate", 2, positive(), "the highest learning rate"),
     ):
         usual, scratch = task.recipe[number], task.scratch[number]
         text = f"{meaning} (default: {usual}; from scratch: {scratch})"
@@ -149,17 +149,6 @@ def _number(p: Any, name: str, kind: Callable[[str], Any], default: float, meani
 def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
     text = f"{meaning} (default: {usual}, or the model's positions if these are fewer)"
     p.add_argument("--max-length", type=kind, metavar="N", help=text)
-
-
-def _positive(text: str) -> float:
-    """A number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {text[:60]!r}")
-    return value
 
 
 def _probability(text: str) -> float:

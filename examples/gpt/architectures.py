@@ -12,10 +12,10 @@ from minigrad.text import Recurrence
 from models import gpt2, transformer_xl
 
 from ..run.models import Shapes, check_memory, check_shapes, configured, fill
+from ..run.validation import Batch, Score, score_windows
 from .segments import score_segments, segments
 from .settings import ModelSettings
-from .text import Batch, Windows
-from .validation import Score, score_windows
+from .text import Windows
 
 
 class Architecture(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from pathlib import Path
-from typing import Any
 
 from ..options import whole
 from ..run.cli import RAW, add_commands, add_settings, add_training, check_output, run_program, start_of, values_of
+from ..run.drawing import add_drawing
 from .settings import Settings
 
 EXAMPLES = """
@@ -82,30 +81,7 @@ def _generate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
     p.add_argument("--tokens", type=whole(), default=500, metavar="N", help="tokens to write (default: 500)")
     p.add_argument("--batch", type=whole(), default=1, metavar="N", help="texts for each prompt (default: 1)")
-    p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
-    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
-    p.add_argument(
-        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
-    )
-    p.add_argument(
-        "--repetition-penalty",
-        type=positive(),
-        default=1.0,
-        metavar="R",
-        help="above 1, tokens repeat less (default: 1)",
-    )
-    p.add_argument(
-        "--beams", type=whole(1, 1000), default=1, metavar="N", help="search for the likeliest text with N beams"
-    )
-    p.add_argument(
-        "--stride",
-        type=whole(0),
-        default=0,
-        metavar="N",
-        help="tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
-        "takes longer (default: half the window)",
-    )
-    p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+    add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
@@ -124,21 +100,6 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 def _export(p: argparse.ArgumentParser) -> None:
     p.add_argument("folder", type=Path, metavar="DIR", help="the folder to write; such files in it are replaced")
     _run(p)
-
-
-def positive(least: float = math.nextafter(0, 1)) -> Any:
-    """The ``type`` of an option that is a finite number above 0, or from ``least`` on."""
-
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"a positive number is needed, not {text[:60]!r}")
-        return value
-
-    return number
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from . import run, text
 from .architectures import ARCHITECTURES
+from .text import bits
 from .tokens import Bytes
-from .validation import bits
 
 
 def evaluate(
@@ -18,7 +18,7 @@ def evaluate(
 
     Args:
         path: of the model. file: the text; None is the validation part of the training's.
-        window, stride: see ``validation.pieces`` and ``segments.score_segments``; by default the windows of the
+        window, stride: see ``run.validation.pieces`` and ``segments.score_segments``; by default the windows of the
             training, side by side.
 
     Raises:

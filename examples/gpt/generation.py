@@ -14,6 +14,7 @@ from minigrad.text.generate import OnToken
 from models import generation
 from models.generation import Search
 
+from ..run.drawing import search_of
 from . import run
 from .tokens import Tokens, Writer, decode
 
@@ -77,22 +78,6 @@ def generate(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begin
     print(f"{count:,} tokens, {count / seconds:,.0f} a second", file=sys.stderr)
     return 0
-
-
-def search_of(options: argparse.Namespace) -> Search:
-    """The search of the options.
-
-    Raises:
-        ValueError: some of them have no effect beside others.
-    """
-    drawing = {"--temperature": options.temperature, "--top-k": options.top_k, "--top-p": options.top_p}
-    drawn = [name for name, value in drawing.items() if value is not None]
-    if options.beams > 1 and drawn:
-        raise ValueError(f"{drawn[0]} is for drawing tokens, and --beams searches for the likeliest text: choose one")
-    if options.temperature == 0 and drawn[1:]:
-        raise ValueError(f"{drawn[1]} is for drawing tokens, and --temperature 0 takes the likeliest: choose one")
-    temperature = 1.0 if options.temperature is None else options.temperature
-    return Search(temperature, options.top_k, options.top_p, options.repetition_penalty, options.beams, options.stride)
 
 
 def stream(trained: run.Trained, row: tuple[str | None, list[int]], length: int, search: Search) -> int:

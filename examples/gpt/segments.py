@@ -9,8 +9,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.text import Segments
 
-from .tokens import Ids
-from .validation import NONE, Progress
+from ..run.validation import NONE, Ids, Progress
 
 ROWS = 8  # in which a text is scored side by side: each begins without a memory
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..run.settings import Sections, amount, chance, count, other, setting
-from ..run.updates import FREE, Updates
+from ..run.settings import Sections, amount, chance, count, setting
+from ..run.updates import FREE, LanguageUpdates
 
 MODELS = ("gpt2", "transformer-xl")
 TOKENIZERS = ("characters", "bytes", "subwords")
@@ -42,19 +42,9 @@ class ModelSettings:
 
 
 @dataclass(frozen=True)
-class TrainingSettings(Updates):
+class TrainingSettings(LanguageUpdates):
     """The updates, and what is shown of them."""
 
-    steps: int = other(Updates, "steps", 2000)
-    learning_rate: float = other(Updates, "learning_rate", 1e-3)
-    warm_up: int = other(Updates, "warm_up", 100)
-    schedule: str = other(Updates, "schedule", "cosine")
-    weight_decay: float = other(Updates, "weight_decay", 0.1)
-    evaluate_every: int = other(Updates, "evaluate_every", 250)
-    snapshot_every: int = other(Updates, "snapshot_every", 250)
-    average: int = other(Updates, "average", 0)
-    final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
-    beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
     batch: int = count(12, "texts in a batch")
     window: int = amount(0, "tokens of such a text; 0: as many as the model sees")
     validated: int = amount(200_000, "the most tokens to validate with while it trains; 0: no limit")
@@ -85,10 +75,7 @@ class Settings(Sections):
             raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
         if training.window > sizes.context:
             raise ValueError(f"window ({training.window}) is more than the model sees: context is {sizes.context}")
-        if training.final_rate > training.learning_rate:
-            raise ValueError(
-                f"final_rate is {training.final_rate:g}, above the learning_rate of {training.learning_rate:g}"
-            )
+        training.check()
         if self.data.tokenizer == "subwords" and self.data.vocabulary < 256 and not sizes.start:
             raise ValueError(f"vocabulary is {self.data.vocabulary}: subwords of bytes begin with the 256 bytes")
 

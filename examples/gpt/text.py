@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-import minigrad as mg
-from minigrad import Tensor
-
+from ..run.data import shared
+from ..run.validation import Batch, Ids, windows
 from .settings import DataSettings
-from .tokens import Ids
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHAKESPEARE = "tinyshakespeare", "input.txt"
+INSTEAD = "Give a text of your own, --input FILE"
 
 
 class Text(NamedTuple):
@@ -28,38 +27,19 @@ class Text(NamedTuple):
     digest: str
 
 
-class Batch(NamedTuple):
-    """Tokens (B, T), and the token after each (B, T), int64."""
-
-    tokens: Tensor
-    targets: Tensor
-
-
 def read(settings: DataSettings) -> Text:
     """The text of the settings.
 
     Raises:
         FileNotFoundError: there is no file. ValueError: it is not text, or too short to be split.
     """
-    path = Path(settings.input) if settings.input else shakespeare()
+    path = Path(settings.input) if settings.input else shared(*SHAKESPEARE, what="Shakespeare's plays", instead=INSTEAD)
     text = read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:
         raise ValueError(f"{path} has {len(text)} characters: too few to learn from, and to validate with")
     digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     return Text(path.name, text[:cut], text[cut:], digest)
-
-
-def shakespeare() -> Path:
-    """The file of Shakespeare's plays. Raises FileNotFoundError: it is not there; the message says what to do."""
-    folder = Path(os.environ.get("MINIGRAD_DATA", SHARED))
-    path = folder / "tinyshakespeare" / "input.txt"
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no {path}: Shakespeare's plays are not part of the repository. Give a text of your own, "
-            "--input FILE; or set MINIGRAD_DATA to the folder of tinyshakespeare/input.txt"
-        )
-    return path
 
 
 def read_file(path: Path, tokenizer: str) -> str:
@@ -115,7 +95,6 @@ class Windows:
             yield windows(self.ids, begins[i * self.batch : (i + 1) * self.batch], self.window, self.device)
 
 
-def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
-    """The windows of a length that begin at some places (B,)."""
-    rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
-    return Batch(*(mg.from_numpy(np.ascontiguousarray(part)).to(device) for part in (rows[:, :-1], rows[:, 1:])))
+def bits(nats: float, characters: int, tokens: int) -> float:
+    """Bits per character of a text, from the loss per token in nats."""
+    return nats / math.log(2) * tokens / characters

@@ -15,7 +15,8 @@ import numpy as np
 from minigrad.serialization.schema import check, check_size, short
 from minigrad.text.subwords import load_library
 
-Ids = np.ndarray[Any, np.dtype[Any]]
+from ..run.validation import Ids
+
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
 MOST_NAMED = 10  # characters in a message
 END = "<|endoftext|>"  # of GPT-2's vocabulary

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import Recurrence
-from minigrad.training import Trainer, averaged_state, read_checkpoint
+from minigrad.training import Trainer
 
 from ..run import updates
-from ..run.folder import BEST, write_model, write_settings
+from ..run.folder import write_model
+from ..run.training import command, fit, show, take_weights
+from ..run.validation import Ids
 from . import generation, run, text
 from .architectures import ARCHITECTURES, build, copied
 from .settings import Settings
-from .tokens import Ids, Tokens, learn
-from .validation import bits
+from .text import bits
+from .tokens import Tokens, learn
 
 METRIC = "loss"
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
-    s, program = settings.training, run.PROGRAM
+    s = settings.training
     corpus = text.read(settings.data)
-    rate = schedule_of(settings)  # all that may be wrong raises before anything changes
+    rate = s.rate()  # all that may be wrong raises before anything changes
     updates.loop_settings(s, True)
     toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the text": corpus.digest}
@@ -38,7 +38,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     ids = tokens.encode(corpus.train)
     kind = ARCHITECTURES[settings.model.model]
     batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
-    optimizer = updates.optimizer_of(model, s, (0.9, s.beta2), 1e-8, decay_vectors=False)
+    optimizer = s.make_optimizer(model)
     trainer = Trainer(
         model,
         optimizer,
@@ -51,32 +51,14 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         extra=run.extra(model, tokens, settings, config),
         carried=loss if isinstance(loss, Recurrence) else None,
     )
-    trainer.check()
-    if fresh:
-        with program.prepared(folder, fresh) as place:
-            program.set_aside(folder, place)
     count = sum(p.numel() for p in model.parameters())
-    print(
+    about = (
         f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(evaluation.ids):,} to validate "
-        f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}",
-        flush=True,
+        f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}"
     )
-    outcome = trainer.fit(lambda: write_settings(folder, toml))
-    if not outcome.finished:
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
+    if not fit(run.PROGRAM, trainer, folder, toml, about, fresh):
         return 130
     return finish(trainer, model, settings, folder, evaluation)
-
-
-def command(*arguments: str) -> str:
-    """A command of this program to type in the checkout."""
-    return shlex.join(["python", "-m", run.PROGRAM.name, *arguments])
-
-
-def schedule_of(settings: Settings) -> Any:
-    """The learning rate at an update, as a fraction of the highest."""
-    s = settings.training
-    return updates.schedule_of(s, s.final_rate / s.learning_rate if s.learning_rate else 0.0)
 
 
 def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:
@@ -115,26 +97,9 @@ class Evaluation:
         return {METRIC: loss, "bits_per_character": bits(loss, self.characters, len(self.ids))}
 
 
-def show(text: str) -> None:
-    """Print a text between the lines of a progress bar, if there is one."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        print(text, flush=True)
-    else:
-        tqdm.write(f"\n{text.strip()}\n", file=sys.stdout)
-        sys.stdout.flush()
-
-
 def finish(trainer: Trainer, model: Any, settings: Settings, folder: Path, evaluation: Evaluation) -> int:
     """Write the trained model: the mean of snapshots, the moving average, or the best weights. Returns the status."""
-    if settings.training.ema:
-        assert trainer.averaged is not None
-        model.load_state_dict(trainer.averaged.module.state_dict())
-    elif settings.training.average and trainer.state.snapshots:
-        model.load_state_dict(averaged_state(folder))
-    elif trainer.state.best is not None:
-        model.load_state_dict(read_checkpoint(folder / BEST)["model"])
+    take_weights(trainer, model, settings.training, folder)
     path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
     model.eval()
     loss = ARCHITECTURES[settings.model.model].score(model, evaluation.ids, settings.window)
@@ -144,5 +109,5 @@ def finish(trainer: Trainer, model: Any, settings: Settings, folder: Path, evalu
         f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
         flush=True,
     )
-    print("\nwrite with it:  " + command("generate", "--run", str(folder)))
+    print("\nwrite with it:  " + command(run.PROGRAM.name, "generate", "--run", str(folder)))
     return 0

@@ -10,7 +10,7 @@ from minigrad import nn, optim
 from minigrad.training import Settings as LoopSettings
 from minigrad.training import schedules
 
-from .settings import amount, chance, count, setting
+from .settings import amount, chance, count, other, setting
 
 # Settings of ``Updates`` that do not affect the result of a training.
 FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
@@ -45,6 +45,35 @@ class Updates:
     tensorboard: bool = setting(False, "write a log for TensorBoard as well")
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
+
+
+@dataclass(frozen=True)
+class LanguageUpdates(Updates):
+    """The updates of a causal model."""
+
+    steps: int = other(Updates, "steps", 2000)
+    learning_rate: float = other(Updates, "learning_rate", 1e-3)
+    warm_up: int = other(Updates, "warm_up", 100)
+    schedule: str = other(Updates, "schedule", "cosine")
+    weight_decay: float = other(Updates, "weight_decay", 0.1)
+    evaluate_every: int = other(Updates, "evaluate_every", 250)
+    snapshot_every: int = other(Updates, "snapshot_every", 250)
+    average: int = other(Updates, "average", 0)
+    final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
+    beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
+
+    def check(self) -> None:
+        """Raise ValueError: the rate would rise."""
+        if self.final_rate > self.learning_rate:
+            raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
+
+    def rate(self) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest."""
+        return schedule_of(self, self.final_rate / self.learning_rate if self.learning_rate else 0.0)
+
+    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
+        """See ``optimizer_of``; vectors do not decay."""
+        return optimizer_of(model, self, (0.9, self.beta2), 1e-8, decay_vectors=False)
 
 
 def optimizer_of(

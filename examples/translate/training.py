@@ -11,10 +11,11 @@ import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import EncodedPairs, Pairs, TokenizerPair
 from minigrad.training import Settings as LoopSettings
-from minigrad.training import Trainer, averaged_state
+from minigrad.training import Trainer
 from models.translation import TranslationModel
 
 from ..run import updates
+from ..run.training import take_weights
 from . import data, run
 from .architectures import build
 from .data import PairBatches
@@ -114,11 +115,7 @@ def finish(
     folder: Path,
 ) -> int:
     """Write the trained model, and report its scores on held-out sentences. Returns the exit status."""
-    if settings.training.ema:
-        assert trainer.averaged is not None
-        model.load_state_dict(trainer.averaged.module.state_dict())
-    elif settings.training.average and trainer.state.snapshots:
-        model.load_state_dict(averaged_state(folder))
+    take_weights(trainer, model, settings.training, folder, best=False)
     path = run.write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
     print(f"saved to {path}", flush=True)
     translator = Translator(model, tokenizers, settings)

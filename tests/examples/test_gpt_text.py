@@ -11,8 +11,8 @@ import pytest
 import minigrad as mg
 from examples.gpt import text
 from examples.gpt.settings import DataSettings
-from examples.gpt.text import Windows
-from examples.gpt.validation import bits, pieces, score_windows
+from examples.gpt.text import Windows, bits
+from examples.run.validation import pieces, score_windows
 from minigrad.nn import functional as F
 from models.gpt2 import GPT2, Config
 

@@ -1,34 +1,48 @@
-"""The loss of a text that the model has not learned from."""
+"""Windows of a sequence of tokens: those of a batch, and the loss of sequences that a model has not learned from."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import minigrad as mg
+from minigrad import Tensor
 
-from .text import windows
-from .tokens import Ids
-
+Ids = np.ndarray[Any, np.dtype[Any]]
 NONE = -100  # a target that does not count
 Progress = Callable[[int], Any]
 Score = Callable[..., float]
+Cut = tuple[int, int, int]
 
 
-def pieces(tokens: int, window: int, stride: int) -> list[tuple[int, int, int]]:
+class Batch(NamedTuple):
+    """Tokens (B, T), and the token after each (B, T), int64."""
+
+    tokens: Tensor
+    targets: Tensor
+
+
+def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
+    """The windows of a length that begin at some places (B,)."""
+    rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
+    return Batch(*(mg.from_numpy(np.ascontiguousarray(part)).to(device) for part in (rows[:, :-1], rows[:, 1:])))
+
+
+def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
     """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window.
 
     Tokens begin .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``:
-    a smaller one leaves each token more of the text before it.
+    a smaller one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and
+    stride are such.
     """
     result, first = [], 0
     while first < tokens - 1:
         end = min(first + (stride if first else window), tokens - 1)
-        result.append((max(0, end - window), first, end))
+        begin = -(-max(0, end - window) // cycle) * cycle
+        result.append((begin, first, end))
         first = end
     return result
 
@@ -51,6 +65,35 @@ def score_windows(
     total = cuts[-1][2]
     if most and total > most:
         cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, max(1, len(cuts) * most // total)).astype(int).tolist()]
+    return score_cuts(model, ids, cuts, batch, progress)
+
+
+@mg.no_grad()
+def score_pieces(
+    model: Any,
+    sequences: Sequence[Ids],
+    window: int,
+    stride: int = 0,
+    cycle: int = 1,
+    batch: int = 64,
+    progress: Progress | None = None,
+) -> float:
+    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another.
+
+    The arguments are those of ``score_windows`` and ``pieces``.
+    """
+    cuts, begin = [], 0
+    for sequence in sequences:
+        cuts += [
+            (begin + a, begin + b, begin + c) for a, b, c in pieces(len(sequence), window, stride or window, cycle)
+        ]
+        begin += len(sequence)
+    cuts.sort(key=lambda cut: cut[0] - cut[2])  # windows of one length together
+    return score_cuts(model, np.concatenate(list(sequences)), cuts, batch, progress)
+
+
+def score_cuts(model: Any, ids: Ids, cuts: list[Cut], batch: int, progress: Progress | None) -> float:
+    """The mean cross-entropy of the targets of windows, see ``pieces``."""
     device = str(next(iter(model.parameters())).device)
     nats, count = 0.0, 0
     for rows in batches(cuts, batch):
@@ -68,13 +111,8 @@ def score_windows(
     return nats / count
 
 
-def batches(cuts: list[tuple[int, int, int]], size: int) -> Iterator[list[tuple[int, int, int]]]:
+def batches(cuts: list[Cut], size: int) -> Iterator[list[Cut]]:
     """Windows of one length together, ``size`` of them at most."""
     for _, group in groupby(cuts, lambda cut: cut[2] - cut[0]):
         rows = list(group)
         yield from (rows[i : i + size] for i in range(0, len(rows), size))
-
-
-def bits(nats: float, characters: int, tokens: int) -> float:
-    """Bits per character of a text, from the loss per token in nats."""
-    return nats / math.log(2) * tokens / characters

@@ -1,0 +1,62 @@
+"""The trainings of programs that keep a model: how one begins, what it shows, how it stops and ends."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from minigrad import nn
+from minigrad.training import Trainer, averaged_state, read_checkpoint
+
+from .folder import BEST, Program, write_settings
+from .updates import Updates
+
+
+def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:
+    """Train to the end, from where an earlier training in the folder stopped. Returns whether it came to its end.
+
+    Args:
+        settings: the text of settings.toml. about: printed before the first update.
+        fresh: an earlier training is renamed.
+
+    Raises:
+        As ``Trainer.fit``.
+    """
+    trainer.check()
+    if fresh:
+        with program.prepared(folder, fresh) as place:
+            program.set_aside(folder, place)
+    print(about, flush=True)
+    outcome = trainer.fit(lambda: write_settings(folder, settings))
+    if not outcome.finished:
+        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(program.name, *sys.argv[1:])}")
+    return outcome.finished
+
+
+def command(name: str, *arguments: str) -> str:
+    """A command of a program to type in the checkout."""
+    return shlex.join(["python", "-m", name, *arguments])
+
+
+def show(text: str) -> None:
+    """Print a text between the lines of a progress bar, if there is one."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(text, flush=True)
+    else:
+        tqdm.write(f"\n{text.strip()}\n", file=sys.stdout)
+        sys.stdout.flush()
+
+
+def take_weights(trainer: Trainer, model: nn.Module, s: Updates, folder: Path, best: bool = True) -> None:
+    """Give a model the weights of a finished training: the moving average, the mean of snapshots, or, with ``best``,
+    those with the best evaluation; else the last ones."""
+    if s.ema:
+        assert trainer.averaged is not None
+        model.load_state_dict(trainer.averaged.module.state_dict())
+    elif s.average and trainer.state.snapshots:
+        model.load_state_dict(averaged_state(folder))
+    elif best and trainer.state.best is not None:
+        model.load_state_dict(read_checkpoint(folder / BEST)["model"])
