@@ -1,0 +1,233 @@
+"""The command line: train, generate, harmonise, roll, events, evaluate, config."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ..options import positive, whole
+from ..run.cli import RAW, add_commands, add_settings, add_training, check_output, run_program, start_of, values_of
+from ..run.drawing import add_drawing
+from .settings import Settings
+
+EXAMPLES = """
+examples:
+  python -m examples.music train                              Bach's chorales
+  python -m examples.music generate --output chorale.mid --page chorale.html
+  python -m examples.music harmonise melody.mid --output four-voices.mid
+  python -m examples.music train --preset piano --data MIDI_FOLDER
+  python -m examples.music generate --run runs/piano --seed-file motif.mid --seconds 30 --output out.mid
+  python -m examples.music roll out.mid                       a page to see and to hear
+  python -m examples.music events in.mid --output out.mid
+  python -m examples.music evaluate --part test
+  python -m examples.music config --preset piano >my.toml
+
+The same command again resumes a training that was stopped in any way.
+"""
+PRESET = "chorales"
+DEFAULT_RUN = Path("runs") / PRESET
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's commands and their options."""
+    p = argparse.ArgumentParser(
+        prog="python -m examples.music",
+        description="Train a Music Transformer on MIDI files, and write music with it.",
+        epilog=EXAMPLES,
+        formatter_class=RAW,
+    )
+    commands = (
+        ("train", _train, "train a model, or resume a training"),
+        ("generate", _generate, "write music, from nothing or from a motif on"),
+        ("harmonise", _harmonise, "write alto, tenor and bass below a melody"),
+        ("roll", _roll, "draw a MIDI file as a piano roll that plays"),
+        ("events", _events, "print a MIDI file as events, and write them as MIDI again"),
+        ("evaluate", _evaluate, "the loss of music that the model has not learned from"),
+        ("config", _config, "print all settings as a configuration file"),
+    )
+    add_commands(p, commands)
+    return p
+
+
+def _train(p: argparse.ArgumentParser) -> None:
+    add_training(p, Settings, "preset's", PRESET)
+
+
+def _config(p: argparse.ArgumentParser) -> None:
+    add_settings(p, Settings, PRESET)
+
+
+def _run(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--run",
+        type=Path,
+        default=DEFAULT_RUN,
+        metavar="DIR",
+        help=f"the folder of a training, or the file of a model (default: {DEFAULT_RUN})",
+    )
+    _device(p)
+
+
+def _device(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+
+
+def _files(p: argparse.ArgumentParser, output: str) -> None:
+    p.add_argument(
+        "--output", type=Path, default=Path(output), metavar="FILE", help=f"the MIDI file (default: {output})"
+    )
+    p.add_argument(
+        "--page", type=Path, metavar="FILE", help="write a page, too: a piano roll that plays, with attention"
+    )
+    p.add_argument("--wav", type=Path, metavar="FILE", help="write its sound, too, by fluidsynth or timidity")
+
+
+def _generate(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    p.add_argument("--seed-file", type=Path, metavar="FILE", help="a MIDI file: its music is continued")
+    p.add_argument("--seed-seconds", type=positive(), metavar="S", help="of its beginning alone (default: all of it)")
+    p.add_argument("--seconds", type=positive(), default=30.0, metavar="S", help="of new music (default: 30)")
+    p.add_argument(
+        "--tempo",
+        type=positive(),
+        metavar="T",
+        help="of chorales: quarter notes a minute (default: the motif's, or 100)",
+    )
+    _files(p, "generated.mid")
+    p.add_argument(
+        "--batch",
+        type=whole(),
+        default=1,
+        metavar="N",
+        help="files to write, with a number in their names (default: 1)",
+    )
+    add_drawing(p, "search for the likeliest music with N beams")
+
+
+def _harmonise(p: argparse.ArgumentParser) -> None:
+    p.add_argument("melody", type=Path, help="a MIDI file; of its first track, the highest notes")
+    _run(p)
+    _files(p, "harmonised.mid")
+    p.add_argument(
+        "--particles",
+        type=whole(1, 10_000),
+        default=32,
+        metavar="K",
+        help="chorales that are written side by side; more suit the melody better (default: 32)",
+    )
+    p.add_argument("--temperature", type=positive(), default=1.0, help="of the draws (default: 1)")
+    p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+
+
+def _roll(p: argparse.ArgumentParser) -> None:
+    p.add_argument("file", type=Path, help="a MIDI file")
+    p.add_argument(
+        "--output", type=Path, metavar="FILE", help="an .html or .svg file (default: the file's name, .html)"
+    )
+    p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
+    _device(p)
+
+
+def _events(p: argparse.ArgumentParser) -> None:
+    p.add_argument("file", type=Path, help="a MIDI file")
+    p.add_argument("--output", type=Path, metavar="FILE", help="write what the events say as a MIDI file")
+    p.add_argument("--count", type=whole(), metavar="N", help="print the first N alone")
+
+
+def _evaluate(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training's data)")
+    p.add_argument(
+        "--part", choices=("train", "valid", "test"), default="valid", help="of the training's data (default: valid)"
+    )
+    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
+    p.add_argument(
+        "--stride",
+        type=whole(),
+        metavar="N",
+        help="tokens by which it moves; with fewer, each is predicted from more (default: half the window)",
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings from a preset or a file, and from options."""
+    return start_of(options, Settings, lambda: Settings.preset(PRESET)).changed(values_of(options, Settings))
+
+
+def run_folder(options: argparse.Namespace) -> Path:
+    """The folder of a run: --run, or one that is named after the preset."""
+    if options.run is not None:
+        return Path(options.run)
+    return Path("runs") / (options.preset or (options.config.stem if options.config else PRESET))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+
+    def program() -> int:
+        options = parser().parse_args(argv)
+        return COMMANDS[options.command](options)
+
+    return run_program(program, "--batch, --window or --particles")
+
+
+def _do_train(options: argparse.Namespace) -> int:
+    from .training import train
+
+    return train(settings_of(options), run_folder(options), options.fresh)
+
+
+def _do_generate(options: argparse.Namespace) -> int:
+    from .generation import generate
+
+    return generate(options)
+
+
+def _do_harmonise(options: argparse.Namespace) -> int:
+    from .harmony import harmonise
+
+    return harmonise(options)
+
+
+def _do_roll(options: argparse.Namespace) -> int:
+    from .pages import roll
+
+    return roll(options)
+
+
+def _do_events(options: argparse.Namespace) -> int:
+    check_output(options.output, "--output")
+    from .pages import events
+
+    return events(options)
+
+
+def _do_evaluate(options: argparse.Namespace) -> int:
+    check_output(options.json, "--json")
+    from .evaluation import evaluate
+
+    numbers = evaluate(options.run, options.device, options.part, options.data or (), options.window, options.stride)
+    print("\n".join(f"{name:<12} {value:,.6g}" for name, value in numbers.items()))
+    if options.json is not None:
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _do_config(options: argparse.Namespace) -> int:
+    check_output(None, "")
+    origin = options.config or f"preset {options.preset or PRESET}"
+    print(settings_of(options).as_toml(f"Settings of examples.music: {origin}"), end="")
+    return 0
+
+
+COMMANDS = {
+    "train": _do_train,
+    "generate": _do_generate,
+    "harmonise": _do_harmonise,
+    "roll": _do_roll,
+    "events": _do_events,
+    "evaluate": _do_evaluate,
+    "config": _do_config,
+}
