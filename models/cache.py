@@ -25,7 +25,7 @@ from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
 
-from .layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer
+from .layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer, allowed
 
 INITIAL_CAPACITY = 32  # tokens in a new cache
 NEW = 3  # rows from which on a layer's weight is worth a copy
@@ -71,6 +71,7 @@ class CachedAttention:
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
         self.output, self.heads, self.rotary = CachedLinear(attention.output), attention.heads, attention.rotary
+        self.position_scores = attention.position_scores
         weight = self.joint.weight  # (3D, D)
         self.width = len(weight) // 3 // self.heads
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
@@ -81,7 +82,7 @@ class CachedAttention:
         Args:
             x: (N, T, D) -> (N, T, D).
             position: of the first of them.
-            mask: (N, 1, 1, position + T); None allows all.
+            mask: (N, 1, 1 or T, position + T); None allows all.
         """
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
@@ -93,7 +94,11 @@ class CachedAttention:
         self.kv_cache[:, :, :, position:end] = qkv[:, 1:]
         keys, values = (self.kv_cache[:, i, :, :end] for i in (0, 1))
         causal = t > 1
-        if causal and (position or mask is not None):
+        by_position = self.position_scores(wrap(qkv[:, 0]), end)
+        if by_position is not None:
+            scores = allowed(by_position, None if mask is None else wrap(mask), causal)
+            mask, causal = scores.array, False
+        elif causal and (position or mask is not None):
             earlier = xp(x).tri(t, end, position, dtype=bool)
             mask, causal = earlier if mask is None else mask & earlier, False
         heads = attend(qkv[:, 0], keys, values, mask, causal)  # (N, H, T, D/H)

@@ -125,14 +125,23 @@ class Cached(Plain):
             self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
             self.window = (begin, begin)
         done = self.window[1]
-        mask, row = self.mask(begin, end), mg.arange(done, end, device=tokens.device)[None]
-        positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
-        x = self.model.embed(tokens[:, done:], positions).array
-        seen = None if mask is None else mask[:, None, None].array
+        positions = self.positions(begin, end)
+        x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
+        seen = self.seen(positions, self.mask(begin, end), end - done)
         for layer in self.layers:
-            x = layer.step(x, done - begin, seen)
+            x = layer.step(x, done - begin, None if seen is None else seen.array)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
+
+    def positions(self, begin: int, end: int) -> Tensor:
+        """Those of the window's tokens (N, end - begin): 0 at a row's first, and at the padding before it."""
+        row = mg.arange(begin, end, device=self.first.device)[None]
+        return (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
+
+    def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
+        """Where the last ``new`` tokens of a window (N, S) may look, apart from the future: (N, 1, 1 or new, S), or
+        None for everywhere. The mask (N, S) is True at tokens, False at padding."""
+        return None if mask is None else mask[:, None, None]
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""

@@ -65,22 +65,30 @@ class MultiHeadAttention(nn.Module):
         """
         q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
         k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
-        dropout = self.dropout if self.training else 0.0
-        if causal and mask is not None:
-            mask, causal = mask & earlier(x, memory), False
-        heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)  # equation 1
+        heads = self.attend(q, k, v, mask, causal)
         b, h, t, width = heads.shape
         return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+        """Equation 1: queries (B, H, T, D/H), keys and values (B, H, S, D/H) -> (B, H, T, D/H)."""
+        dropout, by_position = self.dropout if self.training else 0.0, self.position_scores(q, k.shape[2])
+        if by_position is not None:
+            mask, causal = allowed(by_position, mask, causal), False
+        elif causal and mask is not None:
+            mask, causal = mask & earlier(q, k), False
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Attention weights (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 where ``forward`` does not allow attention."""
         q, k = self.rotate(self.split(self.query(x))), self.rotate(self.split(self.key(memory)))
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-        if causal:
-            scores = scores.masked_fill(~earlier(x, memory), -math.inf)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        return scores.softmax(-1)
+        by_position = self.position_scores(q, k.shape[2])
+        return allowed(scores if by_position is None else scores + by_position, mask, causal).softmax(-1)
+
+    def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
+        """What the places of queries (B, H, T, D/H), the last of S ``keys``, add to the scores: (B, H, T, S), or None,
+        where positions are known otherwise."""
+        return None
 
     def split(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, H, T, D/H): each head gets its part of the width."""
@@ -92,9 +100,20 @@ class MultiHeadAttention(nn.Module):
         return x if self.rotary is None else self.rotary(x)
 
 
-def earlier(x: Tensor, memory: Tensor) -> Tensor:
-    """True where a key of ``memory`` (B, S, D) comes no later than a query of ``x`` (B, T, D): (T, S)."""
-    return mg.ones(x.shape[1], memory.shape[1], dtype=mg.bool, device=x.device).tril()
+def earlier(q: Tensor, k: Tensor) -> Tensor:
+    """True where one of the keys (..., S, W) comes no later than one of the queries (..., T, W), their last: (T, S)."""
+    t, s = q.shape[-2], k.shape[-2]
+    return mg.ones(t, s, dtype=mg.bool, device=q.device).tril(s - t)
+
+
+def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after a query, if ``causal``, and where the
+    mask is False."""
+    t, s = scores.shape[-2:]
+    if causal and t > 1:
+        future = mg.full((t, s), -math.inf, dtype=scores.dtype, device=scores.device).triu(s - t + 1)
+        scores = scores + future  # a sum costs less than a choice, and its gradient nothing
+    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
 
 
 class FeedForward(nn.Module):

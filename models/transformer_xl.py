@@ -24,6 +24,7 @@ from .continuation import Prompts
 from .generation import Writes
 from .layers import FeedForward, Residual
 from .pretrained import check_sizes
+from .relative import relative_shift
 
 
 @dataclass
@@ -129,18 +130,6 @@ class RelativeAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         heads = F.scaled_dot_product_attention(q + u, keys, values, scores, dropout, scale=scale)  # adds (a) + (c)
         return self.output(heads.transpose(1, 2).flatten(2))  # (B, H, T, D/H) -> (B, T, D)
-
-
-def relative_shift(scores: Tensor) -> Tensor:
-    """Appendix B: scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S).
-
-    Query i of the segment has the distance M + i − j to key j, so its row has to move left by T − 1 − i places, one
-    less than the row above. Rows that are one number longer do so when they are read as rows of length S, from number T
-    on: number T + i S + j is number i (S + 1) + (T − i + j), of row i and of the distance S − (T − i + j) = M + i − j.
-    Keys in the future get other rows' numbers.
-    """
-    b, h, t, s = scores.shape
-    return scores.reshape(b, h, t * s)[..., t:].unflatten(-1, (t, s - 1))
 
 
 class Layer(nn.Module):

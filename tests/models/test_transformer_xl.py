@@ -18,7 +18,7 @@ import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad.text import Recurrence, Segments, generate
 from minigrad.training import Settings, Trainer, read_checkpoint
-from models.transformer_xl import Config, TransformerXL, relative_shift
+from models.transformer_xl import Config, TransformerXL
 from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, torch
 from tests.training.program import plain
@@ -122,17 +122,6 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, reach: int | None, device: 
         assert_close(ours, expected, 1e-10)
     logits, _ = by_loops(host, second.numpy(), np.stack(inputs[:-1]), reach)
     assert_close(model(second.to(device), memory=memory, reach=reach), logits, 1e-10)
-
-
-def test_the_shift_is_a_view_and_puts_distances_beside_keys() -> None:
-    t, m = 3, 2
-    s = t + m
-    scores = mg.arange(s, -1, -1).expand(1, 1, t, s + 1).contiguous()  # each number is its distance
-    shifted = relative_shift(scores)
-    assert shifted.untyped_storage().data_ptr() == scores.untyped_storage().data_ptr()
-    for i, j in itertools.product(range(t), range(s)):
-        if j <= m + i:
-            assert shifted[0, 0, i, j] == m + i - j
 
 
 @each_kind

@@ -12,6 +12,7 @@ import pytest
 
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
+TWINS = ("generation", "layers", "pretrained", "relative", "transformer", "translation")  # models that others rest on
 
 
 def in_torch(name: str) -> ModuleType:
@@ -37,7 +38,7 @@ class _Replaced(ast.NodeTransformer):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
-        if node.level and node.module in ("generation", "layers", "pretrained", "translation"):
+        if node.level and node.module in TWINS:
             return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
         if node.level:
             return ast.ImportFrom(f"models.{node.module}" if node.module else "models", node.names, 0)

@@ -16,7 +16,8 @@ from models import bert
 from models.gpt2 import GPT2
 from models.gpt2 import Config as GPT2Config
 from models.transformer_xl import Config as XLConfig
-from models.transformer_xl import TransformerXL, relative_shift
+from models.relative import relative_shift
+from models.transformer_xl import TransformerXL
 from tests.support.browser import texts, wait_for
 
 VOCABULARY = 23

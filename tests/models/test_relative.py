@@ -1,0 +1,97 @@
+"""Scores by distance: the skew against the definition, gradients, and the memory that each takes."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from models.relative import RelativePositions, relative_shift
+from tests.support.parity import assert_close
+
+H, W = 3, 4
+
+
+def positions(distances: int, device: str = "cpu", dtype: mg.dtype = mg.float64, width: int = W) -> RelativePositions:
+    module = RelativePositions(H, width, distances)
+    mg.nn.init.normal_(module.weight)
+    return module.to(dtype).to(device)
+
+
+def test_the_shift_is_a_view_and_puts_distances_beside_keys() -> None:
+    t, m = 3, 2
+    s = t + m
+    scores = mg.arange(s, -1, -1).expand(1, 1, t, s + 1).contiguous()  # each number is its distance
+    shifted = relative_shift(scores)
+    assert shifted.untyped_storage().data_ptr() == scores.untyped_storage().data_ptr()
+    for i, j in itertools.product(range(t), range(s)):
+        if j <= m + i:
+            assert shifted[0, 0, i, j] == m + i - j
+
+
+def past(scores: mg.Tensor) -> mg.Tensor:
+    """Without the numbers of other rows, which stand where the future is."""
+    t, s = scores.shape[-2:]
+    return scores.tril(s - t)
+
+
+@pytest.mark.parametrize("distances", [1, 4, 9, 20])
+@pytest.mark.parametrize(("queries", "keys"), [(7, 7), (1, 7), (3, 7), (1, 1)])
+def test_the_skew_gives_the_definition(queries: int, keys: int, distances: int, device: str) -> None:
+    for dtype, tolerance in ((mg.float64, 1e-12), (mg.float32, 1e-6)):
+        module = positions(distances, device, dtype)
+        q = mg.randn(2, H, queries, W, dtype=dtype).to(device)
+        assert_close(past(module(q, keys)), module.definition(q, keys), tolerance)
+
+
+def test_the_definition_is_the_sum_for_each_pair() -> None:
+    module, q = positions(4), mg.randn(2, H, 5, W, dtype=mg.float64)
+    scores, table = module.definition(q, 7).detach().numpy(), module.weight.detach().numpy()
+    for b, h, i, j in itertools.product(range(2), range(H), range(5), range(7)):
+        distance = 2 + i - j
+        wanted = q.numpy()[b, h, i] @ table[h, min(distance, 3)] if distance >= 0 else 0.0
+        np.testing.assert_allclose(scores[b, h, i, j], wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("distances", [2, 8])
+def test_gradients_of_first_and_second_order(distances: int) -> None:
+    module = positions(distances)
+    q = mg.randn(1, H, 3, W, dtype=mg.float64, requires_grad=True)
+
+    def scores(q: mg.Tensor, _weight: mg.Tensor) -> mg.Tensor:
+        return past(module(q, 5)).sin()
+
+    assert mg.autograd.gradcheck(scores, [q, module.weight])
+    assert mg.autograd.gradgradcheck(scores, [q, module.weight])
+
+
+def peak(length: int, width: int, skewed: bool) -> int:
+    """Bytes that scores of so many tokens take at most while they and their gradients are computed."""
+    module = positions(length, dtype=mg.float32, width=width)
+    q = mg.randn(1, H, length, width).requires_grad_()
+    tracemalloc.start()
+    try:
+        scores = module(q, length) if skewed else module.definition(q, length)
+        scores.sum().backward()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_grows_with_length_times_width_and_not_with_its_square() -> None:
+    """Beside the L² scores that all attention has: what a wider head adds doubles with L; in the definition it is four
+    times as much."""
+
+    def of_width(length: int, skewed: bool) -> int:
+        return peak(length, 72, skewed) - peak(length, 8, skewed)
+
+    short, long = 128, 256
+    number = H * 64 * 4  # bytes of 64 more columns in each head, float32
+    skew, definition = of_width(long, True), of_width(long, False)
+    assert skew < 8 * long * number
+    assert definition > long * long * number
+    assert skew < 3 * of_width(short, True)
+    assert definition > 3.5 * of_width(short, False)
