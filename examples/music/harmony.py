@@ -173,7 +173,7 @@ def into_range(cells: Ids, low: int, high: int) -> int:
     least, most = int(pitches.min()), int(pitches.max())
 
     def cost(semitones: int) -> tuple[int, int]:
-        return max(0, low - least - semitones) + max(0, most + semitones - high), abs(semitones)
+        return max(0, low - least - semitones, most + semitones - high), abs(semitones)
 
     return min(range(1 - least, PITCHES - most), key=cost)
 

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from minigrad.music.chorales import VOICES
+from minigrad.music.notes import PITCHES
 from models.music_transformer import Config, MusicTransformer
 
 from ..run.folder import Program
@@ -82,6 +84,13 @@ def shapes(config: Config) -> Shapes:
     return result
 
 
+def check_ranges(ranges: list[list[int]]) -> None:
+    """Raise ValueError: these are not the ranges of four voices, or of none."""
+    known = len(ranges) in (0, len(VOICES))
+    if not known or not all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges):
+        raise ValueError("its ranges of voices are none")
+
+
 def load(path: Path, device: str = "cpu") -> Trained:
     """The model of a run (if it is not finished, the best so far), or of a file.
 
@@ -99,6 +108,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
             )
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
+        check_ranges(description["ranges"])
         check_shapes(checkpoint["model"], shapes(config))
         model = MusicTransformer(config)
         fill(model, checkpoint["model"])

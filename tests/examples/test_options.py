@@ -1,4 +1,4 @@
-"""Options that are whole numbers."""
+"""Options that are numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from examples.options import whole
+from examples.options import positive, whole
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 0), ("-3", -3), ("007", 7), ("12", 12)])
@@ -24,3 +24,12 @@ def test_without_an_upper_limit() -> None:
     assert whole()("123456789012") == 123_456_789_012
     with pytest.raises(ArgumentTypeError, match="a whole number from 1 on is needed, not '0'"):
         whole()("0")
+
+
+def test_positive_numbers() -> None:
+    assert [positive()("1e-3"), positive(0)("0"), positive(2)("2.5")] == [0.001, 0.0, 2.5]
+    for text in ("0", "-1", "nan", "inf", "1,5", ""):
+        with pytest.raises(ArgumentTypeError, match="a number above 0 is needed, not '"):
+            positive()(text)
+    with pytest.raises(ArgumentTypeError, match="a number from 2 on is needed, not '1'"):
+        positive(2)("1")

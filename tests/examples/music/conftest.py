@@ -1,0 +1,74 @@
+"""Small music that the tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mido", reason="mido reads and writes MIDI files")
+pytest.importorskip("tomlkit", reason="tomlkit writes settings")
+pytest.importorskip("tqdm", reason="tqdm draws bars")
+
+from examples.music import cli
+from minigrad.music.chorales import notes_of
+from minigrad.music.midi import write_midi
+from tests.support.music import SMALL, chorale, scale
+
+
+@pytest.fixture(scope="session")
+def chorales(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A .json of chorales."""
+    path = tmp_path_factory.mktemp("chorales") / "chorales.json"
+    parts = {"train": range(8), "valid": range(8, 11), "test": range(11, 13)}
+    path.write_text(json.dumps({part: [chorale(i, 24 + i).tolist() for i in parts[part]] for part in parts}))
+    return path
+
+
+@pytest.fixture(scope="session")
+def performances(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of .mid files."""
+    folder = tmp_path_factory.mktemp("performances")
+    for i in range(3):
+        write_midi(folder / f"{i}.mid", scale(60 + i))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run(chorales: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of twenty updates on chorales."""
+    folder = tmp_path_factory.mktemp("run") / "chorales"
+    assert cli.main(["train", "--data", str(chorales), "--run", str(folder), *SMALL, "--steps", "20"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def piano(performances: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of twenty updates on performances."""
+    folder = tmp_path_factory.mktemp("run") / "piano"
+    options = ["--preset", "piano", *SMALL, "--cycle", "0", "--steps", "20"]
+    assert cli.main(["train", "--data", str(performances), "--run", str(folder), *options]) == 0
+    return folder
+
+
+@pytest.fixture
+def four_voices(tmp_path: Path) -> Path:
+    """A chorale as a file."""
+    return write_midi(tmp_path / "four.mid", notes_of(chorale(5)), 100.0)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[list[str], str], None]:
+    """A command that ends with one line that says why."""
+
+    def check(command: list[str], message: str) -> None:
+        capsys.readouterr()
+        assert cli.main(command) == 1
+        lines = capsys.readouterr().err.strip().splitlines()
+        assert len(lines) == 1 and lines[0].startswith("error: "), lines
+        assert re.search(message, lines[0]), lines[0]
+
+    return check

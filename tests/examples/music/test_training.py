@@ -1,0 +1,182 @@
+"""Music models as a person has them: trained, resumed, begun anew, and what can be wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from examples.music import cli, run
+from examples.music.settings import Settings
+from minigrad.music.midi import read_midi
+from minigrad.training import read_checkpoint
+from models.music_transformer import MusicTransformer
+from tests.support.music import SMALL
+
+Refused = Callable[[list[str], str], None]
+
+
+def arguments(data: Path, folder: Path, *more: str, steps: int = 20) -> list[str]:
+    return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), *more]
+
+
+def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
+    state: dict[str, mg.Tensor] = read_checkpoint(folder / name)["model"]
+    return state
+
+
+def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
+
+
+def test_it_trains_and_shows_what_it_writes(chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(chorales, tmp_path / "run", steps=30)) == 0
+    said = capsys.readouterr()
+    assert "8 chorales" in said.out and "3 (" in said.out and "nats per cell" in said.out
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    losses = [line["evaluation"]["loss"] for line in lines if "evaluation" in line]
+    assert len(losses) == 3 and losses[-1] < losses[0]
+    samples = sorted((tmp_path / "run" / "samples").iterdir())
+    assert [path.name for path in samples] == [f"step-{step:06d}.mid" for step in (10, 20, 30)]
+    assert read_midi(samples[-1]).seconds <= 2.1
+    assert said.out.count("\n\n") >= 3, "a line of music at each evaluation"
+    model = run.load(tmp_path / "run")
+    assert model.ranges[0] == [71, 74] and model.model.config.cycle == 16 and not model.model.training
+
+
+def test_performances_that_are_learned_by_heart(
+    performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--preset", "piano", "--cycle", "0", "--held-out", "0", "--transpose", "0", "--stretch", "0"]
+    options += ["--learning-rate", "0.01", "--evaluate-every", "200", "--dropout", "0"]
+    assert cli.main(arguments(performances, tmp_path / "run", *options, steps=200)) == 0
+    out = capsys.readouterr().out
+    assert "NOTHING IS HELD OUT" in out
+    assert float(re.search(r"loss ([\d.]+) nats per event", out)[1]) < 0.5  # type: ignore[index]
+
+
+OPTIONS = {
+    "plain": ("--ema", "0"),
+    "noise": ("--dropout", "0.2", "--optimizer", "muon"),
+    "processes": ("--accumulate", "2", "--processes", "2", "--attention", "absolute"),
+    "local": ("--block", "8", "--attention-dropout", "0.1"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_same_command_goes_on(
+    chorales: Path,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ctrl-C in the middle of an update, and the command again: the same to the bit."""
+    folder = tmp_path / "run"
+    command = arguments(chorales, folder, *options)
+    assert cli.main(command) == 0
+    whole, model = weights(folder), weights(folder, "model.safetensors")
+    loss, calls = MusicTransformer.loss, [0]
+
+    def interrupted(self: MusicTransformer, *args: Any, **named: Any) -> mg.Tensor:
+        calls[0] += self.training
+        if calls[0] == 13 and self.training:
+            signal.raise_signal(signal.SIGINT)
+        return loss(self, *args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MusicTransformer, "loss", interrupted)
+        assert cli.main([*command, "--fresh"]) == 130
+    assert "Go on with the same command:\n  python -m examples.music" in capsys.readouterr().out
+    assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
+    assert (tmp_path / "run.old-1" / "samples").is_dir(), "samples belong to their run"
+    assert cli.main([*command, "--sample", "0"]) == 0  # what is shown changes nothing
+    assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
+
+
+def test_a_run_of_other_settings_or_other_music(chorales: Path, tmp_path: Path, refused: Refused) -> None:
+    folder, data = tmp_path / "run", tmp_path / "copy.json"
+    data.write_text(chorales.read_text())
+    assert cli.main(arguments(data, folder, steps=5)) == 0
+    refused(arguments(data, folder, "--dropout", "0.2", steps=5), "dropout .0.1 there, 0.2 now.*--fresh")
+    content = json.loads(data.read_text())
+    content["train"].pop()
+    data.write_text(json.dumps(content))
+    refused(arguments(data, folder, steps=5), "the music")
+
+
+def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) -> None:
+    for options, message in (
+        (("--heads", "3"), "must be a multiple of heads"),
+        (("--window", "64"), "window .64. is more than the model sees"),
+        (("--context", "40"), "context is 40, and must be a multiple of 32"),
+        (("--window", "16"), "window is 16, and must be a multiple of 32"),
+        (("--d-model", "10000000"), "GiB to train"),
+        (("--final-rate", "1"), "above the learning_rate"),
+        (("--preset", "huge"), "no preset 'huge'; there are chorales"),
+        (("--kind", "songs"), "kind is 'songs'"),
+        (("--warm-up", "99"), "warmup"),
+    ):
+        refused(arguments(chorales, tmp_path / "run", *options), message)
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_data_the_message_says_where_it_could_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+) -> None:
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
+    refused(["train", "--run", str(tmp_path / "run")], "Bach's chorales are not part of the repository.*--data PATH")
+    refused(["train", "--preset", "piano", "--run", str(tmp_path / "run")], "performances are not part of")
+
+
+@pytest.mark.parametrize("name", Settings.preset_names())
+def test_a_preset_has_all_settings(name: str) -> None:
+    settings = Settings.preset(name)
+    text = (Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+    assert text == settings.as_toml(text.splitlines()[0].removeprefix("# "))
+    assert settings.config().positions == settings.model.context
+
+
+def test_the_plain_preset_differs_in_attention_alone() -> None:
+    one, two = (Settings.preset(name).values() for name in ("chorales", "chorales-absolute"))
+    assert {name for name in one if one[name] != two[name]} == {"attention"}
+
+
+# Files --------------------------------------------------------------------------------------------------------
+
+Change = Callable[[dict[str, Any]], Any]
+HOSTILE: dict[str, Change] = {
+    "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
+    "a huge context": lambda c: c["extra"]["model"].update(positions=10**9),
+    "many layers": lambda c: c["extra"]["model"].update(layers=10**9),
+    "a wide layer": lambda c: c["extra"]["model"].update(d_ff=10**9),
+    "a long cycle": lambda c: c["extra"]["model"].update(cycle=10**9),
+    "many distances": lambda c: c["extra"]["model"].update(distances=10**9),
+    "a size of no sort": lambda c: c["extra"]["model"].update(layers="two"),
+    "another attention": lambda c: c["extra"]["model"].update(attention="none"),
+    "another kind": lambda c: c["extra"]["settings"]["data"].update(kind="performance"),
+    "no ranges": lambda c: c["extra"].pop("ranges"),
+    "ranges of nothing": lambda c: c["extra"].update(ranges=[[]]),
+    "a weight less": lambda c: c["model"].pop("norm.bias"),
+    "another program": lambda c: c["extra"].update(program="examples.gpt"),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+def test_checkpoints_that_make_no_sense(run: Path, tmp_path: Path, change: Change, refused: Refused) -> None:
+    content = copy.deepcopy(read_checkpoint(run / "model.safetensors"))
+    change(content)
+    path = tmp_path / "model.safetensors"
+    mg.save(content, path)
+    refused(["generate", "--run", str(path), "--output", str(tmp_path / "a.mid")], re.escape(str(path)))
+
+
+def test_no_model(tmp_path: Path, refused: Refused) -> None:
+    refused(["generate", "--run", str(tmp_path)], "there is no model in .* python -m examples.music train")

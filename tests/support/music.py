@@ -1,0 +1,22 @@
+"""Small music that tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minigrad.music.notes import Note
+
+CHORDS = np.array([[72, 67, 64, 48], [71, 67, 62, 43], [72, 69, 65, 41], [74, 67, 59, 55]])
+SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "32", "--cycle", "16", "--batch", "4")
+SMALL = (*SIZES, "--warm-up", "3", "--evaluate-every", "10", "--sample", "2", "--transpose", "3", "--ema", "0.9")
+
+
+def chorale(seed: int, steps: int = 24) -> np.ndarray:
+    """Chords that each last a quarter note (steps, 4)."""
+    chosen = np.random.default_rng(seed).integers(len(CHORDS), size=-(-steps // 4))
+    return np.repeat(CHORDS[chosen], 4, axis=0)[:steps]
+
+
+def scale(first: int, count: int = 40) -> list[Note]:
+    """A pianist's scale, with two velocities."""
+    return [Note(first + i % 12, 40 + 40 * (i % 2), 0.25 * i, 0.25 * i + 0.2) for i in range(count)]
