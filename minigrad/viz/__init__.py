@@ -11,14 +11,15 @@
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
     viz.logit_lens(model, tokens)         what a language model would say after each layer
+    viz.piano_roll("song.mid")            notes over time, to see and to hear, and what each looked at
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``save``.
 Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need ``pip install 'minigrad[viz]'``.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
-side by side; ``training``, ``positional_encoding``, ``embedding`` and ``logit_lens`` stand alone. All are made of
-``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG),
-``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``texts`` (of tokens) and ``palette`` (colours).
+side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone. All
+are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector``
+(SVG), ``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``texts`` (of tokens) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
@@ -28,6 +29,7 @@ from .explain import explain
 from .graph import graph
 from .linked import linked
 from .logit_lens import logit_lens
+from .piano_roll import piano_roll
 from .playback import playback
 from .positional_encoding import positional_encoding
 from .training import training
@@ -39,6 +41,7 @@ __all__ = [
     "graph",
     "linked",
     "logit_lens",
+    "piano_roll",
     "playback",
     "positional_encoding",
     "training",

@@ -13,6 +13,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, viz
+from minigrad.music.notes import Note
 from models.gpt2 import GPT2, Config
 
 
@@ -27,6 +28,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "graph": lambda: viz.graph(product()),
     "linked": lambda: viz.linked(nn.TransformerEncoderLayer(4, 2, batch_first=True), minigrad.ones(1, 2, 4)),
     "logit_lens": lambda: viz.logit_lens(GPT2(Config(5, positions=4, d_model=4, heads=2, layers=1)), [0, 1, 2]),
+    "piano_roll": lambda: viz.piano_roll([Note(60, 80, 0.0, 1.0)]),
     "playback": lambda: viz.playback(product()),
     "positional_encoding": lambda: viz.positional_encoding(3, 4),
     "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),

@@ -1,0 +1,100 @@
+// A small piano: each pitch is a sum of a few decaying harmonics, computed once, and each note plays it with an envelope
+// of its own. It asks nobody for samples.
+
+const rollTone = {
+  RATE: 32000, // samples a second: MIDI's highest pitch has 12.5 kHz
+  HARMONICS: 10,
+
+  /**
+   * A pitch as samples between -1 and 1. A harmonic is a decaying sine, s(n) = 2 r cos(w) s(n - 1) - r² s(n - 2); the
+   * higher ones are weaker, die away sooner, and lie a little too high, as those of a stiff string do.
+   */
+  samples(pitch) {
+    const { RATE } = rollTone, base = 440 * 2 ** ((pitch - 69) / 12);
+    const decay = Math.max(.35, Math.min(4, 2.2 * 2 ** ((60 - pitch) / 24))); // seconds to 1/e of the first
+    const samples = new Float32Array(Math.ceil(RATE * Math.min(6 * decay, 8)));
+    for (let k = 1; k <= rollTone.HARMONICS; k++) {
+      const angle = 2 * Math.PI * k * base * Math.sqrt(1 + .0004 * k * k) / RATE;
+      if (k > 1 && angle > .9 * Math.PI) break;
+      const fade = Math.exp(-(1 + .45 * (k - 1)) / (RATE * decay)), turn = 2 * fade * Math.cos(angle);
+      let last = 0, value = k ** -1.3 * fade * Math.sin(angle);
+      for (let n = 1; n < samples.length; n++) {
+        samples[n] += value;
+        [last, value] = [value, turn * value - fade * fade * last];
+      }
+    }
+    const most = samples.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9), { length } = samples;
+    const attack = .003 * RATE, end = .05 * RATE;
+    return samples.map((s, n) => s / most * Math.min(1, n / attack, (length - n) / end));
+  },
+};
+
+class RollSound {
+  /** Plays into an audio context: the page's, or one that renders offline. */
+  constructor(context, loudness = .8) {
+    this.context = context;
+    this.voices = new Set();
+    this.tones = new Map();
+    this.bus = context.createGain();
+    this.bus.gain.value = .4;
+    const compressor = context.createDynamicsCompressor(); // many notes at once are not much louder than one
+    Object.entries({ threshold: -20, knee: 12, ratio: 8, attack: .004, release: .25 }).forEach(([name, value]) => { compressor[name].value = value; });
+    this.master = context.createGain();
+    const limiter = context.createWaveShaper(); // what is still too loud is rounded off, not cut
+    limiter.curve = Float32Array.from({ length: 2049 }, (_, i) => RollSound.limited((i - 1024) / 512));
+    const half = context.createGain(); // the curve is for numbers from -2 to 2
+    half.gain.value = .5;
+    [this.bus, compressor, this.master, half, limiter, context.destination].reduce((from, to) => (from.connect(to), to));
+    this.loudness = loudness;
+  }
+
+  static limited(x) {
+    const size = Math.abs(x), knee = .6, room = .38;
+    return size < knee ? x : Math.sign(x) * (knee + room * Math.tanh((size - knee) / room));
+  }
+
+  set loudness(part) { this.master.gain.value = part; }
+
+  tone(pitch) {
+    if (!this.tones.has(pitch)) {
+      const samples = rollTone.samples(pitch), tone = this.context.createBuffer(1, samples.length, rollTone.RATE);
+      tone.copyToChannel(samples, 0);
+      this.tones.set(pitch, tone);
+    }
+    return this.tones.get(pitch);
+  }
+
+  /**
+   * Plays a note at a time of the context's clock, for `length` seconds of it; `offset`: so many seconds of it have gone
+   * by already.
+   */
+  strike(pitch, velocity, when, length, offset = 0) {
+    const { context } = this, tone = this.tone(pitch);
+    if (offset >= tone.duration || this.voices.size >= RollSound.MOST) return;
+    const source = context.createBufferSource(), gain = context.createGain(), end = when + Math.max(length, .08);
+    source.buffer = tone;
+    gain.gain.value = 0;
+    gain.gain.setValueAtTime(0, when);
+    gain.gain.linearRampToValueAtTime((velocity / 127) ** 1.7, when + (offset ? .012 : .002));
+    gain.gain.setTargetAtTime(0, end, .07); // the damper
+    source.connect(gain).connect(this.bus);
+    source.start(when, offset);
+    source.stop(end + .5);
+    const voice = { source, gain };
+    this.voices.add(voice);
+    source.onended = () => { this.voices.delete(voice); gain.disconnect(); };
+  }
+
+  /** No note sounds any more, and none that was to come will. */
+  silence() {
+    const now = this.context.currentTime;
+    for (const { source, gain } of this.voices) {
+      gain.gain.cancelScheduledValues(now);
+      gain.gain.setTargetAtTime(0, now, .012);
+      source.stop(now + .1);
+    }
+    this.voices.clear();
+  }
+}
+
+RollSound.MOST = 256; // voices: more could not be told apart

@@ -1,0 +1,120 @@
+// Where the music is, and what is to sound next. Notes are handed to the audio clock some time ahead, so that a busy page
+// or one in the background does not stumble.
+
+class RollTransport {
+  /**
+   * `music`: the notes as arrays, `order` by time, `seconds` in all, and `reach`, when all notes up to a place of the order
+   * have ended. `heard(note)`: whether it is to sound. `changed()` is called when playing begins or ends.
+   */
+  constructor(music, heard, changed) {
+    Object.assign(this, { music, heard, changed });
+    Object.assign(this, { sound: null, playing: false, at: 0, since: 0, next: 0, timer: null });
+    this.pace = 1;
+    this.volume = .8;
+  }
+
+  /** The clock that notes are struck by; without sound the page's own. */
+  get now() { return this.sound ? this.sound.context.currentTime : performance.now() / 1000; }
+
+  /** Where the music is, in its own seconds. */
+  get position() {
+    if (!this.playing) return this.at;
+    return Math.min(Math.max(this.at, this.at + (this.now - this.since) * this.pace), this.music.seconds);
+  }
+
+  async play() {
+    if (this.playing) return;
+    if (this.at >= this.music.seconds) this.at = 0;
+    this.playing = true;
+    this.since = Infinity; // it has not begun
+    this.changed();
+    clearTimeout(this.rest);
+    if (!this.sound && window.AudioContext) this.sound = new RollSound(new AudioContext(), this.volume);
+    if (this.sound && this.sound.context.state !== "running") await this.sound.context.resume();
+    if (this.playing && !this.timer) this.begin();
+  }
+
+  /** From the present place on: also what began before it and still sounds. */
+  begin() {
+    const { order, starts, ends, reach } = this.music;
+    this.since = this.now + RollTransport.LEAD;
+    let i = RollTransport.first(order.length, (k) => reach[k] > this.at);
+    for (; i < order.length && starts[order[i]] < this.at; i++) {
+      if (ends[order[i]] - this.at > .05) this.strike(order[i]);
+    }
+    this.next = i;
+    this.timer = setInterval(() => this.tick(), RollTransport.EVERY);
+    this.tick();
+  }
+
+  tick() {
+    const { order, starts, seconds } = this.music, until = this.at + (this.now + RollTransport.AHEAD - this.since) * this.pace;
+    for (; this.next < order.length && starts[order[this.next]] < until; this.next++) this.strike(order[this.next]);
+    if (this.position >= seconds) this.halt(true);
+  }
+
+  /** Hand a note to the clock; what has gone by of one that has begun is left out. */
+  strike(note) {
+    const { starts, ends, pitches, velocities } = this.music;
+    if (!this.sound || !this.heard(note)) return;
+    const begin = Math.max(starts[note], this.at), when = this.since + (begin - this.at) / this.pace;
+    this.sound.strike(pitches[note], velocities[note], when, (ends[note] - begin) / this.pace, (begin - starts[note]) / this.pace);
+  }
+
+  /** Stay here; `ring`: notes that sound die away by themselves. */
+  halt(ring = false) {
+    if (!this.playing) return;
+    this.at = this.position;
+    this.playing = false;
+    clearInterval(this.timer);
+    this.timer = null;
+    if (this.sound && !ring) this.sound.silence();
+    this.rest = setTimeout(() => { if (!this.playing) this.sound?.context.suspend(); }, 3000);
+    this.changed();
+  }
+
+  stop() {
+    this.halt();
+    this.sound?.silence();
+    this.at = 0;
+    this.changed();
+  }
+
+  seek(seconds) { this.anew(() => { this.at = Math.max(0, Math.min(seconds, this.music.seconds)); }); }
+
+  set speed(pace) { this.anew(() => { this.pace = pace; }); }
+
+  set loudness(part) {
+    this.volume = part;
+    if (this.sound) this.sound.loudness = part;
+  }
+
+  /** Change something, and go on from there. */
+  anew(change) {
+    const going = this.playing && this.timer;
+    if (going) {
+      this.at = this.position;
+      clearInterval(this.timer);
+      this.timer = null;
+      this.sound?.silence();
+    }
+    change();
+    if (going) this.begin();
+    this.changed();
+  }
+
+  /** The first place below `count` for which it is true, and from there on always; else `count`. */
+  static first(count, is) {
+    let low = 0, high = count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (is(middle)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+RollTransport.AHEAD = 1.5; // seconds of the clock: timers of a page in the background come once in a second
+RollTransport.LEAD = .08; // seconds before the first note
+RollTransport.EVERY = 200; // milliseconds

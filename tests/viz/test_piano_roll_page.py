@@ -1,0 +1,360 @@
+"""The page of a piano roll in Chromium: it draws, scrolls, plays what stands there, and shows what a note looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.music.notes import Note
+from minigrad.viz.palette import DARK, LIGHT, rgb
+from minigrad.viz.piano_roll import PianoRoll, piano_roll
+from tests.support.browser import texts, wait_for
+from tests.viz.test_piano_roll import HTML, TUNE, many, weights
+
+Opened = Callable[..., Any]
+
+
+@pytest.fixture
+def opened(open_file: Opened, tmp_path: Path) -> Opened:
+    def open_view(view: PianoRoll, **options: Any) -> Any:
+        page = open_file(view.save(tmp_path / "a.html"), **options)
+        wait_for(page, "roll.size?.wide > 0 && !roll.waiting")
+        return page
+
+    return open_view
+
+
+def middle(page: Any, note: int) -> tuple[float, float]:
+    """The middle of a note, in the window's pixels."""
+    box = page.locator("#roll .notes").bounding_box()
+    x, y, w, h = page.evaluate(f"rollDrawing.box({note})")
+    return box["x"] + x + w / 2, box["y"] + y + h / 2
+
+
+PIXEL = """([canvas, note]) => {
+    const [x, y, w, h] = rollDrawing.box(note), ratio = devicePixelRatio;
+    return [...roll[canvas].getContext("2d").getImageData((x + w / 4) * ratio, (y + h / 2) * ratio, 1, 1).data];
+}"""
+
+
+# What is drawn --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_notes_have_the_colours_of_their_tracks(opened: Opened, theme: str) -> None:
+    page = opened(piano_roll(TUNE, title="A tune"), color_scheme=theme)
+    palette = DARK if theme == "dark" else LIGHT
+    for note in range(len(TUNE)):
+        *colour, alpha = page.evaluate(PIXEL, ["back", note])
+        assert abs(alpha - 255 * (0.3 + 0.7 * TUNE[note].velocity / 127)) < 16  # a band may lie below it
+        np.testing.assert_allclose(colour, rgb(palette.nth(TUNE[note].track)), atol=14)
+    assert page.inner_text("h1") == page.title() == "A tune"
+    assert "4 notes, 0:04" in page.inner_text("#roll")
+    ink = "roll.back.getContext('2d').getImageData(0, 0, 20, 20).data.some((v) => v)"
+    page.evaluate("viz.theme.set(viz.theme.get() === 'dark' ? 'light' : 'dark')")
+    wait_for(page, "!roll.waiting")
+    other = LIGHT if theme == "dark" else DARK
+    np.testing.assert_allclose(page.evaluate(PIXEL, ["back", 2])[:3], rgb(other.nth(0)), atol=14)
+    assert page.evaluate(ink)
+
+
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_it_fits_every_width(opened: Opened, width: int) -> None:
+    view = piano_roll(many(400), attention=weights(400, 1, 2), tempo=90, tracks=["soprano", "alto", "bass"])
+    page = opened(view, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = """nodes => nodes.map((node) => node.getBoundingClientRect())
+        .filter(({ left, right }) => left < 0 || right > innerWidth).length"""
+    assert page.locator("#roll :is(button, select, input, h1, output, label)").evaluate_all(outside) == 0
+    assert page.evaluate("roll.scroller.scrollWidth > roll.scroller.clientWidth") and page.is_visible(".overview")
+    page.click("#all")
+    wait_for(page, "!roll.waiting")
+    assert page.evaluate("roll.scroller.scrollWidth <= roll.scroller.clientWidth") and not page.is_visible(".overview")
+
+
+def test_it_scrolls_and_zooms(opened: Opened) -> None:
+    page = opened(piano_roll(many(400)), viewport={"width": 1000, "height": 800})
+    x, y = middle(page, 10)
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, 200)  # belongs to the page, or the notebook around it
+    page.wait_for_timeout(100)
+    assert page.evaluate("roll.scroller.scrollLeft") == 0
+    seconds = page.evaluate("roll.seconds(300)")
+    page.evaluate("""roll.scroller.dispatchEvent(new WheelEvent("wheel",
+        { deltaY: -400, ctrlKey: true, cancelable: true, clientX: roll.window.getBoundingClientRect().left + 300 }))""")
+    assert page.evaluate("roll.seconds(300)") == pytest.approx(seconds, abs=0.05)  # what is pointed at stays there
+    before = page.evaluate("roll.scale")
+    page.click("#out")
+    assert page.evaluate("roll.scale") == pytest.approx(before / 1.5)
+    page.focus("#roll .notes")
+    page.keyboard.press("+")
+    assert page.evaluate("roll.scale") == pytest.approx(before)
+    page.keyboard.press("0")
+    assert page.evaluate("roll.scale === roll.least()")
+    for _ in range(20):
+        page.keyboard.press("+")
+    assert page.evaluate("roll.scale") == page.evaluate("roll.MOST")
+    left = page.evaluate("roll.scroller.scrollLeft")
+    page.mouse.move(700, y)
+    page.mouse.down()
+    page.mouse.move(500, y, steps=4)
+    page.mouse.up()
+    assert page.evaluate("roll.scroller.scrollLeft") == pytest.approx(left + 200, abs=2)
+    assert page.evaluate("roll.chosen") is None  # it was dragged, not clicked
+    strip = page.locator(".overview").bounding_box()
+    page.mouse.click(strip["x"] + 0.5 * strip["width"], strip["y"] + 10)
+    wait_for(page, "!roll.waiting")
+    shown = page.evaluate("(roll.seen()[0] + roll.seen()[1]) / 2 / roll.music.seconds")
+    assert shown == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_hundred_thousand_notes(opened: Opened) -> None:
+    view = piano_roll(many(100_000))
+    assert len(view.html()) < 3_000_000
+    page = opened(view)
+    page.click("#all")
+    wait_for(page, "!roll.waiting")
+    painted = """roll.back.getContext("2d").getImageData(20, roll.RULER, 400, 300).data
+        .filter((value, i) => i % 4 === 3 && value > 60).length"""
+    assert page.evaluate(painted) > 50_000
+    page.focus("#roll .notes")
+    page.keyboard.press("End")
+    assert page.evaluate("roll.chosen") == 99_999
+    page.evaluate("roll.stretch(roll.MOST); roll.bring(roll.music.seconds - .1); roll.draw(true)")
+    wait_for(page, "!roll.waiting")
+    assert page.evaluate(PIXEL, ["back", 99_999])[3] > 60
+
+
+# What is heard --------------------------------------------------------------------------------------------
+
+
+def hear(page: Any) -> None:
+    """Keep every note that is handed to the audio clock, as (pitch, velocity, when, length, offset)."""
+    page.evaluate("""() => {
+        window.struck = [];
+        const { strike } = RollSound.prototype;
+        RollSound.prototype.strike = function (...note) { struck.push(note); return strike.apply(this, note); };
+    }""")
+
+
+def test_it_is_silent_until_a_person_plays_it(opened: Opened) -> None:
+    page = opened(piano_roll(TUNE))
+    page.wait_for_timeout(200)
+    assert page.evaluate("roll.transport.sound") is None and page.inner_text("#play") == "Play"
+
+
+def test_it_plays_every_note_when_it_stands_there(opened: Opened) -> None:
+    notes = [Note(60 + i % 12, 100, i / 20, i / 20 + 0.1, i % 2) for i in range(40)]
+    page = opened(piano_roll(notes))
+    hear(page)
+    page.click("#play")
+    assert page.inner_text("#play") == "Pause"
+    wait_for(page, "roll.transport.position > .5")
+    assert page.evaluate("roll.x(roll.transport.position)") > page.evaluate("roll.x(0)")
+    wait_for(page, "!roll.transport.playing")
+    struck = page.evaluate("struck")
+    assert [(pitch, velocity) for pitch, velocity, *_ in struck] == [(n.pitch, n.velocity) for n in notes]
+    whens = np.array([when for _, _, when, *_ in struck])
+    np.testing.assert_allclose(whens - whens[0], [n.start for n in notes], atol=1e-5)
+    np.testing.assert_allclose([length for *_, length, _ in struck], [n.end - n.start for n in notes], atol=1e-5)
+    assert page.inner_text("#play") == "Play" and page.inner_text("#time") == "0:02 / 0:02"
+    page.click("#play")  # from the beginning
+    wait_for(page, "struck.length > 40")
+    assert page.evaluate("struck[40][0]") == 60
+
+
+def test_it_goes_on_from_where_it_is_put(opened: Opened) -> None:
+    notes = [Note(48, 90, 0.0, 20.0), *(Note(60 + i, 90, i, i + 0.5) for i in range(20))]
+    page = opened(piano_roll(notes))
+    hear(page)
+    box = page.locator("#roll .notes").bounding_box()
+    page.mouse.click(box["x"] + page.evaluate("roll.x(9.8)"), box["y"] + 8)
+    assert page.evaluate("roll.transport.position") == pytest.approx(9.8, abs=0.05)
+    page.keyboard.press(" ")
+    wait_for(page, "struck.length >= 2")
+    held, following = page.evaluate("struck.slice(0, 2)")
+    at = page.evaluate("roll.transport.at")
+    assert held[0] == 48 and held[4] == pytest.approx(at, abs=1e-4) and held[3] == pytest.approx(20 - at, abs=1e-4)
+    assert following[0] == 70 and following[2] - held[2] == pytest.approx(10 - at, abs=1e-4)
+    page.evaluate("struck.length = 0")
+    page.evaluate("const s = document.getElementById('speed'); s.value = 2; s.dispatchEvent(new Event('input'))")
+    wait_for(page, "struck.length >= 3")
+    (_, one, other), at = page.evaluate("struck.slice(0, 3)"), page.evaluate("roll.transport.at")
+    assert other[2] - one[2] == pytest.approx(0.5, abs=1e-4) and one[3] == pytest.approx(0.25, abs=1e-4)
+    assert page.inner_text("output[for=speed]") == "2.00 ×"
+    page.keyboard.press(" ")
+    assert not page.evaluate("roll.transport.playing") and page.evaluate("roll.transport.sound.voices.size") == 0
+    assert page.evaluate("roll.transport.at") >= at > 9
+    page.click("#stop")
+    assert page.evaluate("roll.transport.position") == 0
+
+
+def test_the_window_follows_until_a_person_scrolls(opened: Opened) -> None:
+    page = opened(piano_roll(many(400)), viewport={"width": 800, "height": 700})
+    page.evaluate("roll.transport.seek(30)")
+    page.click("#play")
+    wait_for(page, "roll.transport.position > 30.2")
+    assert page.evaluate("roll.scroller.scrollLeft > 0 && roll.x(roll.transport.position) < roll.size.wide")
+    assert page.is_checked("#follow")
+    page.evaluate("roll.scroller.scrollLeft = 0")
+    wait_for(page, "!roll.follow.checked")
+    assert page.evaluate("roll.transport.playing && roll.scroller.scrollLeft === 0")
+
+
+def test_a_track_can_be_left_out(opened: Opened) -> None:
+    page = opened(piano_roll(TUNE, tracks=["left", "right"]))
+    hear(page)
+    switch = page.locator("[role=switch]", has_text="left")
+    switch.click()
+    assert switch.get_attribute("aria-checked") == "false"
+    page.click("#play")
+    wait_for(page, "roll.transport.position > 1.5")
+    assert {note[0] for note in page.evaluate("struck")} == {67, 72}
+
+
+RENDER = """async ([notes, seconds, stop]) => {
+    const context = new OfflineAudioContext(1, 44100 * seconds, 44100), sound = new RollSound(context);
+    for (const note of notes) sound.strike(...note);
+    if (stop) context.suspend(stop).then(() => { sound.silence(); context.resume(); });
+    const samples = (await context.startRendering()).getChannelData(0), loud = [];
+    for (let i = 0; i < samples.length; i += 4410) loud.push(Math.max(...samples.subarray(i, i + 4410).map(Math.abs)));
+    return loud; // in each tenth of a second
+}"""
+
+
+def test_its_sound_begins_dies_away_and_ends(opened: Opened) -> None:
+    page = opened(piano_roll(TUNE))
+    loud = page.evaluate(RENDER, [[[60, 100, 0.5, 1.0]], 3, 0])
+    assert max(loud[:5]) == 0 and loud[5] > 0.05
+    assert loud[5] > loud[13] > 0.01 and loud[17] < loud[13] / 4 and max(loud[21:]) < 1e-4
+    stopped = page.evaluate(RENDER, [[[60, 100, 0.5, 2.0], [64, 100, 1.2, 1.0]], 3, 1.0])
+    assert stopped[9] > 0.02 and max(stopped[12:]) < 1e-4
+    soft = page.evaluate(RENDER, [[[60, 30, 0.5, 1.0]], 1, 0])
+    assert 0 < max(soft) < max(loud) / 3
+    crowd = page.evaluate(RENDER, [[[21 + i, 127, 0.1, 1.0] for i in range(88)] * 2, 1, 0])
+    assert 0.3 < max(crowd) < 1  # it is not cut off
+
+
+@pytest.mark.parametrize("pitch", [0, 36, 69, 100, 127])
+def test_its_tones_have_their_pitch(opened: Opened, pitch: int) -> None:
+    page = opened(piano_roll(TUNE))
+    samples = np.array(page.evaluate(f"Array.from(rollTone.samples({pitch}))"))
+    assert np.isfinite(samples).all() and 0.9 < np.abs(samples).max() <= 1 and abs(samples[-1]) < 1e-3
+    spectrum = np.abs(np.fft.rfft(samples[2000:]))
+    wanted = 440 * 2 ** ((pitch - 69) / 12)
+    around = np.fft.rfftfreq(len(samples) - 2000, 1 / 32000)
+    near = (around > 0.5 * wanted) & (around < 1.4 * wanted)
+    assert around[near][spectrum[near].argmax()] == pytest.approx(wanted, rel=0.02, abs=1)
+
+
+# What a note looked at ------------------------------------------------------------------------------------
+
+
+def shares(page: Any) -> list[str]:
+    return texts(page, "aside li .weight")
+
+
+def test_a_note_shows_what_it_looked_at(opened: Opened) -> None:
+    notes, w = many(60), weights(60)
+    view = piano_roll(notes, attention=w)
+    page = opened(view)
+    assert "walk with the arrow keys to see what it looked at" in page.inner_text("aside")
+    plain = page.evaluate("roll.front.toDataURL()")
+    x, y = middle(page, 40)
+    page.mouse.move(x, y)
+    wait_for(page, "roll.pointed === 40 && !roll.waiting")
+    assert page.evaluate("roll.front.toDataURL()") != plain
+    page.mouse.click(x, y)
+    page.mouse.move(5, 5)
+    assert page.evaluate("[roll.chosen, roll.pointed]") == [40, None]
+    looked = view.looked_at(40)
+    assert page.inner_text("aside h2").startswith(page.evaluate("roll.pitchName(40)"))
+    assert [int(i) for i in page.locator("aside li button").evaluate_all("bs => bs.map((b) => b.dataset.note)")] == [
+        other for other, _ in looked
+    ]
+    numbers = [float(text.removesuffix(" %")) / 100 for text in shares(page)]
+    np.testing.assert_allclose(numbers, [weight for _, weight in looked], atol=0.0051)
+    page.select_option("#layer", "1")
+    page.select_option("#head", "2")
+    best = view.looked_at(40, 1, 2)
+    assert "In layer 1, head 2, it looked most at" in page.inner_text("aside")
+    assert float(shares(page)[0].removesuffix(" %")) == pytest.approx(100 * best[0][1], abs=0.51)
+    page.click("aside li button >> nth=0")
+    assert page.evaluate("roll.chosen") == best[0][0]
+    page.evaluate("roll.choose(0)")
+    assert "it looked at no earlier note" in page.inner_text("aside") and shares(page) == []
+
+
+def test_arcs_while_it_plays(opened: Opened) -> None:
+    page = opened(piano_roll(many(60), attention=weights(60)))
+    page.evaluate("roll.seek(4)")
+    assert page.evaluate("roll.looking()") == []
+    page.check("#live")
+    page.click("#play")
+    wait_for(page, "roll.transport.position > 4.3 && roll.looking().length")
+    for note in page.evaluate("roll.looking()"):
+        assert many(60)[note].start < page.evaluate("roll.transport.position")
+    page.click("#stop")
+    assert page.evaluate("roll.looking()") == []
+
+
+def test_the_keyboard_walks_from_note_to_note(opened: Opened) -> None:
+    notes = [Note(60, 64, 0.0, 2.0), Note(64, 64, 0.0, 2.0), Note(67, 64, 0.0, 1.0), Note(62, 64, 1.0, 2.0)]
+    page = opened(piano_roll(notes, attention=weights(4, 1, 1)))
+    page.focus("#roll .notes")
+    walked = []
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowRight", "ArrowDown", "End", "Home", "ArrowLeft"):
+        page.keyboard.press(key)
+        walked.append(page.evaluate("roll.chosen"))
+    assert walked == [0, 1, 2, 3, 0, 3, 0, 0]
+    page.keyboard.press("End")
+    told = page.inner_text(".spoken")
+    assert told.startswith("D4, 0:01.0 to 0:02.0, velocity 64; looked at ") and " %" in told
+    page.keyboard.press("Enter")
+    assert page.evaluate("roll.transport.position") == 1
+    page.keyboard.press("PageUp")
+    assert page.evaluate("roll.transport.position") == 0
+    page.keyboard.press("Escape")
+    assert page.evaluate("roll.chosen") is None
+    page.focus("#layer")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("roll.chosen") is None  # keys belong to what has the focus
+    unnamed = (
+        "nodes => nodes.filter((node) => !(node.textContent.trim() || node.ariaLabel || node.labels?.length)).length"
+    )
+    assert page.locator("#roll :is(button, input, select)").evaluate_all(unnamed) == 0
+
+
+def test_bars_and_seconds(opened: Opened) -> None:
+    page = opened(piano_roll(many(100), tempo=120))
+    marks = "rollDrawing.marks(0, 8).map(([, text]) => text)"
+    assert page.evaluate(marks) == ["1", "2", "3", "4", "5"]
+    page.select_option("#measure", "seconds")
+    assert page.evaluate(marks)[:2] == ["0:00", "0:01"]
+    assert opened(piano_roll(many(100))).query_selector("#measure") is None
+
+
+def test_names_are_text_in_the_page(opened: Opened) -> None:
+    view = piano_roll(TUNE, title=HTML, tracks=[HTML, "</script><script>alert(1)</script>"], attention=weights(4))
+    page = opened(view)
+    assert page.inner_text("h1") == HTML and page.title() == HTML
+    assert texts(page, "[role=switch]")[0].startswith(HTML[:20])
+    page.evaluate("roll.choose(0, true)")
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+
+
+def test_it_plays_in_a_notebooks_frame(open_file: Opened, tmp_path: Path) -> None:
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!doctype html><meta charset=utf-8>{piano_roll(TUNE)._repr_html_()}", encoding="utf-8")
+    frame = open_file(outer).frame_locator("iframe")
+    frame.locator("#play").click()
+    for _ in range(500):
+        if frame.locator("#time").inner_text().startswith("0:01"):
+            break
+    assert frame.locator("#time").inner_text() != "0:00 / 0:04"
+    frame.locator("#stop").click()
+    assert frame.locator("#play").inner_text() == "Play"
