@@ -3,8 +3,8 @@
     python docs/gallery.py [NAME ...] [--check] [--folder DIR] [--run DIR]
 
 Most are of a small translator of noun phrases, which is trained first, in seconds, and kept in the run's
-folder. Those that end in .png are pages, as Chromium shows them: they need playwright, and Pillow, which
-comes with matplotlib (the extra "viz").
+folder; the piano rolls are of a round that stands here. Those that end in .png are pages, as Chromium shows
+them: they need playwright, and Pillow, which comes with matplotlib (the extra "viz").
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ sys.path.insert(0, str(ROOT))
 
 import minigrad as mg  # noqa: E402
 from minigrad import nn, viz  # noqa: E402
+from minigrad.music.notes import Note, ordered  # noqa: E402
 from minigrad.text import WordTokenizer  # noqa: E402
 from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
 from minigrad.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
 from minigrad.viz.attention import AttentionView  # noqa: E402
 from minigrad.viz.embedding import Embedding  # noqa: E402
 from minigrad.viz.logit_lens import LogitLens  # noqa: E402
+from minigrad.viz.piano_roll import PianoRoll  # noqa: E402
 from models.gpt2 import GPT2  # noqa: E402
 from models.gpt2 import Config as GPT2Config  # noqa: E402
 from models.transformer import Config, Transformer, pad  # noqa: E402
@@ -43,6 +45,16 @@ MOST_IN_ALL = 1_000_000  # and of the gallery
 COLOURS = 128  # of a page's picture: a third of the bytes, and nobody sees it
 STEPS = 240
 SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
+
+# A round of our own: each bar has the chords C, G, A minor and G, so that voices which enter a bar apart fit. A line is
+# a bar, of MIDI pitches and lengths in quarter notes.
+ROUND = [
+    *[(72, 1.0), (71, 1.0), (69, 0.5), (72, 0.5), (71, 1.0)],
+    *[(76, 1.0), (74, 1.0), (72, 0.5), (76, 0.5), (74, 1.0)],
+    *[(79, 0.5), (76, 0.5), (79, 1.0), (81, 0.5), (76, 0.5), (74, 0.5), (79, 0.5)],
+    *[(72, 0.5), (76, 0.5), (74, 0.5), (79, 0.5), (76, 1.0), (71, 0.5), (67, 0.5)],
+]
+TEMPO = 100.0
 
 # Italian puts the adjective after the noun, and gives both it and the article the noun's gender: so a written
 # "rossa" has to look at two words, one for what it means and one for how it ends.
@@ -168,6 +180,32 @@ class Translator:
         return viz.embedding(self.model.embedding.weight[first:], self.words.words[first:], title="Words")
 
 
+def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
+    """The round, each voice an octave lower and a bar later than the one before."""
+    notes, quarter = [], 60 / TEMPO
+    for voice in range(voices):
+        at = 4.0 * voice
+        for pitch, length in ROUND * rounds:
+            start, end = at * quarter, (at + 0.94 * length) * quarter
+            notes.append(Note(pitch - 12 * voice, 100 - 15 * voice, start, end, voice))
+            at += length
+    return ordered(notes)
+
+
+def piano_roll_of_canon() -> PianoRoll:
+    """With two heads of attention by hand: one looks for what a note imitates, the other at what sounded last."""
+    notes = canon()
+    start, pitch, voice = (mg.tensor([float(note[i]) for note in notes]) for i in (2, 0, 4))
+    bars = start / (240 / TEMPO)
+    melody, place = pitch + 12 * voice, bars - voice  # in the round itself
+    imitated = -((melody[:, None] - melody) ** 2) / 2 - 60 * (place[:, None] - place) ** 2
+    last = 2.0 * (bars - bars[:, None])
+    earlier = mg.ones(len(notes), len(notes)).tril(-1)
+    weights = mg.stack([imitated, last]).masked_fill(earlier == 0, -1e9).softmax(-1) * earlier
+    names = ["treble", "tenor", "bass"]
+    return viz.piano_roll(notes, attention=weights[None], tempo=TEMPO, tracks=names, title="A round")
+
+
 def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dark: bool = False) -> bytes:
     """A view's page in Chromium, offline, after ``act`` has pointed and clicked: a PNG of few colours."""
     from PIL import Image
@@ -269,6 +307,31 @@ def logit_lens_page(translator: Translator) -> bytes:
     return photograph(translator.logit_lens(), (1180, 720), point, dark=True)
 
 
+def piano_roll(_: Translator) -> str:
+    """Three voices, and what a note of the third looked at."""
+    view = piano_roll_of_canon()
+    return view.svg(note=imitating(view), head=0)
+
+
+def piano_roll_page(_: Translator) -> bytes:
+    """The page, at the same note."""
+    view = piano_roll_of_canon()
+
+    def look(page: Any) -> None:
+        page.wait_for_selector("#roll .notes")
+        page.select_option("#head", "0")
+        page.evaluate(f"roll.choose({imitating(view)}, true)")
+        page.evaluate("roll.seek(roll.music.starts[roll.chosen] + .05)")
+        page.wait_for_timeout(200)
+
+    return photograph(view, (1180, 680), look)
+
+
+def imitating(view: PianoRoll) -> int:
+    """The note of the lowest voice with which it begins the third bar of the round."""
+    return int(((view.score.tracks == 2) & (view.score.bars[4] <= view.score.starts)).argmax())
+
+
 def training(translator: Translator) -> str:
     """The live model's own training."""
     translator.model  # noqa: B018  # is trained when it is asked for
@@ -346,6 +409,8 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "embedding.svg": embedding,
     "logit_lens.svg": logit_lens,
     "logit_lens_page.png": logit_lens_page,
+    "piano_roll.svg": piano_roll,
+    "piano_roll_page.png": piano_roll_page,
     "graph.svg": graph,
     "graph_page.png": graph_page,
     "playback.png": playback,
