@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from minigrad.music.chorales import VOICES, read_chorales
 from minigrad.music.midi import Song, read_midi
 from minigrad.music.notes import Note
+from minigrad.utils.bar import watched
 
 from ..run.data import shared
 from ..run.validation import Ids
@@ -185,9 +186,9 @@ def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
     return result
 
 
-def readable(files: Iterable[Path], language: Any) -> Iterable[tuple[Path, Any]]:
+def readable(files: Sequence[Path], language: Any) -> Iterator[tuple[Path, Any]]:
     """The pieces of those files that can be read; for the others, a note."""
-    for file in files:
+    for file in watched(files, "reading"):
         try:
             yield file, piece_in(file, song_in(file), language)
         except ValueError as error:

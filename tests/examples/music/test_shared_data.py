@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examples.music.batches import Windows
-from examples.music.data import read
+from examples.music.data import Corpus, read
 from examples.music.languages import LANGUAGES
 from examples.music.settings import Settings
 from examples.run.validation import NONE
@@ -25,10 +25,16 @@ def test_bachs_chorales() -> None:
     assert [low for low, _ in corpus.ranges] == sorted((low for low, _ in corpus.ranges), reverse=True)
 
 
-@pytest.mark.skipif(not (DATA / "midi").is_dir(), reason="no midi: set MINIGRAD_DATA to its parent")
-def test_performances() -> None:
-    settings = Settings.preset("piano")
-    corpus = read(settings.data)
+@pytest.fixture(scope="module")
+def performances() -> Corpus:
+    """Those of the preset, read once: that takes some seconds."""
+    if not (DATA / "midi").is_dir():
+        pytest.skip("no midi: set MINIGRAD_DATA to its parent")
+    return read(Settings.preset("piano").data)
+
+
+def test_performances(performances: Corpus) -> None:
+    corpus = performances
     assert len(corpus.train) == len(corpus.valid) == len(list((DATA / "midi").glob("*.mid")))
     assert all(len(piece.versions) == 5 for piece in corpus.train)
     batches = Windows(LANGUAGES["performance"], corpus.train, 512, 8, transpose=3)
@@ -38,10 +44,9 @@ def test_performances() -> None:
     assert max(int(batch.tokens.max()) for batch in batches.epoch(1)) <= 388
 
 
-@pytest.mark.skipif(not (DATA / "midi").is_dir(), reason="no midi: set MINIGRAD_DATA to its parent")
-def test_each_event_of_a_performance_has_its_note() -> None:
+def test_each_event_of_a_performance_has_its_note(performances: Corpus) -> None:
     language = LANGUAGES["performance"]
-    for piece in read(Settings.preset("piano").data).train:
+    for piece in performances.train:
         written = language.decode(piece.versions[0])
         counts = np.bincount(written.owner[written.owner >= 0], minlength=len(written.notes))
         assert (counts == 2).all(), "a note has a beginning and an end"
