@@ -17,15 +17,19 @@ const rollTone = {
       const angle = 2 * Math.PI * k * base * Math.sqrt(1 + .0004 * k * k) / RATE;
       if (k > 1 && angle > .9 * Math.PI) break;
       const fade = Math.exp(-(1 + .45 * (k - 1)) / (RATE * decay)), turn = 2 * fade * Math.cos(angle);
-      let last = 0, value = k ** -1.3 * fade * Math.sin(angle);
-      for (let n = 1; n < samples.length; n++) {
+      const damp = fade * fade, end = Math.min(samples.length, Math.ceil(-9 / Math.log(fade))); // e⁻⁹ is not heard
+      for (let n = 1, last = 0, value = k ** -1.3 * fade * Math.sin(angle); n < end; n++) {
         samples[n] += value;
-        [last, value] = [value, turn * value - fade * fade * last];
+        const next = turn * value - damp * last;
+        last = value;
+        value = next;
       }
     }
-    const most = samples.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9), { length } = samples;
-    const attack = .003 * RATE, end = .05 * RATE;
-    return samples.map((s, n) => s / most * Math.min(1, n / attack, (length - n) / end));
+    const attack = .003 * RATE, release = .05 * RATE, { length } = samples;
+    let most = 1e-9;
+    for (let n = 0; n < length; n++) most = Math.max(most, Math.abs(samples[n]));
+    for (let n = 0; n < length; n++) samples[n] *= Math.min(1, n / attack, (length - n) / release) / most;
+    return samples;
   },
 };
 

@@ -36,9 +36,10 @@ class RollTransport {
 
   /** From the present place on: also what began before it and still sounds. */
   begin() {
-    const { order, starts, ends, reach } = this.music;
-    this.since = this.now + RollTransport.LEAD;
+    const { order, starts, ends, pitches, reach } = this.music, until = this.at + RollTransport.AHEAD * this.pace;
     let i = RollTransport.first(order.length, (k) => reach[k] > this.at);
+    for (let k = i; this.sound && k < order.length && starts[order[k]] < until; k++) this.sound.tone(pitches[order[k]]); // takes time
+    this.since = this.now + RollTransport.LEAD;
     for (; i < order.length && starts[order[i]] < this.at; i++) {
       if (ends[order[i]] - this.at > .05) this.strike(order[i]);
     }
