@@ -15,8 +15,8 @@ from minigrad import Tensor, nn, viz
 from models import bert
 from models.gpt2 import GPT2
 from models.gpt2 import Config as GPT2Config
-from models.transformer_xl import Config as XLConfig
 from models.relative import relative_shift
+from models.transformer_xl import Config as XLConfig
 from models.transformer_xl import TransformerXL
 from tests.support.browser import texts, wait_for
 
