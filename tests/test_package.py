@@ -39,7 +39,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.cuda"},
     {"minigrad.nn"},
     {"minigrad.optim", "minigrad.distributions"},
-    {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training"},
+    {"minigrad.serialization", "minigrad.utils", "minigrad.music", "minigrad.text", "minigrad.training"},
     {"minigrad.func", "minigrad.profiler"},
     {"minigrad.viz"},  # it times what it watches as a profile does
     {"minigrad.compat"},
@@ -94,7 +94,7 @@ def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
 def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
     loaded = set(import_everything().stdout.split())
     assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= loaded
-    lazy = ("text", "training", "viz", "profiler", "backend.cuda", "backend.kernels._launch")
+    lazy = ("music", "text", "training", "viz", "profiler", "backend.cuda", "backend.kernels._launch")
     early = [name for name in loaded if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
     assert not early, f"import minigrad loads {early}"
 

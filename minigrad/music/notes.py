@@ -1,0 +1,61 @@
+"""A note: what every part of the package reads, makes and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+PITCHES = 128
+MOST_SECONDS = 24 * 3600.0
+"""The latest end of a note, so that no stray number asks for a gigabyte of silence."""
+
+
+class Note(NamedTuple):
+    """One note.
+
+    Attributes:
+        pitch: MIDI's number, 0 to 127; 60 is middle C.
+        velocity: how hard it was struck, 1 to 127.
+        start, end: seconds.
+        track: of a file, the number of its instrument; of a chorale, the voice (0 soprano, 1 alto, 2 tenor, 3 bass).
+    """
+
+    pitch: int
+    velocity: int
+    start: float
+    end: float
+    track: int = 0
+
+
+def ordered(notes: Iterable[Note]) -> list[Note]:
+    """The notes by onset, then pitch, then track."""
+    return sorted(notes, key=lambda note: (note.start, note.pitch, note.track))
+
+
+def checked(notes: Iterable[Note]) -> list[Note]:
+    """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
+    kept = list(notes)
+    for number, note in enumerate(kept):
+        if fault := _fault(note):
+            raise ValueError(f"note {number} of {len(kept):,}: {fault}")
+    return kept
+
+
+def _fault(note: Note) -> str:
+    """What is wrong with a note; "" if nothing is."""
+    pitch, velocity, start, end, track = note
+    if not (_whole(pitch) and 0 <= pitch < PITCHES):
+        return f"pitches are whole numbers from 0 to 127, not {pitch}"
+    if not (_whole(velocity) and 1 <= velocity <= 127):
+        return f"velocities are whole numbers from 1 to 127, not {velocity}"
+    if not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
+        return f"it lasts from {start} to {end}: a note begins at 0 s or later, and ends after that, within 24 hours"
+    if not (_whole(track) and track >= 0):
+        return f"tracks are whole numbers from 0 on, not {track}"
+    return ""
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer)

@@ -1,0 +1,165 @@
+"""The grid of chorales: Bach's own make the round trip; a person's melody is put on it; other files are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.music import Note, Song, grid_of, notes_of, read_chorales, read_midi, write_midi
+from minigrad.music.chorales import SILENCE, Span, spans
+from tests.support.midi import CHORALES, midi, off, on, tempo, track
+
+needs_data = pytest.mark.skipif(not CHORALES.exists(), reason="no jsb: set MINIGRAD_DATA to its parent")
+SMALL = np.array([[72, 60, -1, 48], [72, 62, -1, 48], [72, 62, 55, -1], [74, 62, 55, 48]])
+
+
+@needs_data
+def test_every_chorale_makes_the_round_trip() -> None:
+    found = read_chorales(CHORALES)
+    assert {split: len(pieces) for split, pieces in found.items()} == {"train": 229, "valid": 76, "test": 77}
+    for grid in (piece for pieces in found.values() for piece in pieces):
+        assert grid.dtype == np.int64 and grid.shape[1] == 4
+        np.testing.assert_array_equal(grid_of(notes_of(grid)), grid)
+        np.testing.assert_array_equal(grid_of(notes_of(grid, 97.3), tempo=97.3), grid)
+
+
+@needs_data
+@pytest.mark.slow
+def test_every_chorale_makes_the_round_trip_through_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("mido")
+    for grid in (piece for pieces in read_chorales(CHORALES).values() for piece in pieces):
+        song = read_midi(write_midi(tmp_path / "x.mid", notes_of(grid, 88), 88))
+        np.testing.assert_array_equal(grid_of(song), grid)
+
+
+@pytest.mark.parametrize("speed", [60.0, 97.3, 100.0])
+def test_a_file_has_the_grids_sixteenths(speed: float, tmp_path: Path) -> None:
+    mido = pytest.importorskip("mido")
+    path = write_midi(tmp_path / "x.mid", notes_of(SMALL, speed), speed)
+    np.testing.assert_array_equal(grid_of(read_midi(path)), SMALL)
+    file = mido.MidiFile(path)
+    assert {message.time % (file.ticks_per_beat // 4) for part in file.tracks for message in part} == {0}
+
+
+def test_a_silent_voice_keeps_its_place(tmp_path: Path) -> None:
+    pytest.importorskip("mido")
+    grid = SMALL.copy()
+    grid[:, 1] = SILENCE
+    np.testing.assert_array_equal(grid_of(read_midi(write_midi(tmp_path / "x.mid", notes_of(grid), 100))), grid)
+
+
+def test_equal_pitches_that_follow_one_another_are_one_note() -> None:
+    assert spans(SMALL) == [
+        *(Span(0, 0, 3, 72), Span(0, 3, 4, 74), Span(1, 0, 1, 60), Span(1, 1, 4, 62)),
+        *(Span(2, 2, 4, 55), Span(3, 0, 2, 48), Span(3, 3, 4, 48)),
+    ]
+    assert notes_of(SMALL, 60, 90)[:3] == [
+        Note(48, 90, 0.0, 0.5, 3),
+        Note(60, 90, 0.0, 0.25, 1),
+        Note(72, 90, 0.0, 0.75, 0),
+    ]
+    assert spans(np.empty((0, 4), np.int64)) == [] and notes_of(np.full((5, 4), SILENCE)) == []
+
+
+def test_a_melody_played_by_a_person() -> None:
+    """Onsets and ends go to the nearest sixteenth; a short note has one."""
+    played = [
+        Note(67, 80, 0.01, 0.26, 7),
+        Note(69, 80, 0.24, 0.52, 7),
+        Note(71, 80, 0.49, 0.50, 7),
+        Note(72, 80, 0.9, 1.1, 7),
+    ]
+    grid = grid_of(played, tempo=60)
+    assert grid[:, 0].tolist() == [67, 69, 71, SILENCE, 72]
+    assert (grid[:, 1:] == SILENCE).all()
+    assert grid_of([*played, Note(50, 80, 0.0, 1.0, 7)], tempo=60)[:, 0].tolist() == [67, 69, 71, 50, 72]
+
+
+def test_voices_are_tracks() -> None:
+    notes = [Note(60, 80, 0.0, 0.25, 9), Note(50, 80, 0.0, 0.5, 12)]
+    assert grid_of(notes, tempo=60).tolist() == [[60, 50, -1, -1], [-1, 50, -1, -1]]
+    placed = [Note(60, 80, 0.0, 0.25, 0), Note(50, 80, 0.0, 0.25, 3)]
+    assert grid_of(placed, tempo=60).tolist() == [[60, -1, -1, 50]]
+    many = [Note(60 + i, 80, 0.0, 0.25, i) for i in range(5)]
+    with pytest.raises(ValueError, match="5 tracks: a grid has four voices"):
+        grid_of(many)
+    assert grid_of(many, tempo=60, melody=True).tolist() == [[64, -1, -1, -1]]
+
+
+def test_a_songs_own_tempos_count(tmp_path: Path) -> None:
+    pytest.importorskip("mido")
+    tune = track((0, on(60)), (480, off(60)), (0, on(62)), (240, off(62)), (0, on(64)), (240, off(64)))
+    path = tmp_path / "x.mid"
+    path.write_bytes(midi(track((0, tempo(300_000)), (480, tempo(1_200_000)), (120, tempo(77_777))), tune))
+    assert grid_of(read_midi(path))[:, 0].tolist() == [60] * 4 + [62] * 2 + [64] * 2
+
+
+def test_what_has_no_grid() -> None:
+    with pytest.raises(ValueError, match="no notes"):
+        grid_of(Song(()))
+    with pytest.raises(ValueError, match="sixteenths"):
+        grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),)))
+    with pytest.raises(ValueError, match="tempo is 4 to 1000"):
+        grid_of([Note(60, 80, 0.0, 1.0)], tempo=0)
+    with pytest.raises(ValueError, match="tempo is 4 to 1000"):
+        notes_of(SMALL, tempo=float("nan"))
+    with pytest.raises(ValueError, match="velocities"):
+        notes_of(SMALL, velocity=0)
+    wrong: list[Any] = [SMALL[:, :3], SMALL[0], SMALL + 0.5, SMALL + 60, SMALL - 9]
+    for grid in wrong:
+        with pytest.raises(ValueError, match="a grid: "):
+            notes_of(grid)
+
+
+FINE: dict[str, Any] = {"train": [SMALL.tolist()], "valid": [], "test": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "no lists of chorales"),
+        ({"train": [], "valid": []}, "no lists of chorales"),
+        ({**FINE, "test": {"a": 1}}, "no lists of chorales"),
+        ({**FINE, "test": [[[60, 60, 60]]]}, "test, chorale 0: .* rows of 4 whole numbers"),
+        ({**FINE, "test": [SMALL.tolist(), [[60, 60, 60, 60], [60]]]}, "test, chorale 1"),
+        ({**FINE, "test": [[[60, 60, 60, 128]]]}, "128 is neither a pitch"),
+        ({**FINE, "test": [[[60, 60, 60, -2]]]}, "-2 is neither a pitch"),
+        ({**FINE, "test": [[[60, 60, 60, 10**400]]]}, "test, chorale 0"),
+        ({**FINE, "test": [[[60, 60, 60, float("nan")]]]}, "test, chorale 0"),
+        ({**FINE, "test": [[[60, 60, 60, "x"]]]}, "test, chorale 0"),
+        ({**FINE, "test": [[]]}, "test, chorale 0"),
+        ({**FINE, "test": [None]}, "test, chorale 0"),
+    ],
+)
+def test_another_shape_is_refused(content: object, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=rf"x\.json.*{message}"):
+        read_chorales(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xff\xfe{", b'{"train": ', b"[" * 100_000, b'{"train": ' + b"9" * 10_000 + b"}"]
+)
+def test_no_json_is_one_message(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"x\.json is no JSON"):
+        read_chorales(path)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_chorales(tmp_path / "none.json")
+    with pytest.raises(ValueError, match="folder"):
+        read_chorales(tmp_path)
+    with (tmp_path / "huge.json").open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(ValueError, match="larger than 16 MiB"):
+        read_chorales(tmp_path / "huge.json")
+    (tmp_path / "fine.json").write_text(json.dumps(FINE))
+    np.testing.assert_array_equal(read_chorales(tmp_path / "fine.json")["train"][0], SMALL)

@@ -1,0 +1,414 @@
+"""MIDI files: every kind that there is, hostile ones, and what another library reads in them."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tracemalloc
+from bisect import bisect_right
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.music import Note, Song, read_midi, write_midi
+from tests.support.midi import PERFORMANCES, midi, off, on, pedal, tempo, track
+
+mido = pytest.importorskip("mido")
+needs_data = pytest.mark.skipif(not PERFORMANCES, reason="no midi: set MINIGRAD_DATA to its parent")
+PROGRAM = b"\xc0\x05"
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    """Reads the bytes of a file, which is called file.mid."""
+
+    def song(data: bytes, **options: bool) -> Song:
+        path = tmp_path / "file.mid"
+        path.write_bytes(data)
+        return read_midi(path, **options)
+
+    return song
+
+
+def brief(song: Song) -> list[tuple[int, float, float]]:
+    return [(note.pitch, round(note.start, 6), round(note.end, 6)) for note in song.notes]
+
+
+# What a file says ----------------------------------------------------------------------------------------
+
+
+def test_types_0_and_1(read: Any) -> None:
+    """480 ticks are half a second. A track is a file's track, or, where there is but one, a channel."""
+    hands = [track((0, on(60, 70)), (480, off(60))), track((240, on(50, 60, 1)), (480, on(50, 0, 1)))]
+    wanted = (Note(60, 70, 0.0, 0.5, 0), Note(50, 60, 0.25, 0.75, 1))
+    first = track((0, b"\xff\x03\x02Hi"), (0, tempo(500_000)))
+    assert read(midi(first, *hands)) == Song(wanted)
+    assert read(midi(*hands)) == Song(wanted)
+    whole = track((0, on(60, 70, 3)), (240, on(50, 60, 7)), (240, off(60, 3)), (240, off(50, 7)))
+    assert read(midi(whole, kind=0)) == Song(wanted)
+    empty = track()
+    assert [note.track for note in read(midi(first, hands[0], empty, hands[1])).notes] == [0, 2]
+
+
+def test_type_2_is_one_sequence_after_another(read: Any) -> None:
+    slow = track((0, tempo(1_000_000)), (0, on(60)), (480, off(60)), (480, b"\xff\x01\x00"))
+    song = read(midi(slow, track((480, on(62)), (480, off(62))), kind=2))
+    assert song.notes == (Note(60, 64, 0.0, 1.0, 0), Note(62, 64, 2.5, 3.0, 1))
+    assert song.tempos == ((0.0, 60.0), (2.0, 120.0))
+
+
+def test_running_status(read: Any) -> None:
+    assert brief(read(midi(track((0, on(60)), (480, b"\x3c\0"), (0, b"\x3e\x40"), (480, b"\x3e\0"))))) == [
+        (60, 0.0, 0.5),
+        (62, 0.5, 1.0),
+    ]
+
+
+def test_tempos_change_in_any_track(read: Any) -> None:
+    notes = track((0, on(60)), (960, off(60)), (0, on(62)), (960, off(62)))
+    changes = track((480, tempo(1_000_000)), (720, tempo(250_000)), (0, tempo(750_000)))  # of two the later counts
+    song = read(midi(notes, changes))
+    assert brief(song) == [(60, 0.0, 1.5), (62, 1.5, 3.125)]
+    assert song.tempos == ((0.0, 120.0), (0.5, 60.0), (2.0, 80.0))
+    assert [song.quarters(t) for t in (0.0, 0.25, 0.5, 1.5, 2.0, 2.75)] == [0.0, 0.5, 1.0, 2.0, 2.5, 3.5]
+    assert song.seconds == 3.125 and Song(()).seconds == 0.0 and Song(()).quarters(1.0) == 2.0
+
+
+def test_many_changes_of_tempo_do_not_add_up_errors(read: Any) -> None:
+    changes = track(*((1, tempo(333_333 + i % 2)) for i in range(20_000)))
+    (note,) = read(midi(track((20_001, on(60)), (1, off(60))), changes)).notes
+    microseconds = 500_000 + 333_333 * 10_000 + 333_334 * 10_000
+    assert note.start == microseconds / 480_000_000
+
+
+def test_smpte_is_seconds(read: Any) -> None:
+    tune = track((0, tempo(9)), (0, on(60)), (1000, off(60)))
+    assert brief(read(midi(tune, division=0xE728))) == [(60, 0.0, 1.0)]  # 25 frames of 40 ticks
+    assert brief(read(midi(tune, division=0xE364))) == [(60, 0.0, round(1001 / 3000, 6))]  # 29.97 of 100
+    assert read(midi(tune, division=0xE728)).quarters(1.0) == 2.0
+
+
+def test_what_is_never_released_ends_with_its_track(read: Any) -> None:
+    assert brief(read(midi(track((0, on(60)), (480, on(62)), (480, b"\xff\x01\0")), track((1920, on(64)))))) == [
+        (60, 0.0, 1.0),
+        (62, 0.5, 1.0),
+        (64, 2.0, 2.0),
+    ]
+
+
+def test_of_a_pitch_the_first_to_begin_ends_first(read: Any) -> None:
+    twice = track((0, on(60, 10)), (480, on(60, 20)), (480, off(60)), (480, off(60)), (0, off(60)))
+    assert read(midi(twice)).notes == (Note(60, 10, 0.0, 1.0), Note(60, 20, 0.5, 1.5))
+    channels = track((0, on(60, 10)), (480, on(60, 20, 1)), (480, off(60, 1)), (480, off(60)))
+    assert read(midi(channels)).notes == (Note(60, 10, 0.0, 1.5), Note(60, 20, 0.5, 1.0))
+
+
+def test_drums_are_left_out(read: Any) -> None:
+    drums = track((0, on(38, 64, 9)), (480, off(38, 9)), (0, on(38, 64, 9)), (480, on(38, 0, 9)))
+    song = read(midi(drums, track((0, on(60)), (480, off(60)))))
+    assert brief(song) == [(60, 0.0, 0.5)] and song.drums == 2
+    with pytest.raises(ValueError, match=r"file.mid: it has drums alone \(channel 10, 2 notes\)"):
+        read(midi(drums))
+
+
+def test_a_file_may_be_silent(read: Any) -> None:
+    for data in (midi(), midi(track()), midi(track((0, on(60, 0)), (5, off(61))))):
+        assert read(data) == Song(())
+
+
+# The pedal -----------------------------------------------------------------------------------------------
+
+
+def test_a_pedal_holds_notes(read: Any) -> None:
+    """Until it goes up; a key that is still down then goes on. 64 is down, 63 is up."""
+    events = [(0, on(60)), (480, pedal(64)), (480, off(60)), (0, on(62)), (480, pedal(100)), (480, pedal(63))]
+    data = midi(track(*events, (480, off(62)), (480, pedal(127)), (0, on(64)), (240, off(64)), (240, pedal(127))))
+    assert brief(read(data)) == [(60, 0.0, 2.0), (62, 1.0, 2.5), (64, 3.0, 3.5)]  # the last one to the end
+    assert brief(read(data, sustain=False)) == [(60, 0.0, 1.0), (62, 1.0, 2.5), (64, 3.0, 3.25)]
+
+
+def test_a_note_that_is_struck_again_ends(read: Any) -> None:
+    again = [(0, pedal(127)), (0, on(60)), (480, off(60)), (480, on(60)), (480, off(60)), (480, pedal(0))]
+    assert brief(read(midi(track(*again)))) == [(60, 0.0, 1.0), (60, 1.0, 2.0)]
+    overlap = [(0, pedal(127)), (0, on(60)), (480, on(60)), (480, off(60)), (480, off(60)), (480, pedal(0))]
+    assert brief(read(midi(track(*overlap)))) == [(60, 0.0, 0.5), (60, 0.5, 2.0)]
+    double = [(0, pedal(127)), (0, on(60)), (0, on(60, 80)), (480, off(60)), (0, off(60)), (480, pedal(0))]
+    assert read(midi(track(*double))).notes == (Note(60, 80, 0.0, 1.0),)
+
+
+def test_in_one_tick_the_pedal_comes_first(read: Any) -> None:
+    late = [(0, on(60)), (480, off(60)), (0, pedal(127)), (480, pedal(0)), (0, pedal(127)), (480, pedal(0))]
+    assert brief(read(midi(track(*late)))) == [(60, 0.0, 1.0)]  # it goes up and down, which ends the note
+    up = [(0, pedal(127)), (0, on(60)), (480, off(60)), (0, pedal(0)), (480, off(1))]
+    assert brief(read(midi(track(*up)))) == [(60, 0.0, 0.5)]
+
+
+def test_a_pedal_is_its_channels(read: Any) -> None:
+    """In all tracks, whatever the program; and no other's."""
+    first = track((0, pedal(127)), (0, on(60)), (240, PROGRAM), (240, off(60)), (480, pedal(0)))
+    other = track((0, on(70)), (0, on(71, 64, 1)), (480, off(70)), (0, off(71, 1)))
+    assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]
+
+
+# Another library -----------------------------------------------------------------------------------------
+
+
+def pedalled(notes: list[tuple[int, int, int, int]], pedals: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    """Notes (pitch, velocity, start, end) of one channel, in ticks, by the definition: a note whose end finds the pedal
+    down goes on until the pedal goes up, and any note ends when its pitch is struck again over the pedal."""
+    last = max([end for *_, end in notes] + [tick for tick, _ in pedals])
+    moments = [tick for tick, _ in pedals]
+    ups = [tick for tick, value in pedals if value < 64] + [last]
+
+    def over(tick: int) -> int:
+        """The tick at which the pedal that is down goes up; that very tick if it is up."""
+        i = bisect_right(moments, tick) - 1
+        return ups[bisect_right(ups, tick)] if i >= 0 and pedals[i][1] >= 64 and tick < last else tick
+
+    onsets: dict[int, list[int]] = {}
+    for pitch, _, start, _ in sorted(notes, key=lambda note: note[2]):
+        onsets.setdefault(pitch, []).append(start)
+    found = []
+    for pitch, velocity, start, end in notes:
+        later = onsets[pitch][bisect_right(onsets[pitch], start) :]
+        again = next((s for s in later if over(s) > s), last)
+        found.append((pitch, velocity, start, min(over(end), again)))
+    return found
+
+
+@needs_data
+@pytest.mark.parametrize("path", PERFORMANCES, ids=lambda path: path.stem)
+def test_symusic_reads_the_same_notes(path: Path) -> None:
+    symusic = pytest.importorskip("symusic")
+    score = symusic.Score(path)
+    (instrument,) = score.tracks
+    raw = [(n.pitch, n.velocity, n.start, n.end) for n in instrument.notes]
+    pedals = sorted((c.time, c.value) for c in instrument.controls if c.number == 64)
+    song, dry = read_midi(path), read_midi(path, sustain=False)
+    assert Counter(map(ticks_of(song, score), dry.notes)) == Counter(raw)
+    assert Counter(map(ticks_of(song, score), song.notes)) == Counter(pedalled(raw, pedals) if pedals else raw)
+    seconds = symusic.Score(path, ttype="second").tracks[0].notes  # in single precision
+    for note, other in zip(
+        sorted(dry.notes), sorted((n.pitch, n.velocity, n.start, n.end) for n in seconds), strict=True
+    ):
+        assert note[:2] == other[:2]
+        assert note[2:4] == pytest.approx(other[2:], abs=1e-3)
+    tempos = [(song.quarters(s) * score.tpq, t) for s, t in song.tempos]
+    assert tempos == [pytest.approx((change.time, change.qpm), rel=1e-6) for change in score.tempos]
+
+
+def ticks_of(song: Song, score: Any) -> Any:
+    """From a note to (pitch, velocity, start, end), in ticks, which are whole numbers."""
+
+    def ticks(note: Note) -> tuple[int, int, int, int]:
+        start, end = (song.quarters(seconds) * score.tpq for seconds in (note.start, note.end))
+        assert abs(start - round(start)) < 1e-6 > abs(end - round(end))
+        return note.pitch, note.velocity, round(start), round(end)
+
+    return ticks
+
+
+# Writing -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tempo", [120.0, 100, 90, 97.3, 4, 1000, 66])
+def test_what_is_written_is_read(tempo: float, tmp_path: Path) -> None:
+    notes = [
+        Note(60, 80, 0.0, 0.5, 0),
+        Note(64, 1, 0.37, 3.21, 1),
+        Note(127, 127, 1.0, 1.0, 1),
+        Note(0, 5, 2.0, 99.99, 3),
+    ]
+    song = read_midi(write_midi(tmp_path / "x.mid", notes, tempo))
+    assert [since for since, _ in song.tempos] == [0.0] and song.tempos[0][1] == pytest.approx(tempo, rel=1e-5)
+    for note, again in zip(notes, song.notes, strict=True):
+        assert (again.pitch, again.velocity, again.track) == (note.pitch, note.velocity, note.track)
+        assert again.start == pytest.approx(note.start, abs=0.001 if tempo > 10 else 0.01)
+        assert again.start < again.end == pytest.approx(note.end, abs=0.002 if tempo > 10 else 0.016)
+
+
+@pytest.mark.parametrize("tempo", [30, 60, 75, 90, 97.3, 100, 120, 132, 240])
+def test_sixteenths_are_whole_ticks(tempo: float, tmp_path: Path) -> None:
+    """And 10 ms are, where a quarter note is a whole number of them."""
+    notes = [Note(60, 80, i * 15 / tempo, (i + 1) * 15 / tempo) for i in range(1000)]
+    file = mido.MidiFile(write_midi(tmp_path / "x.mid", notes, tempo))
+    assert file.type == 1 and file.ticks_per_beat % 4 == 0 and file.ticks_per_beat >= 480
+    times = [message.time for message in file.tracks[1] if message.type.startswith("note")]
+    assert set(times) == {0, file.ticks_per_beat // 4}
+    if tempo in (30, 60, 75, 100, 120, 240):
+        assert (file.ticks_per_beat * tempo / 60 / 100).is_integer()
+    song = read_midi(tmp_path / "x.mid")
+    assert [song.quarters(note.start) * 4 for note in song.notes] == pytest.approx(range(1000), abs=1e-6)
+
+
+def test_names_and_programs(tmp_path: Path) -> None:
+    notes = [Note(60, 80, 0.0, 1.0, 1), Note(60, 80, 0.5, 1.5, 1), Note(50, 80, 0.0, 1.0, 0)]
+    write_midi(tmp_path / "x.mid", notes, programs={1: 40, 5: 3}, names={0: "Baß", 1: "♪"})
+    file = mido.MidiFile(tmp_path / "x.mid", charset="utf-8")
+    assert [track.name for track in file.tracks] == ["", "Baß", "♪"]
+    programs = [(m.channel, m.program) for track in file.tracks for m in track if m.type == "program_change"]
+    assert programs == [(1, 40), (3, 40)]  # two notes of a pitch at once, on two channels
+
+
+@pytest.mark.parametrize("count", [1, 4, 40])
+def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
+    """Of any notes: every reader, even one that forgets tracks, pairs them alike, and none is a drum."""
+    draw = random.Random(count)
+    notes = []
+    for _ in range(500):
+        start = draw.randrange(1000)
+        end = start + draw.choice((0, 1, 10, 300))
+        notes.append(
+            Note(draw.randrange(50, 80), draw.randrange(1, 128), start / 100, end / 100, draw.randrange(count))
+        )
+    path = write_midi(tmp_path / "x.mid", notes)
+    down: dict[tuple[int, int], int] = {}
+    heard = []
+    now = 0
+    for message in mido.merge_tracks(mido.MidiFile(path).tracks):
+        now += message.time
+        if message.type in ("note_on", "note_off"):
+            assert message.channel != 9
+            if message.type == "note_on":
+                assert (message.channel, message.note) not in down, "two at once on one channel"
+                down[message.channel, message.note] = now
+            else:
+                heard.append((message.note, down.pop((message.channel, message.note)), now))
+    assert not down
+    wanted = [(n.pitch, round(n.start * 1000), max(round(n.start * 1000) + 1, round(n.end * 1000))) for n in notes]
+    assert Counter(heard) == Counter(wanted)
+    assert Counter(n[:2] + n[4:] for n in read_midi(path).notes) == Counter(n[:2] + n[4:] for n in notes)
+
+
+def test_symusic_reads_what_is_written(tmp_path: Path) -> None:
+    symusic = pytest.importorskip("symusic")
+    draw = random.Random(0)
+    notes = [
+        Note(draw.randrange(128), draw.randrange(1, 128), i / 50, i / 50 + draw.choice((0.1, 2.0)), i % 3)
+        for i in range(500)
+    ]
+    score = symusic.Score(write_midi(tmp_path / "x.mid", notes))
+    heard = [(n.pitch, n.velocity, n.start, n.end) for part in score.tracks for n in part.notes]
+    assert sorted(heard) == sorted((n.pitch, n.velocity, round(n.start * 1000), round(n.end * 1000)) for n in notes)
+
+
+def test_a_sixteenth_note_of_a_pitch_is_left_out(tmp_path: Path) -> None:
+    notes = [Note(60, i + 1, 0.0, 1.0, i % 3) for i in range(20)] + [Note(60, 100, 1.0, 2.0)]
+    song = read_midi(write_midi(tmp_path / "x.mid", notes))
+    assert len(song.notes) == 16 and song.notes[-1] == notes[-1]
+
+
+def test_no_notes_are_a_silent_file(tmp_path: Path) -> None:
+    assert read_midi(write_midi(tmp_path / "x.mid", [], 60)) == Song((), ((0.0, 60.0),))
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.mid"
+    path.write_text("old")
+    fine = Note(60, 80, 0.0, 1.0)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"notes": [fine._replace(pitch=128)]}, "pitches"),
+        ({"notes": [fine._replace(velocity=0)]}, "velocities"),
+        ({"notes": [fine._replace(track=10**9)]}, "32,000 tracks"),
+        ({"notes": [fine], "tempo": 0}, "tempo is 4 to 1000"),
+        ({"notes": [fine], "tempo": float("nan")}, "tempo"),
+        ({"notes": [fine], "programs": {0: 128}}, "program .* not 128"),
+        ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
+    ]
+    for arguments, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            write_midi(path, **arguments)
+    with pytest.raises(FileNotFoundError, match="folder"):
+        write_midi(tmp_path / "none" / "x.mid", [fine])
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_hundred_thousand_notes(tmp_path: Path) -> None:
+    notes = [Note(21 + i * 7 % 88, 1 + i % 127, i / 50, (i + 9) / 50) for i in range(100_000)]
+    song = read_midi(write_midi(tmp_path / "x.mid", notes))
+    assert len(song.notes) == 100_000 and song.seconds == 100_008 / 50
+
+
+# Hostile files -------------------------------------------------------------------------------------------
+
+TUNE = midi(track((0, tempo(400_000)), (0, on(60)), (480, off(60)), (0, pedal(80)), (0, on(64)), (480, off(64))))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b"Once upon a time", "no MIDI file"),
+        (TUNE[:10], "damaged: it ends too early"),
+        (TUNE[:-3], "damaged: it ends too early"),
+        (TUNE[:14] + b"MTrX" + TUNE[18:], "damaged: no MTrk"),
+        (midi(track((0, b"\x90\x80\x40"))), "damaged: data byte"),
+        (midi(track((0, b"\x40\x40"))), "damaged: running status"),
+        (midi(track((0, b"\xff\x59\x02\x63\x00"))), "damaged: Could not decode key"),
+        (midi(track((0, b"\xff\x51\x01\x63"))), "damaged"),
+        (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
+        (midi(track((0, on(60))), kind=3), "of type 3"),
+        (midi(track((0, on(60))), division=0), "time division is 0"),
+        (midi(track((0, on(60))), division=0xE700), "time division is 0"),
+        (midi(track((0, on(60))), division=0x8001), "128 frames a second"),
+        (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: music of up to 24 hours"),
+        (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),
+        (midi(b"MTrk\x7f\xff\xff\xff" + b"\xff" * 100_000), "number of thousands of bytes"),
+        (midi(b"MTrk\x7f\xff\xff\xff" + (b"\x81" * 8000 + b"\x01\xff\x01\x00") * 100), "damaged: .* ticks|too early"),
+        (midi(b"MTrk\x00\x00\x00\xff\x00\xff\x01\x83\xff\xff\x7f"), "damaged: Message length"),
+    ],
+)
+def test_a_damaged_file_is_one_message(data: bytes, message: str, read: Any) -> None:
+    with pytest.raises(ValueError, match=rf"file\.mid.*{message}") as error:
+        read(data)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no such file.*none\.mid"):
+        read_midi(tmp_path / "none.mid")
+    places = [tmp_path, Path("/dev/zero")]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.mid")
+        places.append(tmp_path / "pipe.mid")
+    for place in places:
+        if place.exists():
+            with pytest.raises(ValueError, match=f"{place} is a folder, a device or a pipe"):
+                read_midi(place)
+
+
+def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.mid"
+    with path.open("wb") as file:
+        file.write(TUNE)
+        file.truncate(1 << 30)  # zeros that take no room
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"huge\.mid is larger than 4 MiB"):
+        read_midi(path)
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_other_bytes_are_a_message_or_a_song(seed: int, read: Any, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    data = bytearray(TUNE)
+    for _ in range(draw.choice((1, 2, 5))):
+        data[draw.randrange(len(data))] = draw.randrange(256)
+    try:
+        song = read(bytes(data[: draw.choice((len(data), draw.randrange(len(data) + 1)))]))
+    except ValueError as error:
+        assert "file.mid" in str(error)
+    else:
+        assert len(read_midi(write_midi(tmp_path / "again.mid", song.notes)).notes) == len(song.notes)
+
+
+def test_without_mido_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "mido", None)
+    (tmp_path / "x.mid").write_bytes(TUNE)
+    for call in (lambda: read_midi(tmp_path / "x.mid"), lambda: write_midi(tmp_path / "y.mid", [])):
+        with pytest.raises(ImportError, match=r"minigrad\[music\]"):
+            call()
