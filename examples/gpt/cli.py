@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from ..options import whole
-from ..run.cli import RAW, add_commands, add_settings, add_training, check_output, run_program, start_of, values_of
+from ..run.cli import (
+    add_json,
+    add_run,
+    add_settings,
+    add_training,
+    add_windows,
+    check_output,
+    parser_of,
+    print_settings,
+    run_program,
+    start_of,
+    values_of,
+    write_json,
+)
 from ..run.drawing import add_drawing
 from .settings import Settings
 
+ABOUT = "Train a language model on a text, and write with it."
 EXAMPLES = """
 examples:
   python -m examples.gpt train                               Shakespeare by characters (a minute on 2 cores)
@@ -31,12 +44,6 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    p = argparse.ArgumentParser(
-        prog="python -m examples.gpt",
-        description="Train a language model on a text, and write with it.",
-        epilog=EXAMPLES,
-        formatter_class=RAW,
-    )
     commands = (
         ("train", _train, "train a model, or resume a training"),
         ("generate", _generate, "write texts"),
@@ -45,8 +52,7 @@ def parser() -> argparse.ArgumentParser:
         ("export", _export, "write a folder that the transformers library reads"),
         ("config", _config, "print all settings as a configuration file"),
     )
-    add_commands(p, commands)
-    return p
+    return parser_of("examples.gpt", ABOUT, EXAMPLES, commands)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -61,19 +67,12 @@ def _compare(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
     )
-    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+    add_json(p)
     add_settings(p, Settings, PRESET, start="from")
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--run",
-        type=Path,
-        default=DEFAULT_RUN,
-        metavar="DIR",
-        help=f"the folder of a training, the file of a model, or a GPT-2 of transformers' (default: {DEFAULT_RUN})",
-    )
-    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+    add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
@@ -87,14 +86,7 @@ def _generate(p: argparse.ArgumentParser) -> None:
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--input", type=Path, metavar="FILE", help="a text (default: the validation part of the training's)")
-    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
-    p.add_argument(
-        "--stride",
-        type=whole(),
-        metavar="N",
-        help="tokens by which it moves; with fewer, each is predicted from more (default: the window)",
-    )
-    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+    add_windows(p, "the window")
 
 
 def _export(p: argparse.ArgumentParser) -> None:
@@ -158,8 +150,7 @@ def _do_evaluate(options: argparse.Namespace) -> int:
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
     print("\n".join(f"{name.replace('_', ' '):<20} {value:,.6g}" for name, value in numbers.items()))
-    if options.json is not None:
-        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    write_json(numbers, options.json)
     return 0
 
 
@@ -174,9 +165,7 @@ def _do_compare(options: argparse.Namespace) -> int:
     if status:
         return status
     print(f"\n{table(rows)}")
-    if options.json is not None:
-        numbers = [row._asdict() for row in rows]
-        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    write_json([row._asdict() for row in rows], options.json)
     return 0
 
 
@@ -189,10 +178,7 @@ def _do_export(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    check_output(None, "")
-    origin = options.config or f"preset {options.preset or PRESET}"
-    print(settings_of(options).as_toml(f"Settings of examples.gpt: {origin}"), end="")
-    return 0
+    return print_settings(settings_of(options), options, "examples.gpt", PRESET)
 
 
 COMMANDS = {

@@ -45,8 +45,6 @@ class ModelSettings:
 class TrainingSettings(LanguageUpdates):
     """The updates, and what is shown of them."""
 
-    batch: int = count(12, "texts in a batch")
-    window: int = amount(0, "tokens of such a text; 0: as many as the model sees")
     validated: int = amount(200_000, "the most tokens to validate with while it trains; 0: no limit")
     sample: int = amount(200, "tokens of a text to write at each evaluation; 0: none")
 
@@ -69,13 +67,9 @@ class Settings(Sections):
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes, training = self.model, self.training
-        if sizes.d_model % sizes.heads:
-            raise ValueError(f"d_model ({sizes.d_model}) must be a multiple of heads ({sizes.heads})")
+        training.check(sizes.d_model, sizes.heads, sizes.context)
         if sizes.memory and sizes.model != "transformer-xl":
             raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
-        if training.window > sizes.context:
-            raise ValueError(f"window ({training.window}) is more than the model sees: context is {sizes.context}")
-        training.check()
         if self.data.tokenizer == "subwords" and self.data.vocabulary < 256 and not sizes.start:
             raise ValueError(f"vocabulary is {self.data.vocabulary}: subwords of bytes begin with the 256 bytes")
 

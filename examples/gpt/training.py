@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
-from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import Recurrence
 from minigrad.training import Trainer
 
 from ..run import updates
 from ..run.folder import write_model
-from ..run.training import command, fit, show, take_weights
+from ..run.training import METRIC, command, fit, show, take_weights, trainer_of
 from ..run.validation import Ids
 from . import generation, run, text
 from .architectures import ARCHITECTURES, build, copied
@@ -20,14 +19,12 @@ from .settings import Settings
 from .text import bits
 from .tokens import Tokens, learn
 
-METRIC = "loss"
-
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s = settings.training
     corpus = text.read(settings.data)
-    rate = s.rate()  # all that may be wrong raises before anything changes
+    s.rate()  # all that may be wrong raises before anything changes
     updates.loop_settings(s, True)
     toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the text": corpus.digest}
@@ -38,19 +35,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     ids = tokens.encode(corpus.train)
     kind = ARCHITECTURES[settings.model.model]
     batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
-    optimizer = s.make_optimizer(model)
-    trainer = Trainer(
-        model,
-        optimizer,
-        batches,
-        loss,
-        folder=folder,
-        settings=updates.loop_settings(s, True, metric=METRIC, unit=settings.data.tokenizer),
-        schedule=LambdaLR(optimizer, rate),
-        evaluate=evaluation,
-        extra=run.extra(model, tokens, settings, config),
-        carried=loss if isinstance(loss, Recurrence) else None,
-    )
+    extra = run.extra(model, tokens, settings, config)
+    carried = loss if isinstance(loss, Recurrence) else None
+    trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
     count = sum(p.numel() for p in model.parameters())
     about = (
         f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(evaluation.ids):,} to validate "

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from ..options import positive, whole
-from ..run.cli import RAW, add_commands, add_settings, add_training, check_output, run_program, start_of, values_of
+from ..run.cli import (
+    add_device,
+    add_run,
+    add_settings,
+    add_training,
+    add_windows,
+    check_output,
+    parser_of,
+    print_settings,
+    run_program,
+    start_of,
+    values_of,
+    write_json,
+)
 from ..run.drawing import add_drawing
 from .settings import Settings
 
+ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
 EXAMPLES = """
 examples:
   python -m examples.music train                              Bach's chorales
@@ -31,12 +44,6 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    p = argparse.ArgumentParser(
-        prog="python -m examples.music",
-        description="Train a Music Transformer on MIDI files, and write music with it.",
-        epilog=EXAMPLES,
-        formatter_class=RAW,
-    )
     commands = (
         ("train", _train, "train a model, or resume a training"),
         ("generate", _generate, "write music, from nothing or from a motif on"),
@@ -46,8 +53,9 @@ def parser() -> argparse.ArgumentParser:
         ("evaluate", _evaluate, "the loss of music that the model has not learned from"),
         ("config", _config, "print all settings as a configuration file"),
     )
-    add_commands(p, commands)
-    return p
+    return parser_of(
+        "examples.music", "Train a Music Transformer on MIDI files, and write music with it.", EXAMPLES, commands
+    )
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -56,21 +64,6 @@ def _train(p: argparse.ArgumentParser) -> None:
 
 def _config(p: argparse.ArgumentParser) -> None:
     add_settings(p, Settings, PRESET)
-
-
-def _run(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--run",
-        type=Path,
-        default=DEFAULT_RUN,
-        metavar="DIR",
-        help=f"the folder of a training, or the file of a model (default: {DEFAULT_RUN})",
-    )
-    _device(p)
-
-
-def _device(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
 def _files(p: argparse.ArgumentParser, output: str) -> None:
@@ -84,7 +77,7 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     p.add_argument("--seed-file", type=Path, metavar="FILE", help="a MIDI file: its music is continued")
     p.add_argument("--seed-seconds", type=positive(), metavar="S", help="of its beginning alone (default: all of it)")
     p.add_argument("--seconds", type=positive(), default=30.0, metavar="S", help="of new music (default: 30)")
@@ -107,7 +100,7 @@ def _generate(p: argparse.ArgumentParser) -> None:
 
 def _harmonise(p: argparse.ArgumentParser) -> None:
     p.add_argument("melody", type=Path, help="a MIDI file; of its first track, the highest notes")
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     _files(p, "harmonised.mid")
     p.add_argument(
         "--particles",
@@ -126,7 +119,7 @@ def _roll(p: argparse.ArgumentParser) -> None:
         "--output", type=Path, metavar="FILE", help="an .html or .svg file (default: the file's name, .html)"
     )
     p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
-    _device(p)
+    add_device(p)
 
 
 def _events(p: argparse.ArgumentParser) -> None:
@@ -136,19 +129,12 @@ def _events(p: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training's data)")
     p.add_argument(
         "--part", choices=("train", "valid", "test"), default="valid", help="of the training's data (default: valid)"
     )
-    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
-    p.add_argument(
-        "--stride",
-        type=whole(),
-        metavar="N",
-        help="tokens by which it moves; with fewer, each is predicted from more (default: half the window)",
-    )
-    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+    add_windows(p, "half the window")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -210,16 +196,12 @@ def _do_evaluate(options: argparse.Namespace) -> int:
 
     numbers = evaluate(options.run, options.device, options.part, options.data or (), options.window, options.stride)
     print("\n".join(f"{name:<12} {value:,.6g}" for name, value in numbers.items()))
-    if options.json is not None:
-        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    write_json(numbers, options.json)
     return 0
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    check_output(None, "")
-    origin = options.config or f"preset {options.preset or PRESET}"
-    print(settings_of(options).as_toml(f"Settings of examples.music: {origin}"), end="")
-    return 0
+    return print_settings(settings_of(options), options, "examples.music", PRESET)
 
 
 COMMANDS = {

@@ -62,10 +62,9 @@ class ModelSettings:
 class TrainingSettings(LanguageUpdates):
     """The updates, and what is shown of them."""
 
+    batch: int = other(LanguageUpdates, "batch", 16)
     weight_decay: float = other(LanguageUpdates, "weight_decay", 0.01)
     ema: float = other(LanguageUpdates, "ema", 0.999)
-    batch: int = count(16, "windows in a batch")
-    window: int = amount(0, "tokens of such a window; 0: as many as the model sees")
     validated: int = amount(0, "the most pieces to validate with while it trains; 0: all")
     sample: int = amount(8, "seconds of music to write at each evaluation; 0: none")
 
@@ -88,17 +87,13 @@ class Settings(Sections):
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes, training = self.model, self.training
-        if sizes.d_model % sizes.heads:
-            raise ValueError(f"d_model ({sizes.d_model}) must be a multiple of heads ({sizes.heads})")
-        if training.window > sizes.context:
-            raise ValueError(f"window ({training.window}) is more than the model sees: context is {sizes.context}")
+        training.check(sizes.d_model, sizes.heads, sizes.context)
         for name, value in (("context", sizes.context), ("window", training.window)):
             if value % (2 * self.grid):
                 raise ValueError(
                     f"{name} is {value}, and must be a multiple of {2 * self.grid}: windows begin and move by half of "
                     f"themselves, at multiples of {self.grid} tokens"
                 )
-        training.check()
 
     @property
     def window(self) -> int:

@@ -9,13 +9,12 @@ from typing import Any
 
 import minigrad as mg
 from minigrad.music.midi import write_midi
-from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import Trainer
 from models.music_transformer import MusicTransformer
 
 from ..run import updates
 from ..run.folder import write_model
-from ..run.training import command, fit, show, take_weights
+from ..run.training import METRIC, command, fit, show, take_weights, trainer_of
 from ..run.validation import Ids
 from . import data, run
 from .batches import Windows, loss
@@ -24,7 +23,6 @@ from .generation import closed, example
 from .languages import LANGUAGES, TEMPO
 from .settings import Settings
 
-METRIC = "loss"
 SHOWN = 48  # tokens of a sample in the line that is printed
 
 
@@ -32,7 +30,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s, language = settings.training, LANGUAGES[settings.data.kind]
     corpus = data.read(settings.data)
-    rate = s.rate()  # all that may be wrong raises before anything changes
+    s.rate()  # all that may be wrong raises before anything changes
     updates.loop_settings(s, True)
     toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the music": corpus.digest}
@@ -44,18 +42,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         language, corpus.train, settings.window, s.batch, settings.grid, settings.data.transpose, s.seed, s.device
     )
     evaluation = Evaluation(settings, some(corpus.valid, int(s.validated)), folder / "samples")
-    optimizer = s.make_optimizer(model)
-    trainer = Trainer(
-        model,
-        optimizer,
-        batches,
-        loss,
-        folder=folder,
-        settings=updates.loop_settings(s, True, metric=METRIC, unit="tokens"),
-        schedule=LambdaLR(optimizer, rate),
-        evaluate=evaluation,
-        extra=run.extra(model, settings, config, corpus.ranges),
-    )
+    extra = run.extra(model, settings, config, corpus.ranges)
+    trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
     if not fit(run.PROGRAM, trainer, folder, toml, about(corpus, settings, model, folder), fresh):
         return 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from ..options import whole
 from .settings import Sections
 
 CLOSED: set[str] = set()  # the streams that were closed before the start
@@ -17,11 +19,56 @@ S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
 
 
-def add_commands(p: argparse.ArgumentParser, commands: Sequence[tuple[str, Callable[[Any], None], str]]) -> None:
-    """Subcommands: the name of each, a function that adds its options, and what it does."""
+def parser_of(
+    name: str, description: str, examples: str, commands: Sequence[tuple[str, Callable[[Any], None], str]]
+) -> argparse.ArgumentParser:
+    """The parser of a program.
+
+    Args:
+        name: of its module. examples: of commands, shown after the options.
+        commands: the name of each, a function that adds its options, and what it does.
+    """
+    p = argparse.ArgumentParser(prog=f"python -m {name}", description=description, epilog=examples, formatter_class=RAW)
     parsers = p.add_subparsers(dest="command", required=True, metavar="command")
-    for name, add, text in commands:
-        add(parsers.add_parser(name, help=text, description=text.capitalize() + ".", formatter_class=RAW))
+    for command, add, text in commands:
+        add(parsers.add_parser(command, help=text, description=text.capitalize() + ".", formatter_class=RAW))
+    return p
+
+
+def add_run(
+    p: argparse.ArgumentParser, default: Path, what: str = "the folder of a training, or the file of a model"
+) -> None:
+    """The options that name a trained model, and where it computes."""
+    p.add_argument("--run", type=Path, default=default, metavar="DIR", help=f"{what} (default: {default})")
+    add_device(p)
+
+
+def add_device(p: argparse.ArgumentParser) -> None:
+    """The option that says where a model computes."""
+    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+
+
+def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
+    """The options of an evaluation in windows, see ``examples.run.validation``; ``stride`` is its default in words."""
+    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
+    p.add_argument(
+        "--stride",
+        type=whole(),
+        metavar="N",
+        help=f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})",
+    )
+    add_json(p)
+
+
+def add_json(p: argparse.ArgumentParser) -> None:
+    """The option of ``write_json``."""
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+
+
+def write_json(numbers: Any, file: Path | None) -> None:
+    """Write the numbers of a command, if they are wanted. Raises OSError: they cannot be written."""
+    if file is not None:
+        file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
 
 
 def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
@@ -70,6 +117,14 @@ def start_of(options: argparse.Namespace, kind: type[S], default: Callable[[], S
     if options.config is not None:
         return kind.read(options.config)
     return default() if options.preset is None else kind.preset(options.preset)
+
+
+def print_settings(settings: Sections, options: argparse.Namespace, program: str, default: str) -> int:
+    """Print settings as a configuration file, and what they are made from. Returns the exit status."""
+    check_output(None, "")
+    origin = options.config or f"preset {options.preset or default}"
+    print(settings.as_toml(f"Settings of {program}: {origin}"), end="")
+    return 0
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:

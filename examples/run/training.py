@@ -5,12 +5,48 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from minigrad import nn
+from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import Trainer, averaged_state, read_checkpoint
+from minigrad.training.batches import Batches
 
 from .folder import BEST, Program, write_settings
-from .updates import Updates
+from .updates import LanguageUpdates, Updates, loop_settings
+
+METRIC = "loss"
+
+
+def trainer_of(
+    model: nn.Module,
+    batches: Batches[Any],
+    loss: Any,
+    evaluate: Any,
+    s: LanguageUpdates,
+    folder: Path,
+    extra: dict[str, Any],
+    unit: str = "tokens",
+    carried: Any = None,
+) -> Trainer:
+    """The loop of a causal model, whose evaluations have a ``METRIC``; the other arguments are those of ``Trainer``.
+
+    Raises:
+        ValueError: settings of the rates or of the loop that cannot be.
+    """
+    optimizer = s.make_optimizer(model)
+    return Trainer(
+        model,
+        optimizer,
+        batches,
+        loss,
+        folder=folder,
+        settings=loop_settings(s, True, metric=METRIC, unit=unit),
+        schedule=LambdaLR(optimizer, s.rate()),
+        evaluate=evaluate,
+        extra=extra,
+        carried=carried,
+    )
 
 
 def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:

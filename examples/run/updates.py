@@ -61,9 +61,15 @@ class LanguageUpdates(Updates):
     average: int = other(Updates, "average", 0)
     final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
     beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
+    batch: int = count(12, "windows in a batch")
+    window: int = amount(0, "tokens of such a window; 0: as many as the model sees")
 
-    def check(self) -> None:
-        """Raise ValueError: the rate would rise."""
+    def check(self, d_model: int, heads: int, context: int) -> None:
+        """Raise ValueError: a model of these sizes cannot be, or not learn so."""
+        if d_model % heads:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of heads ({heads})")
+        if self.window > context:
+            raise ValueError(f"window ({self.window}) is more than the model sees: context is {context}")
         if self.final_rate > self.learning_rate:
             raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
 

@@ -8,17 +8,18 @@ from pathlib import Path
 from ..options import whole
 from ..run.cli import (
     CLOSED,
-    RAW,
-    add_commands,
+    add_run,
     add_settings,
     add_training,
     check_output,
+    parser_of,
     run_program,
     start_of,
     values_of,
 )
 from .settings import Settings, as_toml, preset
 
+ABOUT = "Train a transformer to translate, and translate with it."
 EXAMPLES = """
 examples:
   python -m examples.translate train                         English to Italian (some minutes on 2 cores)
@@ -38,12 +39,6 @@ DEFAULT_RUN = Path("runs") / "toy"
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    p = argparse.ArgumentParser(
-        prog="python -m examples.translate",
-        description="Train a transformer to translate, and translate with it.",
-        epilog=EXAMPLES,
-        formatter_class=RAW,
-    )
     commands = (
         ("train", _train, "train a model, or resume a training"),
         ("evaluate", _evaluate, "BLEU and chrF of held-out sentences, BLEU by length, and the worst sentences"),
@@ -51,8 +46,7 @@ def parser() -> argparse.ArgumentParser:
         ("serve", _serve, "a page on this machine that translates text, and shows the attention"),
         ("config", _config, "print all settings as a configuration file"),
     )
-    add_commands(p, commands)
-    return p
+    return parser_of("examples.translate", ABOUT, EXAMPLES, commands)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -61,17 +55,6 @@ def _train(p: argparse.ArgumentParser) -> None:
 
 def _config(p: argparse.ArgumentParser) -> None:
     add_settings(p, Settings, DEFAULT)
-
-
-def _run(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--run",
-        type=Path,
-        default=DEFAULT_RUN,
-        metavar="DIR",
-        help=f"the folder of a training, or the file of a model (default: {DEFAULT_RUN})",
-    )
-    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
 def _search(p: argparse.ArgumentParser) -> None:
@@ -94,7 +77,7 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("sentences", nargs="*", help="sentences to translate; without any, lines are read")
     p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one per line (default: stdin)")
     p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     _search(p)
     p.add_argument(
         "--n-best",
@@ -125,7 +108,7 @@ def _translate(p: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     _search(p)
     p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
     p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
@@ -134,7 +117,7 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 
 
 def _serve(p: argparse.ArgumentParser) -> None:
-    _run(p)
+    add_run(p, DEFAULT_RUN)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
     p.add_argument("--open", action="store_true", help="open the page in the browser")
