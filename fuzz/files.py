@@ -13,7 +13,7 @@ from typing import Any
 
 import minigrad as mg
 from examples.translate import cli, settings
-from minigrad import viz
+from minigrad import music, viz
 from minigrad.text import read_pairs
 from minigrad.training import read_checkpoint, read_log
 
@@ -64,6 +64,10 @@ def readers(name: str) -> list[Callable[[Path], Any]]:
         return [read_log, draw]
     if ".tsv" in name:
         return [pairs]
+    if name.endswith(".mid"):
+        return [play]
+    if name == "chorales.json":
+        return [music.read_chorales]
     return [mg.load]
 
 
@@ -81,6 +85,12 @@ def pairs(path: Path) -> int:
     """The sentences of a table."""
     (side,) = read_pairs([path], "en", "it").values()
     return sum(map(len, side.source)) + sum(map(len, side.target))
+
+
+def play(path: Path) -> None:
+    """The notes of a file as events, and back into a file, which is read again."""
+    events = music.encode(music.read_midi(path).notes)
+    music.read_midi(music.write_midi(path.with_name("again.mid"), music.decode(events)))
 
 
 def draw(path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import minigrad as mg
 from examples.translate import cli
+from minigrad.music import Note, write_midi
 
 PAIRS = "one cat\tun gatto\ntwo dogs\tdue cani\nthe «end»\tla fine\n"
 SIZES = [
@@ -62,8 +63,11 @@ def files(folder: Path) -> dict[str, bytes]:
         "log.jsonl": (run / "log.jsonl").read_bytes() + b'{"step": 3, "loss": 1.5, "evaluation": {"bleu": 2}}\n',
         "pairs.tsv": PAIRS.encode(),
         "pairs.tsv.gz": gzip.compress(PAIRS.encode()),
+        "chorales.json": b'{"train": [[[60, 57, 53, -1], [62, 57, 53, 41]]], "valid": [], "test": []}',
         "model.safetensors.index.json": b'{"metadata": {}, "weight_map": {"weight": "weights.safetensors"}}',
     }
+    with contextlib.suppress(ImportError):
+        contents["piece.mid"] = piece(folder)
     with contextlib.suppress(ImportError):
         import torch
 
@@ -73,6 +77,14 @@ def files(folder: Path) -> dict[str, bytes]:
             torch.save(content, buffer, _use_new_zipfile_serialization=zipped)
             contents[name] = buffer.getvalue()
     return contents
+
+
+def piece(folder: Path) -> bytes:
+    """A MIDI file of two tracks, with a pedal. Raises ImportError: mido is missing."""
+    notes = [Note(60 + i % 12, 80, i / 10, i / 10 + 0.5, i % 2) for i in range(40)]
+    data = write_midi(folder / "piece.mid", notes, programs={0: 0, 1: 48}, names={0: "right", 1: "left"}).read_bytes()
+    pedal = b"MTrk\0\0\0\x0c\0\xb0\x40\x7f\x87\x68\x40\0\0\xff\x2f\0"
+    return data[:11] + bytes([data[11] + 1]) + data[12:] + pedal  # one track more
 
 
 def saved(obj: object) -> bytes:

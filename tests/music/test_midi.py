@@ -386,7 +386,7 @@ def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
         file.write(TUNE)
         file.truncate(1 << 30)  # zeros that take no room
     tracemalloc.start()
-    with pytest.raises(ValueError, match=r"huge\.mid is larger than 4 MiB"):
+    with pytest.raises(ValueError, match=r"huge\.mid is larger than 2 MiB"):
         read_midi(path)
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
