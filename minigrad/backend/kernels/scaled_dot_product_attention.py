@@ -1,9 +1,9 @@
 """Attention in blocks of sentences or heads: a block's scores stay in cache from first product to last.
 
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal
-mask the queries are cut into parts of PART rows, each with the keys that it may see: nearly half of the work
-is never done. What is small, (T, D), is scaled or divided by sums, and not the (T, S) scores: the weights
-that are kept are exp(scores), and beside them the sum of each row.
+Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal mask, or one
+of numbers or bools that hides the future among other things, the queries are cut into parts of PART rows, each with the
+keys that it may see: nearly half of the work is never done. What is small, (T, D), is scaled or divided by sums, and
+not the (T, S) scores: the weights that are kept are exp(scores), and beside them the sum of each row.
 """
 
 from __future__ import annotations
@@ -24,12 +24,26 @@ MOST = 1 << 15  # scores of ``few_scores``: above this two threads are faster
 Part = tuple[slice, slice]  # queries, and the keys that they see
 
 
-def _parts(length: int, keys: int, is_causal: bool) -> list[Part]:
+def _parts(length: int, keys: int, added: Array | None, is_causal: bool) -> list[Part]:
     """What is computed together: all, or each PART queries; the last part sees the most keys."""
-    if not is_causal:
-        return [(slice(0, length), slice(0, keys))]
-    starts = range(0, length, PART)
-    return [(slice(t, min(t + PART, length)), slice(0, min(t + PART, length, keys))) for t in starts]
+    if is_causal:
+        return _cut(length, keys, 0)
+    parts = _cut(length, keys, max(0, keys - length))
+    if added is not None and all(_hides(added, t, slice(s.stop, None)) for t, s in parts[:-1]):
+        return parts
+    return [(slice(0, length), slice(0, keys))]
+
+
+def _cut(length: int, keys: int, ahead: int) -> list[Part]:
+    """Parts of queries, of which number i sees the keys up to number i + ``ahead``."""
+    ends = ((t, min(t + PART, length)) for t in range(0, length, PART))
+    return [(slice(t, end), slice(0, min(end + ahead, keys))) for t, end in ends]
+
+
+def _hides(added: Array, t: slice, s: slice) -> bool:
+    """Whether a mask of numbers lets some queries attend to none of some keys; most masks say so at the first look."""
+    numbers = _piece(added, slice(None), slice(None), t, s)
+    return bool((numbers[..., :1, -1:] == -np.inf).all()) and bool((numbers == -np.inf).all())
 
 
 def _blocks(batch: int, heads: int, bytes_each: int) -> list[tuple[int, ...]]:
@@ -69,7 +83,8 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     if few and keep is None and not is_causal and not any(needs):
         with blas.one_thread():
             return few_scores(query, key, value, mask, scale), None
-    added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
+    added = _additive(mask, dtype)
+    parts = _parts(length, keys, added, is_causal)
     later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
     out = _empty_result(query, value)
     stores = [np.empty((batch, heads, t.stop - t.start, s.stop), dtype) for t, s in parts if any(needs)]
@@ -100,7 +115,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         out[...] = 0
-    return out, (stores, share, out)
+    return out, (stores, share, out, parts)
 
 
 def few_scores(query: Array, key: Array, value: Array, mask: Array | None, scale: float) -> Array:
@@ -134,11 +149,10 @@ def _empty_result(query: Array, value: Array) -> Array:
 
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
-    query, key, value, mask, keep, is_causal, scale, dropout_p = args
-    stores, share, out = saved
+    query, key, value, mask, keep, _, scale, dropout_p = args
+    stores, share, out, parts = saved
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
-    parts = _parts(length, keys, is_causal)
     dquery, dkey, dvalue = _laid_like(query, key, value)
     dscores = np.zeros((batch, heads, length, keys), dtype) if needs[3] else None
     rest = _factor(keep, dropout_p, dtype)

@@ -99,10 +99,28 @@ def test_parts_cover_what_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         for keys in range(1, 9):
             monkeypatch.setattr(scaled_dot_product_attention, "PART", 3)
             seen = np.zeros((length, keys), int)
-            for t, s in scaled_dot_product_attention._parts(length, keys, True):
+            for t, s in scaled_dot_product_attention._parts(length, keys, None, True):
                 seen[t, s] += 1
             assert seen.max() == 1
             assert seen[np.tri(length, keys, dtype=bool)].all()
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize(("length", "source"), [(65, 65), (130, 130), (70, 150), (150, 70), (128, 129)])
+def test_masks_that_hide_the_future(length: int, source: int, heads: int, kind: str) -> None:
+    """What they hide is not computed; and where one more key is seen, all are."""
+    parts = scaled_dot_product_attention._parts
+    seen = np.tri(length, source, max(0, source - length), dtype=bool)
+    mask = np.where(seen, normal(2, heads, length, source, seed=4), -np.inf)
+    keep = normal(2, 2, length, source, seed=5) > -0.8
+    args = [mask > -np.inf if kind == "bool" else mask, keep, False, 0.3, 0.25]
+    check(NAME, [*qkv((2, 2, length, 3), source, 2), *args], [0, 1, 2, 3] if kind == "float" else [0, 1, 2])
+    assert len(parts(length, source, mask, False)) == -(-length // scaled_dot_product_attention.PART)
+    mask[1, -1, 3, -1] = 0.5
+    if not seen[3, -1]:
+        assert len(parts(length, source, mask, False)) == 1
+    check(NAME, [*qkv((2, 2, length, 3), source, 2), mask, *args[1:]], [0, 1, 2, 3], layouts=False)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
