@@ -9,16 +9,13 @@ Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.nn import functional as F
 
-from . import continuation
-from .generation import Writes
+from .causal import Causal
 from .layers import TransformerLayer
 from .pretrained import (
     PUBLISHED_ACTIVATIONS,
@@ -109,7 +106,7 @@ class Config:
         return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
 
 
-class GPT2(Writes, Pretrained):
+class GPT2(Causal, Pretrained):
     """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
@@ -127,62 +124,14 @@ class GPT2(Writes, Pretrained):
             self.head = nn.Linear(config.d_model, config.vocabulary, bias=False)
         initialise(self)
 
-    @property
-    def context(self) -> int:
-        """The largest number of tokens that the model sees."""
-        return self.config.positions
-
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """Tokens and their positions (B, T) -> inputs of the first layer (B, T, D)."""
         return self.dropout(self.embedding(tokens) + self.position_embedding(positions))
-
-    def hidden_states(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """The inputs of each layer, and the outputs of the last after the norm: L + 1 times (B, T, D).
-
-        Args:
-            tokens: (B, T).
-            mask: (B, T), True at tokens, False at padding before or after them; None without padding.
-
-        Raises:
-            ValueError: more tokens than the model sees.
-        """
-        if tokens.shape[1] > self.context:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the {self.context:,} that the model sees at once"
-            )
-        positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
-        if mask is not None:
-            positions = continuation.positions_of(mask)
-        states = [self.embed(tokens, positions)]
-        for layer in self.layers:
-            states.append(layer(states[-1], None if mask is None else mask[:, None, None]))
-        return [*states[:-1], self.norm(states[-1])]
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states, before the norm (..., D) -> logits (..., V)."""
-        return F.linear(self.norm(states), self.head_weight)
 
     @property
     def head_weight(self) -> Tensor:
         """The matrix of the last linear layer (V, D)."""
         return self.embedding.weight if self.config.tied else self.head.weight
-
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
-        return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight)
-
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none.
-
-        The mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it.
-        """
-        states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
-        return F.linear_cross_entropy(states, self.head_weight, targets.reshape(-1), ignore_index=ignore)
-
-    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
-        """The decoder for ``minigrad.text.generate`` that continues prompts; see ``continuation``."""
-        kind = continuation.Cached if cached and not self.training else continuation.Plain
-        return kind(self, prompts, stride, self.embedding.weight.device)
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:

@@ -18,7 +18,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from . import continuation
-from .generation import Writes
+from .causal import Causal
 from .layers import MultiHeadAttention, TransformerLayer
 from .pretrained import check_sizes
 from .relative import RelativePositions
@@ -116,97 +116,6 @@ class Layer(TransformerLayer):
         self.attention = Attention(config)
 
 
-class MusicTransformer(Writes):
-    """Tokens -> logits of the next token at each position."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = nn.Embedding(config.vocabulary, config.d_model)
-        if config.cycle is not None:
-            self.place = nn.Embedding(config.cycle, config.d_model)
-        if config.attention == "absolute":
-            self.register_buffer("sines", positional_encoding(config.positions, config.d_model), persistent=False)
-        self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.norm: nn.Module = nn.LayerNorm(config.d_model, config.epsilon) if config.norm_first else nn.Identity()
-        self.bias = nn.Parameter(mg.zeros(config.vocabulary))  # of the last linear layer, whose matrix is the embedding
-        initialise(self)
-
-    @property
-    def context(self) -> int:
-        """The largest number of tokens that the model sees."""
-        return self.config.positions
-
-    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
-        x = self.embedding(tokens)
-        if self.config.cycle is not None:
-            x = x + self.place(positions % self.config.cycle)
-        x = x * math.sqrt(self.config.d_model)
-        if self.config.attention == "absolute":
-            x = x + self.sines[positions]
-        return self.dropout(x)
-
-    def hidden_states(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """The inputs of each layer, and the outputs of the last after the norm, if it has one: L + 1 times (B, T, D).
-
-        Args:
-            tokens: (B, T).
-            mask: (B, T), True at tokens, False at padding before or after them; None without padding.
-
-        Raises:
-            ValueError: more tokens than the model sees.
-        """
-        if tokens.shape[1] > self.context:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the {self.context:,} that the model sees at once"
-            )
-        positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
-        if mask is not None:
-            positions = continuation.positions_of(mask)
-            seen = near(positions, positions, mask, self.config.block)
-        states = [self.embed(tokens, positions)]
-        for layer in self.layers:
-            states.append(layer(states[-1], seen))
-        return [*states[:-1], self.dropout(self.norm(states[-1]))]
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states, before the norm (..., D) -> logits (..., V)."""
-        return F.linear(self.norm(states), self.embedding.weight, self.bias)
-
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
-        return F.linear(self.hidden_states(tokens, mask)[-1], self.embedding.weight, self.bias)
-
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none."""
-        states, weight = self.hidden_states(tokens)[-1].flatten(0, 1), self.embedding.weight
-        return F.linear_cross_entropy(states, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
-
-    @mg.no_grad()
-    def weights(self, tokens: Tensor) -> Tensor:
-        """What each token looks at: tokens (B, T) -> (L, B, H, T, T)."""
-        t = tokens.shape[1]
-        positions = mg.arange(t, device=tokens.device)[None]
-        everything = mg.ones(1, t, dtype=mg.bool, device=tokens.device)
-        seen = near(positions, positions, everything, self.config.block)
-        states = self.hidden_states(tokens)
-        result = []
-        for layer, x in zip(self.layers, states[:-1], strict=True):
-            y = layer.attention_residual.norm(x) if self.config.norm_first else x
-            result.append(layer.attention.weights(y, y, seen, True))
-        return mg.stack(result)
-
-    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
-        """The decoder for ``minigrad.text.generate`` that continues prompts; see ``continuation``. Raises ValueError: a
-        stride that is no multiple of the cycle."""
-        kind = Cached if cached and not self.training else continuation.Plain
-        if stride % (self.config.cycle or 1):
-            raise ValueError(f"stride must be a multiple of the cycle, {self.config.cycle}, not {stride}")
-        return kind(self, prompts, stride, self.embedding.weight.device)
-
-
 class Cached(continuation.Cached):
     """The decoder with a cache, of a model whose attention may be local."""
 
@@ -233,6 +142,70 @@ def near(queries: Tensor, keys: Tensor, mask: Tensor, block: int | None) -> Tens
         return seen
     back = (queries // block)[:, None, :, None] - (keys // block)[:, None, None]
     return seen & (back >= 0) & (back <= 1)
+
+
+class MusicTransformer(Causal):
+    """Tokens -> logits of the next token at each position; ``generate`` continues prompts."""
+
+    CACHED = Cached
+    config: Config
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model)
+        if config.cycle is not None:
+            self.place = nn.Embedding(config.cycle, config.d_model)
+        if config.attention == "absolute":
+            self.register_buffer("sines", positional_encoding(config.positions, config.d_model), persistent=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm: nn.Module = nn.LayerNorm(config.d_model, config.epsilon) if config.norm_first else nn.Identity()
+        self.bias = nn.Parameter(mg.zeros(config.vocabulary))  # of the last linear layer, whose matrix is the embedding
+        initialise(self)
+
+    @property
+    def head_bias(self) -> Tensor | None:
+        """The bias of the last linear layer (V)."""
+        return self.bias
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
+        x = self.embedding(tokens)
+        if self.config.cycle is not None:
+            x = x + self.place(positions % self.config.cycle)
+        x = x * math.sqrt(self.config.d_model)
+        if self.config.attention == "absolute":
+            x = x + self.sines[positions]
+        return self.dropout(x)
+
+    def seen(self, positions: Tensor, mask: Tensor) -> Tensor:
+        """See ``Causal``: with blocks, tokens look at their own and the one before."""
+        return near(positions, positions, mask, self.config.block)
+
+    def head_inputs(self, states: Tensor) -> Tensor:
+        """See ``Causal``."""
+        return self.dropout(self.norm(states))
+
+    @mg.no_grad()
+    def weights(self, tokens: Tensor) -> Tensor:
+        """What each token looks at: tokens (B, T) -> (L, B, H, T, T)."""
+        t = tokens.shape[1]
+        positions = mg.arange(t, device=tokens.device)[None]
+        seen = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
+        states = self.hidden_states(tokens)
+        result = []
+        for layer, x in zip(self.layers, states[:-1], strict=True):
+            y = layer.attention_residual.norm(x) if self.config.norm_first else x
+            result.append(layer.attention.weights(y, y, seen, True))
+        return mg.stack(result)
+
+    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
+        """The decoder for ``minigrad.text.generate`` that continues prompts; see ``continuation``. Raises ValueError: a
+        stride that is no multiple of the cycle."""
+        if stride % (self.config.cycle or 1):
+            raise ValueError(f"stride must be a multiple of the cycle, {self.config.cycle}, not {stride}")
+        return super().begin(prompts, cached, stride)
 
 
 def initialise(model: MusicTransformer) -> None:

@@ -12,7 +12,15 @@ import pytest
 
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
-TWINS = ("generation", "layers", "pretrained", "relative", "transformer", "translation")  # models that others rest on
+TWINS = (
+    "causal",
+    "generation",
+    "layers",
+    "pretrained",
+    "relative",
+    "transformer",
+    "translation",
+)  # models that others rest on
 
 
 def in_torch(name: str) -> ModuleType:
