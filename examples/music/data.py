@@ -137,7 +137,7 @@ def performances(settings: DataSettings) -> Corpus:
         paths = [shared("midi", what="performances", instead="Give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
-    for _, notes in songs(paths, language):
+    for _, notes in watched(songs(paths, language), "encoding"):
         begin, end = split(notes, settings.held_out)
         train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
         if end:
@@ -172,14 +172,14 @@ def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
         FileNotFoundError: there is no such file, or none in a folder. ValueError: a file cannot be read, or none can.
     """
     result = []
-    for path in paths:
+    for path in watched(paths, "reading"):
         if not path.is_dir():
             result.append((path, piece_in(path, song_in(path), language)))
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
             raise FileNotFoundError(f"there are no .mid files in {path}")
-        pieces = list(readable(files, language))
+        pieces = list(readable(watched(files, "reading"), language))
         if not pieces:
             raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
         result += pieces

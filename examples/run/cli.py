@@ -145,12 +145,19 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     finally:
         _give_up_streams()
+
+
+def _told(error: Exception) -> str:
+    """An error in a line; one of a file without the number that it has in C."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def check_output(file: Path | None, option: str) -> None:

@@ -146,7 +146,7 @@ WRONG = {
     "a motif's length without a motif": (("--seed-seconds", "3"), "give one, --seed-file"),
     "a page that is none": (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
     "a sound that is none": (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),
-    "a motif that is not there": (("--seed-file", "none.mid"), "no such file.*none.mid"),
+    "a motif that is not there": (("--seed-file", "none.mid"), "none.mid: there is no such file$"),
     "a stride off the cycle": (("--stride", "3"), "stride must be a multiple of the cycle"),
 }
 
