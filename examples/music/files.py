@@ -57,10 +57,16 @@ def write(
     write_midi(output, notes, tempo, names=dict(enumerate(tracks)) if tracks else None)
     say(output)
     if page is not None:
-        say(viz.piano_roll(list(notes), attention=attention, tracks=tracks, title=output.stem).save(page))
+        say(roll_of(notes, attention, tempo, tracks, output.stem).save(page))
     if wav is not None:
         write_wav(wav, output)
         say(wav)
+
+
+def roll_of(notes: Sequence[Note], attention: Any, tempo: float, tracks: Sequence[str] | None, title: str) -> Any:
+    """A piano roll, with bars if the music has voices: a performance's tempo says nothing of its bars."""
+    shown = tempo if tracks else None
+    return viz.piano_roll(list(notes), attention=attention, tempo=shown, tracks=tracks, title=title)
 
 
 def say(path: Path) -> None:

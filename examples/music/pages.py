@@ -32,7 +32,7 @@ def roll(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.file} has no notes that the model could read")
     names = VOICES if language.kind == "chorales" else None
     attention = seen(trained, ids, written)
-    print(viz.piano_roll(written.notes, attention=attention, tracks=names, title=options.file.stem).save(output))
+    print(files.roll_of(written.notes, attention, tempo, names, options.file.stem).save(output))
     return 0
 
 
