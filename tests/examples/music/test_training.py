@@ -144,9 +144,13 @@ def test_a_preset_has_all_settings(name: str) -> None:
     assert settings.config().positions == settings.model.context
 
 
-def test_the_plain_preset_differs_in_attention_alone() -> None:
-    one, two = (Settings.preset(name).values() for name in ("chorales", "chorales-absolute"))
-    assert {name for name in one if one[name] != two[name]} == {"attention"}
+def test_the_plain_preset_differs_in_attention_and_is_as_large() -> None:
+    """What the distances' embeddings take, its feed-forward networks have."""
+    presets = [Settings.preset(name) for name in ("chorales", "chorales-absolute")]
+    one, two = (preset.values() for preset in presets)
+    assert {name for name in one if one[name] != two[name]} == {"attention", "d_ff"}
+    sizes = [sum(p.numel() for p in run.build(preset).parameters()) for preset in presets]
+    assert sizes[0] <= sizes[1] < 1.001 * sizes[0]
 
 
 # Files --------------------------------------------------------------------------------------------------------
