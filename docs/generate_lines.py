@@ -33,7 +33,11 @@ ROOMS = [  # what to call it, the places, what it is
         ["minigrad/utils", "minigrad/serialization", "minigrad/func"],
         "data loaders; files; vmap and the like",
     ),
-    ("`text/`, `music/`, `training/`", ["minigrad/text", "minigrad/music", "minigrad/training"], "subwords, decoding; MIDI; the loop"),
+    (
+        "`text/`, `music/`, `training/`",
+        ["minigrad/text", "minigrad/music", "minigrad/training"],
+        "subwords, decoding; MIDI; the loop",
+    ),
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
     ("`compat/`", ["minigrad/compat"], "what exists for PyTorch's sake alone"),
     ("`models/`", ["models"], "complete architectures"),

@@ -179,7 +179,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
             raise FileNotFoundError(f"there are no .mid files in {path}")
-        pieces = list(readable(watched(files, "reading"), language))
+        pieces = list(readable(files, language))
         if not pieces:
             raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
         result += pieces
