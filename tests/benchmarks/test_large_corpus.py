@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ def test_measure(tmp_path: Path) -> None:
     assert found["pairs"] == 400
     assert found["losses"][1] < found["losses"][0] - 0.2
     held, most = zip(*(row[2:] for row in found["stages"]), strict=True)
-    assert list(most) == sorted(most)
+    # Linux counts pages by the thread and sums them up now and then: a peak may read some of them less later on.
+    assert all(later > earlier - 1 for earlier, later in pairwise(most))
     assert all(0 < a <= b + 1 for a, b in zip(held, most, strict=True))
     written = large_corpus.table(found).text()
     assert "400 pairs" in written

@@ -18,6 +18,9 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 DROPOUT = {"MINIGRAD_DROPOUT_STREAM": "pytorch"}
 NUMBERS = ("losses", "rates", "rewards", "accuracies", "norm")
+# Its first steps are so long (losses of 20) that PyTorch's own losses move by 1.5e-5 where each weight begins one
+# rounding away: whether they agree better depends on the processor.
+ROUGH = {"masked_resume": 5e-5}
 
 
 def on_minigrad(program: Path, output: Path) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def test_a_program_runs_unchanged_and_agrees(program: Path, tmp_path: Path) -> N
         if kind in "iub":
             np.testing.assert_array_equal(actual, expected, err_msg=name)
         elif name in NUMBERS:
-            np.testing.assert_allclose(actual, expected, rtol=1e-5, err_msg=name)
+            np.testing.assert_allclose(actual, expected, rtol=ROUGH.get(program.stem, 1e-5), err_msg=name)
         else:  # logits, and gradients of the first step by name
             size = max(float(np.abs(expected).max(initial=0)), 1e-3 if name.startswith("grad") else 0.0)
             np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * size, err_msg=name)
