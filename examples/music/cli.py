@@ -53,9 +53,7 @@ def parser() -> argparse.ArgumentParser:
         ("evaluate", _evaluate, "the loss of music that the model has not learned from"),
         ("config", _config, "print all settings as a configuration file"),
     )
-    return parser_of(
-        "examples.music", "Train a Music Transformer on MIDI files, and write music with it.", EXAMPLES, commands
-    )
+    return parser_of("examples.music", ABOUT, EXAMPLES, commands)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
