@@ -32,7 +32,7 @@ GENERATORS = ("generate_names.py", "generate_index.py", "generate_pytorch.py", "
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
-# Of examples.translate; other words after the task's name are sentences.
+# Of minigrad.translate; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
 CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 def translate(python: str, args: list[str]) -> int:
     """The translation example: it trains if nothing is given, translates sentences, or runs its commands."""
     command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
-    return call([python, "-m", "examples.translate", *command, *args])
+    return call([python, "-m", "minigrad.translate", *command, *args])
 
 
 def test(python: str, args: list[str]) -> int:
@@ -101,7 +101,7 @@ def check(python: str, args: list[str]) -> int:
 def clean(_python: str, _args: list[str]) -> int:
     """Caches and builds; .venv stays."""
     found = [ROOT / name for name in CACHES]
-    for folder in ("minigrad", "models", "examples", "tests", "benchmarks", "docs", "__pycache__"):
+    for folder in ("minigrad", "examples", "tests", "benchmarks", "docs", "__pycache__"):
         found += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
     for path in filter(Path.exists, found):
         print(f"removing {path.relative_to(ROOT)}")

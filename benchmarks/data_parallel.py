@@ -47,8 +47,8 @@ class Random:
 def measure(library: str, processes: int, accumulate: int, tokens: int, updates: int) -> Answer:
     """{"ms": median milliseconds of an update}"""
     import minigrad as mg
+    from minigrad.models.transformer import Config, Transformer
     from minigrad.training import Settings, Trainer, read_log
-    from models.transformer import Config, Transformer
 
     mg.manual_seed(0)
     model = Transformer(Config(VOCABULARY, 128, 4, 4, 256, 0.3, norm_first=True))

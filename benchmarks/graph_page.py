@@ -2,7 +2,7 @@
 
     python -m benchmarks.graph_page [--run DIR] [--browser] [--folder DIR]
 
-Two graphs: the loss of the translator that `python -m examples.translate` trains (of a trained run, if its
+Two graphs: the loss of the translator that `python -m minigrad.translate` trains (of a trained run, if its
 folder is given; otherwise nothing is trained), and that of a decoder of GPT-2's size: 12 layers of width 768,
 12 heads, a vocabulary of 50,257. Each is recorded while it runs, laid out as a picture (by Graphviz; after
 10 s more is folded), and written as one HTML file.
@@ -58,10 +58,10 @@ class Call(NamedTuple):
 
 def translator(run: str | None) -> Call:
     """The loss of a sentence pair."""
-    from examples.translate import architectures, data, settings
-    from examples.translate.run import load
+    from minigrad.models.translation import pad
     from minigrad.text.tokenizer import BOS, EOS
-    from models.translation import pad
+    from minigrad.translate import architectures, data, settings
+    from minigrad.translate.run import load
 
     if run is not None:
         model, words, chosen = load(Path(run), "cpu")

@@ -6,7 +6,7 @@ It writes the pairs to a temporary folder (some 300 MB), and then does in a new 
 does: reads them, learns subwords, encodes to files, and trains a transformer. After each stage stand the
 memory that the process holds and the most it has had, as the system counts: pages of mapped files are
 among it, though the system may take these back at any time. The last row is a process of its own: the command
-that a person gives, python -m examples.translate train.
+that a person gives, python -m minigrad.translate train.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iterator[float]:
     """Train a transformer of Multi30k's size (2.6 million parameters); the loss at each update."""
     import minigrad as mg
-    from models.transformer import Config, Transformer, pad
+    from minigrad.models.transformer import Config, Transformer, pad
 
     mg.manual_seed(0)
     model = Transformer(Config(vocabulary, d_model=128, heads=4, layers=4, d_ff=256, dropout=0.3))
@@ -118,8 +118,8 @@ def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iter
 
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
-    """``python -m examples.translate train`` on a folder's corpus: a row of the table."""
-    from examples.translate.cli import main as translate
+    """``python -m minigrad.translate train`` on a folder's corpus: a row of the table."""
+    from minigrad.translate.cli import main as translate
 
     start = time.perf_counter()
     options = ["--data", folder, "--source", "x", "--target", "y", "--run", str(Path(folder) / "run")]

@@ -27,6 +27,9 @@ sys.path.insert(0, str(ROOT))
 
 import minigrad as mg  # noqa: E402
 from minigrad import nn, viz  # noqa: E402
+from minigrad.models.gpt2 import GPT2  # noqa: E402
+from minigrad.models.gpt2 import Config as GPT2Config  # noqa: E402
+from minigrad.models.transformer import Config, Transformer, pad  # noqa: E402
 from minigrad.music.notes import Note, ordered  # noqa: E402
 from minigrad.text import WordTokenizer  # noqa: E402
 from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
@@ -35,9 +38,6 @@ from minigrad.viz.attention import AttentionView  # noqa: E402
 from minigrad.viz.embedding import Embedding  # noqa: E402
 from minigrad.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad.viz.piano_roll import PianoRoll  # noqa: E402
-from models.gpt2 import GPT2  # noqa: E402
-from models.gpt2 import Config as GPT2Config  # noqa: E402
-from models.transformer import Config, Transformer, pad  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
 MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture,

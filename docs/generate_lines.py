@@ -40,8 +40,13 @@ ROOMS = [  # what to call it, the places, what it is
     ),
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
     ("`compat/`", ["minigrad/compat"], "what exists for PyTorch's sake alone"),
-    ("`models/`", ["models"], "complete architectures"),
-    ("`examples/`", ["examples"], "programs: translate, lectures, what came before the transformer"),
+    ("`models/`", ["minigrad/models"], "complete architectures"),
+    (
+        "`programs/`, `translate/`",
+        ["minigrad/programs", "minigrad/translate"],
+        "what programs that train share; the translator",
+    ),
+    ("`examples/`", ["examples"], "programs: GPT, BERT, music, lectures, what came before the transformer"),
 ]
 
 

@@ -2,7 +2,7 @@
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 
-It needs a trained model (python -m examples.translate train), and for a PDF or PNG the extra "viz".
+It needs a trained model (python -m minigrad.translate train), and for a PDF or PNG the extra "viz".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from examples.translate.translator import Translator  # noqa: E402
+from minigrad.translate.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
 

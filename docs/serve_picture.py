@@ -1,8 +1,8 @@
-"""Makes docs/serve.png: the page of ``python -m examples.translate serve``, as a browser shows it.
+"""Makes docs/serve.png: the page of ``python -m minigrad.translate serve``, as a browser shows it.
 
     python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
 
-It needs a trained model (python -m examples.translate train), Chromium, playwright and matplotlib.
+It needs a trained model (python -m minigrad.translate train), Chromium, playwright and matplotlib.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from examples.translate.serve import Server  # noqa: E402
-from examples.translate.serve.api import Translator as Asked  # noqa: E402
-from examples.translate.translator import Translator  # noqa: E402
+from minigrad.translate.serve import Server  # noqa: E402
+from minigrad.translate.serve.api import Translator as Asked  # noqa: E402
+from minigrad.translate.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
 COLOURS = 160  # as many as the shades of attention need

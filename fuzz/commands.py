@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from examples.translate import cli
-from examples.translate.settings import FIELDS
+from minigrad.translate import cli
+from minigrad.translate.settings import FIELDS
 
 from . import seeds
 from .watch import Finding, watched

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
-from examples.translate import cli, settings
 from minigrad import music, viz
 from minigrad.text import read_pairs
 from minigrad.training import read_checkpoint, read_log
+from minigrad.translate import cli, settings
 
 from . import seeds
 from .mutate import changed, safetensors, spoiled, text_of

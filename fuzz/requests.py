@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from examples.translate.serve import Server
-from examples.translate.serve.server import MOST_CLIENTS
-from examples.translate.translator import Translator
+from minigrad.translate.serve import Server
+from minigrad.translate.serve.server import MOST_CLIENTS
+from minigrad.translate.translator import Translator
 
 from . import seeds
 from .mutate import changed, spoiled, text_of

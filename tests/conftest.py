@@ -27,6 +27,8 @@ SLOW_START = (
     "tests/compat/",
     "tests/docs/",
     "tests/examples/",
+    "tests/programs/",
+    "tests/translate/",
     "tests/test_docs.py",
     "tests/test_package.py",
     "tests/test_tasks.py",

@@ -98,9 +98,7 @@ def check_python(args: list[str]) -> None:
 
 
 # Programs that give the options that they do not know to another one
-GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("-m", "examples.translate.ablations"): ("-m", "examples.translate", "train")
-}
+GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {("-m", "examples.ablations"): ("-m", "minigrad.translate", "train")}
 
 
 def find_module(name: str) -> Path:
@@ -145,7 +143,7 @@ def check_task(args: list[str]) -> None:
     assert task in tasks.TASKS, f"tasks.py has no task {task}"
     if task == "translate":
         command = [] if rest and rest[0] in tasks.TRANSLATE_COMMANDS else ["translate" if rest else "train"]
-        check_options(("-m", "examples.translate"), [*command, *rest])
+        check_options(("-m", "minigrad.translate"), [*command, *rest])
     elif task == "test":
         check_pytest(rest)
     elif task == "index":

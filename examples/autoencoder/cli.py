@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from minigrad.programs.options import whole
+
 from ..lesson import program
 from ..lesson.blocks import Lesson
-from ..options import whole
 from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from models.autoencoder import Autoencoder, Config
+from minigrad.models.autoencoder import Autoencoder, Config
 
 from ..digits.data import SIDE, Digits, split
 from ..lesson.blocks import Array, Block, Checked, Dense, Picture, Pictures, Plane, Section, Steps, Text

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from models.autoencoder import Autoencoder, Config, mask
+from minigrad.models.autoencoder import Autoencoder, Config, mask
 
 from ..digits.data import SIDE, Digits, split
 from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Pictures, Section, Series, Text

@@ -15,14 +15,14 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.seq2seq import Config, Seq2Seq
+from minigrad.models.translation import pad
 from minigrad.text import TokenBatches, WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS, PAD, until_end
+from minigrad.translate import english_italian
 from minigrad.utils.bar import watched
-from models.seq2seq import Config, Seq2Seq
-from models.translation import pad
 
 from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
-from ..translate import english_italian
 from .learning import train
 
 SENTENCES, HELD_OUT = 20_000, 4_000

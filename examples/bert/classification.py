@@ -13,7 +13,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from models.bert import BertForSequenceClassification
+from minigrad.models.bert import BertForSequenceClassification
 
 from .data import Labelled, find, held_out, sentences
 from .encoding import Batch, Encoder, Feature

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..options import positive, whole
-from ..run.cli import run_program
+from minigrad.programs.cli import run_program
+from minigrad.programs.options import positive, whole
+
 from . import questions, search
 from .data import lines
 from .finetuning import SHORTEST, Options, finetune, load

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import minigrad as mg
+from minigrad.models.pretrained import Pretrained
 from minigrad.serialization.schema import check
 from minigrad.serialization.source import replaced
 from minigrad.training import Settings
 from minigrad.utils.bar import watched
-from models.pretrained import Pretrained
 
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
 from .start import Size, begin, length, pretrained

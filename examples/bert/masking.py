@@ -20,8 +20,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.bert import IGNORED
 from minigrad.text.word_pieces import SPECIAL
-from models.bert import IGNORED
 
 from .data import lines
 from .encoding import padded

@@ -12,10 +12,10 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.bert import IGNORED, BertForPreTraining
 from minigrad.nn import functional as F
 from minigrad.training import Settings
 from minigrad.utils.bar import watched
-from models.bert import IGNORED, BertForPreTraining
 
 from . import start
 from .masking import Batch, Examples, Sentences, read, split

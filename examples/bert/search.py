@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad.models.bert import Bert
+from minigrad.models.pretrained import CONFIG, weights_file
 from minigrad.serialization import load_file, save_file
 from minigrad.utils.bar import watched
-from models.bert import Bert
-from models.pretrained import CONFIG, weights_file
 
 from .data import lines
 from .start import length, minilm, pretrained

@@ -18,7 +18,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from models.bert import BertForQuestionAnswering
+from minigrad.models.bert import BertForQuestionAnswering
 
 from .data import Question, find, questions
 from .encoding import Batch, Encoder, Feature

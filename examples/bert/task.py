@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from minigrad import Tensor
-from models.pretrained import Pretrained
+from minigrad.models.pretrained import Pretrained
 
 from .encoding import Batch, Encoder, Feature
 

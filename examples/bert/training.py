@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minigrad.models.pretrained import Pretrained
 from minigrad.optim import AdamW
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import Batches, Settings, Trainer, linear, read_checkpoint
 from minigrad.training.trainer import Evaluate
 from minigrad.training.update import Loss
-from models.pretrained import Pretrained
 
 WARMUP = 0.1  # the part of all updates during which the learning rate rises
 DECAY = 0.01  # of the weights, each update, times the rate; not of biases and norms

@@ -8,10 +8,10 @@ from typing import Any
 
 from examples.lesson import program
 from examples.lesson.blocks import Lesson
-from examples.options import whole
-from examples.translate import data
-from examples.translate.settings import Settings, preset
-from examples.translate.variants import finished, slug, train_all
+from examples.variants import finished, slug, train_all
+from minigrad.programs.options import whole
+from minigrad.translate import data
+from minigrad.translate.settings import Settings, preset
 
 from .lesson import lesson
 from .measure import result

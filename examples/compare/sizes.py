@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from examples.translate.architectures import configuration
-from examples.translate.settings import Settings
+from minigrad.translate.architectures import configuration
+from minigrad.translate.settings import Settings
 
 WIDTHS = range(8, 2049, 2)  # that are tried
 

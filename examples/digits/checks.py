@@ -9,7 +9,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from models.classifiers import FullyConnected, PatchTransformer, Recurrent
+from minigrad.models.classifiers import FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Checked
 from .data import SIDE, Array

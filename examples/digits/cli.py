@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from minigrad.programs.options import whole
+
 from ..lesson import program
-from ..options import whole
 from .lesson import lesson
 from .results import Results
 from .training import EPOCHS

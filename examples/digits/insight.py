@@ -8,7 +8,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn, viz
-from models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Picture, Pictures
 from .data import CLASSES, SIDE, Array, Digits

@@ -12,13 +12,13 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from minigrad.nn import functional as F
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import ShuffledOrder, cosine
 from minigrad.training.batches import Stream
 from minigrad.training.progress import Progress, clock
 from minigrad.training.update import update
-from models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 
 from .data import Array, Digits
 from .shifts import all_ways, shifted

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Noun, Verb
-from ..translate.english_italian.morphology import contract, indefinite
-from ..translate.english_italian.phrases import POSSESSIVES
+from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Noun, Verb
+from minigrad.translate.english_italian.morphology import contract, indefinite
+from minigrad.translate.english_italian.phrases import POSSESSIVES
+
 from .text import Language
 from .vectors import Vectors
 

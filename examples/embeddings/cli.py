@@ -9,12 +9,12 @@ from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 
+from minigrad.programs.options import whole
 from minigrad.viz.numbers import similar
 
 from ..lesson import program
 from ..lesson.blocks import Lesson
 from ..lesson.program import Options
-from ..options import whole
 from .lesson import learning, lesson, save_map
 from .text import Corpus, from_file, shipped
 from .training import Settings, train

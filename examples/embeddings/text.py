@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from ..translate import english_italian
+from minigrad.translate import english_italian
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Texts = Iterable[list[str]]  # the words of one text after the other

@@ -14,11 +14,11 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 from minigrad.optim import Adam
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import Settings as RunSettings
 from minigrad.training import Trainer, linear, read_log
-from models.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 
 from .text import BREAK, Corpus
 from .vectors import Vectors

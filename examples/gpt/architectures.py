@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from minigrad import Tensor
+from minigrad.models import gpt2, transformer_xl
+from minigrad.programs.models import Shapes, check_memory, check_shapes, configured, fill
+from minigrad.programs.validation import Batch, Score, score_windows
 from minigrad.text import Recurrence
-from models import gpt2, transformer_xl
 
-from ..run.models import Shapes, check_memory, check_shapes, configured, fill
-from ..run.validation import Batch, Score, score_windows
 from .segments import score_segments, segments
 from .settings import ModelSettings
 from .text import Windows
@@ -118,7 +118,7 @@ def build(sizes: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> Any:
-    """The model of a file. Raises ValueError: see ``examples.run.models``."""
+    """The model of a file. Raises ValueError: see ``minigrad.programs.models``."""
     kind = ARCHITECTURES[name]
     config = configured(kind.config, arguments)
     check_shapes(weights, kind.shapes(config))

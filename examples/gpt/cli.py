@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..options import whole
-from ..run.cli import (
+from minigrad.programs.cli import (
     add_json,
     add_run,
     add_settings,
@@ -21,7 +20,9 @@ from ..run.cli import (
     values_of,
     write_json,
 )
-from ..run.drawing import add_drawing
+from minigrad.programs.drawing import add_drawing
+from minigrad.programs.options import whole
+
 from .settings import Settings
 
 ABOUT = "Train a language model on a text, and write with it."

@@ -10,11 +10,11 @@ from contextlib import suppress
 from typing import Any
 
 import minigrad as mg
+from minigrad.models import generation
+from minigrad.models.generation import Search
+from minigrad.programs.drawing import search_of
 from minigrad.text.generate import OnToken
-from models import generation
-from models.generation import Search
 
-from ..run.drawing import search_of
 from . import run
 from .tokens import Tokens, Writer, decode
 

@@ -1,4 +1,5 @@
-"""A trained language model: of a run of this program, see ``examples.run.folder``, or of a folder of transformers'."""
+"""A trained language model: of a run of this program, see ``minigrad.programs.folder``, or of a
+folder of transformers'."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from minigrad.models import gpt2, pretrained
+from minigrad.programs.folder import LAST, Program
 from minigrad.serialization.source import replaced
-from models import gpt2, pretrained
 
-from ..run.folder import LAST, Program
 from . import tokens
 from .architectures import ARCHITECTURES, restored
 from .settings import Settings

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from minigrad.programs.validation import NONE, Ids, Progress
 from minigrad.text import Segments
-
-from ..run.validation import NONE, Ids, Progress
 
 ROWS = 8  # in which a text is scored side by side: each begins without a memory
 

@@ -1,12 +1,12 @@
-"""The settings of a language model's training, see ``examples.run.settings``."""
+"""The settings of a language model's training, see ``minigrad.programs.settings``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..run.settings import Sections, amount, chance, count, setting
-from ..run.updates import FREE, LanguageUpdates
+from minigrad.programs.settings import Sections, amount, chance, count, setting
+from minigrad.programs.updates import FREE, LanguageUpdates
 
 MODELS = ("gpt2", "transformer-xl")
 TOKENIZERS = ("characters", "bytes", "subwords")

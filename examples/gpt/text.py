@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..run.data import shared
-from ..run.validation import Batch, Ids, windows
+from minigrad.programs.validation import Batch, Ids, windows
+
+from ..shared_data import shared
 from .settings import DataSettings
 
 SHAKESPEARE = "tinyshakespeare", "input.txt"

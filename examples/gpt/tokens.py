@@ -12,10 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from minigrad.programs.validation import Ids
 from minigrad.serialization.schema import check, check_size, short
 from minigrad.text.subwords import load_library
-
-from ..run.validation import Ids
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
 MOST_NAMED = 10  # characters in a message

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
+from minigrad.programs import updates
+from minigrad.programs.folder import write_model
+from minigrad.programs.training import METRIC, command, fit, show, take_weights, trainer_of
+from minigrad.programs.validation import Ids
 from minigrad.text import Recurrence
 from minigrad.training import Trainer
 
-from ..run import updates
-from ..run.folder import write_model
-from ..run.training import METRIC, command, fit, show, take_weights, trainer_of
-from ..run.validation import Ids
 from . import generation, run, text
 from .architectures import ARCHITECTURES, build, copied
 from .settings import Settings

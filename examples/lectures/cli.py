@@ -28,7 +28,7 @@ LESSONS = {  # name: (module, what it is about)
     "layer-norm": ("layer_norm", "of a batch of three, step by step"),
     "translation": ("translation", "training and inference of I love you very much → Ti amo molto, step by step"),
     "masking": ("masking", "BERT's masked words and GPT's causal mask, side by side"),
-    "they": ("they", "what a trained translator's they attends to; needs a run of examples.translate"),
+    "they": ("they", "what a trained translator's they attends to; needs a run of minigrad.translate"),
 }
 
 

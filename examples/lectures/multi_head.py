@@ -1,6 +1,6 @@
 """Multi-head attention on "Your cat is a lovely cat": a real module, and the shapes at every step.
 
-The module is that of models/transformer.py, with the sizes of the lectures: D = 512, H = 4 heads of width
+The module is that of minigrad/models/transformer.py, with the sizes of the lectures: D = 512, H = 4 heads of width
 128. Its weights are as they are before training, drawn from a fixed seed.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from models.layers import MultiHeadAttention
-from models.transformer import Config, initialise, positional_encoding
+from minigrad.models.layers import MultiHeadAttention
+from minigrad.models.transformer import Config, initialise, positional_encoding
 
 from ..lesson.blocks import (
     Array,
@@ -94,7 +94,7 @@ def lesson() -> Lesson:
         "multi-head",
         "Multi-head attention: Your cat is a lovely cat",
         f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
-        f"transformer's own (models/transformer.py), not yet trained. Its parts were run one after another, "
+        f"transformer's own (minigrad/models/transformer.py), not yet trained. Its parts were run one after another, "
         f"and all shapes and numbers are what they gave.",
         (_shapes(computed), _input(computed), _heads(computed), _output(computed), _checks(computed)),
     )

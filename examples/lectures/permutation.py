@@ -14,8 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from models.layers import TransformerLayer
-from models.transformer import Config, initialise
+from minigrad.models.layers import TransformerLayer
+from minigrad.models.transformer import Config, initialise
 
 from ..lesson.blocks import Checked, Choice, Equation, Lesson, Mark, Matrix, Section, Steps, Text, number, product, term
 from .counting import sines

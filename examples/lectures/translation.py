@@ -17,11 +17,11 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.transformer import Config, Transformer, pad
 from minigrad.nn import functional as F
 from minigrad.text import WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS, PAD
 from minigrad.training.progress import Progress
-from models.transformer import Config, Transformer, pad
 
 from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Lesson, Matrix, Section, Series, Steps, Text, number
 
@@ -360,7 +360,7 @@ def _compared(trained: Trained) -> Section:
             ),
             Steps(("updates", "written"), texts, numbers=(0,)),
             Text(
-                "Eight pairs are learned by heart, not understood. `python -m examples.translate` trains the same "
+                "Eight pairs are learned by heart, not understood. `python -m minigrad.translate` trains the same "
                 "model on thousands of them, and it then translates sentences that it has never seen."
             ),
         ),

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from minigrad.programs.options import whole
 from minigrad.viz.page import written
 
-from ..options import whole
 from .blocks import Lesson
 from .plain import plain
 

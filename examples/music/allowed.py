@@ -12,10 +12,9 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.generation import Model
+from minigrad.programs.validation import Ids
 from minigrad.text.generate import Decoder
-from models.generation import Model
-
-from ..run.validation import Ids
 
 
 class Rules(Protocol):

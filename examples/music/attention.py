@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from minigrad.programs.validation import Ids, pieces
 
-from ..run.validation import Ids, pieces
 from .languages import Written
 
 MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte

@@ -10,8 +10,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.music.notes import PITCHES
+from minigrad.programs.validation import NONE, Batch, Ids
 
-from ..run.validation import NONE, Batch, Ids
 from .data import Piece
 from .languages import Language
 

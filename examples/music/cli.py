@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..options import positive, whole
-from ..run.cli import (
+from minigrad.programs.cli import (
     add_device,
     add_run,
     add_settings,
@@ -20,7 +19,9 @@ from ..run.cli import (
     values_of,
     write_json,
 )
-from ..run.drawing import add_drawing
+from minigrad.programs.drawing import add_drawing
+from minigrad.programs.options import positive, whole
+
 from .settings import Settings
 
 ABOUT = "Train a Music Transformer on MIDI files, and write music with it."

@@ -14,10 +14,10 @@ import numpy as np
 from minigrad.music.chorales import VOICES, read_chorales
 from minigrad.music.midi import Song, read_midi
 from minigrad.music.notes import Note
+from minigrad.programs.validation import Ids
 from minigrad.utils.bar import watched
 
-from ..run.data import shared
-from ..run.validation import Ids
+from ..shared_data import shared
 from .languages import LANGUAGES, Chorales
 from .settings import DataSettings
 

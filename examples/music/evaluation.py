@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.programs.validation import Ids, Progress, score_pieces
 from minigrad.utils.bar import bar
 
-from ..run.validation import Ids, Progress, score_pieces
 from . import data, run
 from .languages import LANGUAGES
 from .settings import Settings

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from minigrad.models import generation
+from minigrad.models.generation import Search
 from minigrad.music.chorales import ROWS, VOICES
 from minigrad.music.notes import Note
 from minigrad.music.performance import STEPS
+from minigrad.programs.drawing import search_of
+from minigrad.programs.validation import Ids
 from minigrad.utils.bar import bar
-from models import generation
-from models.generation import Search
 
-from ..run.drawing import search_of
-from ..run.validation import Ids
 from . import data, files, run
 from .allowed import Restricted
 from .attention import attention_of_notes

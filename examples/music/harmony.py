@@ -26,14 +26,14 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.models.generation import strides
 from minigrad.music.chorales import ROWS, VOICES, grid_of
 from minigrad.music.midi import Song
 from minigrad.music.notes import PITCHES, Note
+from minigrad.programs.validation import Ids
 from minigrad.text.generate import Decoder
 from minigrad.utils.bar import bar
-from models.generation import strides
 
-from ..run.validation import Ids
 from . import files, run
 from .allowed import Restricted
 from .data import song_in

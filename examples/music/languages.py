@@ -16,8 +16,8 @@ from minigrad.music.chorales import ROWS, VOICES, grid_of, spans
 from minigrad.music.midi import Song
 from minigrad.music.notes import PITCHES, Note
 from minigrad.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode, encode, name
+from minigrad.programs.validation import Ids
 
-from ..run.validation import Ids
 from .allowed import Rules
 
 SILENCE, CHORALE_BEGIN = 0, 128

@@ -1,4 +1,4 @@
-"""A trained music model: of a run of this program, see ``examples.run.folder``."""
+"""A trained music model: of a run of this program, see ``minigrad.programs.folder``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from minigrad.models.music_transformer import Config, MusicTransformer
 from minigrad.music.chorales import VOICES
 from minigrad.music.notes import PITCHES
-from models.music_transformer import Config, MusicTransformer
+from minigrad.programs.folder import Program
+from minigrad.programs.models import Shapes, check_memory, check_shapes, configured, fill
 
-from ..run.folder import Program
-from ..run.models import Shapes, check_memory, check_shapes, configured, fill
 from .languages import LANGUAGES, Language
 from .settings import Settings
 

@@ -1,4 +1,4 @@
-"""The settings of a music model's training, see ``examples.run.settings``."""
+"""The settings of a music model's training, see ``minigrad.programs.settings``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.music_transformer import ATTENTIONS, Config
+from minigrad.models.music_transformer import ATTENTIONS, Config
+from minigrad.programs.settings import Sections, amount, chance, count, other, setting
+from minigrad.programs.updates import FREE, LanguageUpdates
 
-from ..run.settings import Sections, amount, chance, count, other, setting
-from ..run.updates import FREE, LanguageUpdates
 from .languages import KINDS, LANGUAGES
 
 

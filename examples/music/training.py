@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
+from minigrad.models.music_transformer import MusicTransformer
 from minigrad.music.midi import write_midi
+from minigrad.programs import updates
+from minigrad.programs.folder import write_model
+from minigrad.programs.training import METRIC, command, fit, show, take_weights, trainer_of
+from minigrad.programs.validation import Ids
 from minigrad.training import Trainer
-from models.music_transformer import MusicTransformer
 
-from ..run import updates
-from ..run.folder import write_model
-from ..run.training import METRIC, command, fit, show, take_weights, trainer_of
-from ..run.validation import Ids
 from . import data, run
 from .batches import Windows, loss
 from .evaluation import score, some

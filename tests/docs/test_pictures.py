@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad as mg
-from examples.translate.settings import preset
-from examples.translate.translator import Translator
+from minigrad.models.transformer import Config, Transformer
 from minigrad.text import TokenizerPair, WordTokenizer
-from models.transformer import Config, Transformer
+from minigrad.translate.settings import preset
+from minigrad.translate.translator import Translator
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "pictures.py"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.translate import ablations, variants
-from examples.translate.ablations import chosen, main, settings_of
-from examples.translate.settings import preset
-from examples.translate.variants import as_options, slug
+from examples import ablations, variants
+from examples.ablations import chosen, main, settings_of
+from examples.variants import as_options, slug
+from minigrad.translate.settings import preset
 
 VARIANTS = """
 ["as it is"]
@@ -33,7 +33,7 @@ def given(tmp_path: Path) -> list[str]:
 
 
 class Program:
-    """In the place of examples.translate: writes what it would, and notes what it was told.
+    """In the place of minigrad.translate: writes what it would, and notes what it was told.
 
     Args:
         codes: the exit statuses of the next calls; then 0.

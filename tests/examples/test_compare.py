@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples import variants
 from examples.compare import cli, measure
 from examples.compare.sizes import KINDS, sized
-from examples.translate import data, run, variants
-from examples.translate.architectures import build
-from examples.translate.settings import preset
 from minigrad.text import Pairs, TokenizerPair, WordTokenizer
+from minigrad.translate import data, run
+from minigrad.translate.architectures import build
+from minigrad.translate.settings import preset
 
 WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
 
@@ -48,7 +49,7 @@ def test_groups_are_by_length() -> None:
 
 
 class Program:
-    """In the place of examples.translate: writes the run of an untrained model, as finished.
+    """In the place of minigrad.translate: writes the run of an untrained model, as finished.
 
     Attributes:
         calls: the options of each training.

@@ -18,10 +18,10 @@ import minigrad as mg
 from examples.gpt import cli, generation, run
 from examples.gpt.architectures import ARCHITECTURES, build
 from examples.gpt.settings import MODELS, ModelSettings, Settings
+from minigrad.models.generation import Search
+from minigrad.models.gpt2 import GPT2
 from minigrad.text import generate
 from minigrad.training import read_checkpoint
-from models.generation import Search
-from models.gpt2 import GPT2
 
 SMALL = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "12", "--batch", "4", "--warm-up", "3")
 SMALL += ("--evaluate-every", "10", "--sample", "8")
@@ -379,7 +379,7 @@ def test_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_checkpoint_of_another_program(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = read_checkpoint(trained / "model.safetensors")
-    content["extra"]["program"] = "examples.translate"
+    content["extra"]["program"] = "minigrad.translate"
     mg.save(content, text.parent / "model.safetensors")
     refused(text_of(text.parent), "is a training's checkpoint, but not of examples.gpt", capsys)
     refused(["train", "--from", str(text.parent)], "but not of examples.gpt", capsys)

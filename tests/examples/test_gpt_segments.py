@@ -17,9 +17,9 @@ from examples.gpt.architectures import build
 from examples.gpt.compare import entries, parameters
 from examples.gpt.segments import ROWS, score_segments, segments
 from examples.gpt.settings import ModelSettings, Settings
+from minigrad.models.transformer_xl import TransformerXL
 from minigrad.nn import functional as F
 from minigrad.training import read_checkpoint
-from models.transformer_xl import TransformerXL
 
 SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "8", "--batch", "4", "--warm-up", "3")
 SIZES += ("--evaluate-every", "10", "--sample", "8")

@@ -12,9 +12,9 @@ import minigrad as mg
 from examples.gpt import text
 from examples.gpt.settings import DataSettings
 from examples.gpt.text import Windows, bits
-from examples.run.validation import pieces, score_windows
+from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
-from models.gpt2 import GPT2, Config
+from minigrad.programs.validation import pieces, score_windows
 
 
 def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0) -> Windows:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from models.autoencoder import Autoencoder, Config, mask, squared_error
+from minigrad.models.autoencoder import Autoencoder, Config, mask, squared_error
 
 
 def small(**sizes: Any) -> Autoencoder:

@@ -13,9 +13,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.nn import functional as F
-from minigrad.text import generate
-from models.bert import (
+from minigrad.models.bert import (
     IGNORED,
     Bert,
     BertForMaskedLM,
@@ -28,6 +26,8 @@ from models.bert import (
     BertLMHeadModel,
     Config,
 )
+from minigrad.nn import functional as F
+from minigrad.text import generate
 from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close
 

@@ -11,9 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
+from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from minigrad.nn import functional as F
 from minigrad.training import Settings, Trainer
-from models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, ours, theirs, torch
 

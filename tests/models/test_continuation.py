@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 import minigrad as mg
+from minigrad.models import cache
+from minigrad.models.continuation import Cached, Plain
+from minigrad.models.gpt2 import GPT2, Config
 from minigrad.text import generate
-from models import cache
-from models.continuation import Cached, Plain
-from models.gpt2 import GPT2, Config
 
 V, CONTEXT = 19, 12
 PROMPTS = [[3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7]]

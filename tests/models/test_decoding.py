@@ -9,11 +9,11 @@ import random
 import pytest
 
 import minigrad as mg
+from minigrad.models import cache
+from minigrad.models.decoding import Cached, Plain
+from minigrad.models.transformer import Config, Transformer, pad
 from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS
-from models import cache
-from models.decoding import Cached, Plain
-from models.transformer import Config, Transformer, pad
 
 V = 13
 BATCHES = [[[4, 5, 6]], [[4, 5, 6], [7, 8, 9, 10, 4], [5]]]  # alone, and with ragged ends

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad.models.generation import Search, write
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.models.transformer_xl import Config as XLConfig
+from minigrad.models.transformer_xl import TransformerXL
 from minigrad.text import generate
-from models.generation import Search, write
-from models.gpt2 import GPT2, Config
-from models.transformer_xl import Config as XLConfig
-from models.transformer_xl import TransformerXL
 
 CONTEXT = 16
 TEXTS = ["abc 😀 é", "x", "漢字 ab"]

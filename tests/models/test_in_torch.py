@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.models import conv_seq2seq, gpt2, seq2seq, transformer
+from minigrad.models.translation import TranslationModel
 from minigrad.text.tokenizer import BOS, EOS, PAD
-from models import conv_seq2seq, gpt2, seq2seq, transformer
-from models.translation import TranslationModel
 from tests.support.in_torch import in_torch
 from tests.support.parity import torch
 

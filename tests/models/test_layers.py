@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import minigrad as mg
-from models.gpt2 import Config
-from models.layers import MultiHeadAttention
+from minigrad.models.gpt2 import Config
+from minigrad.models.layers import MultiHeadAttention
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.models import cache
+from minigrad.models.music_transformer import Config, MusicTransformer
 from minigrad.nn import functional as F
 from minigrad.text import generate
 from minigrad.training import Settings, Trainer, read_checkpoint
-from models import cache
-from models.music_transformer import Config, MusicTransformer
 from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, torch
 from tests.training.program import plain

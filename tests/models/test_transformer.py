@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad.models.transformer import Config, Transformer, pad, positional_encoding
 from minigrad.nn import functional as F
 from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS, PAD
-from models.transformer import Config, Transformer, pad, positional_encoding
 
 
 def small(

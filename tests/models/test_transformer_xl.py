@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.models.transformer_xl import Config, TransformerXL
 from minigrad.nn import functional as F
 from minigrad.text import Recurrence, Segments, generate
 from minigrad.training import Settings, Trainer, read_checkpoint
-from models.transformer_xl import Config, TransformerXL
 from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, torch
 from tests.training.program import plain

@@ -1,11 +1,11 @@
-"""The translator of models/transformer.py, so small that all its numbers can be shown."""
+"""The translator of minigrad/models/transformer.py, so small that all its numbers can be shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import minigrad
-from models.transformer import Config, Transformer
+from minigrad.models.transformer import Config, Transformer
 
 VOCABULARY = 12
 

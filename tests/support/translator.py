@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from examples.translate.serve import Server
-from examples.translate.settings import Settings
 from minigrad import nn
+from minigrad.translate.serve import Server
+from minigrad.translate.settings import Settings
 
 
 class Hypothesis(NamedTuple):

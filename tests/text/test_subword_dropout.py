@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from examples.translate import english_italian
 from minigrad.text import SubwordSampler, SubwordTokenizer, subword_dropout
 from minigrad.text.tokenizer import UNKNOWN
+from minigrad.translate import english_italian
 
 pytest.importorskip("tokenizers")
 

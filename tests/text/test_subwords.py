@@ -133,7 +133,7 @@ def test_multi30k_comes_back(language: str) -> None:
 
 LEARN = """
 import hashlib, json, sys
-from examples.translate import english_italian
+from minigrad.translate import english_italian
 from minigrad.text import SubwordTokenizer
 pairs = english_italian.load("train", size=3000)
 texts = [text for pair in pairs for text in (pair.source, pair.target)]

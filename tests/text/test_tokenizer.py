@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from examples.translate import english_italian
 from minigrad.text import SubwordTokenizer, WordTokenizer, tokenizer_from_dict
 from minigrad.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
+from minigrad.translate import english_italian
 
 TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
 

@@ -12,12 +12,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn, viz
-from models import bert
-from models.gpt2 import GPT2
-from models.gpt2 import Config as GPT2Config
-from models.relative import relative_shift
-from models.transformer_xl import Config as XLConfig
-from models.transformer_xl import TransformerXL
+from minigrad.models import bert
+from minigrad.models.gpt2 import GPT2
+from minigrad.models.gpt2 import Config as GPT2Config
+from minigrad.models.relative import relative_shift
+from minigrad.models.transformer_xl import Config as XLConfig
+from minigrad.models.transformer_xl import TransformerXL
 from tests.support.browser import texts, wait_for
 
 VOCABULARY = 23

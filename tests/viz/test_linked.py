@@ -11,9 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn, viz
+from minigrad.models.transformer import Transformer
 from minigrad.viz.attention import AttentionView, Candidate
 from minigrad.viz.linked import Linked
-from models.transformer import Transformer
 from tests.support.browser import texts, wait_for
 from tests.support.engine import changed, parts
 from tests.support.transformers import sentences, small

@@ -16,12 +16,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn, viz
+from minigrad.models.bert import BertForMaskedLM
+from minigrad.models.bert import Config as BertConfig
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.models.transformer_xl import Config as XLConfig
+from minigrad.models.transformer_xl import TransformerXL
 from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
-from models.bert import BertForMaskedLM
-from models.bert import Config as BertConfig
-from models.gpt2 import GPT2, Config
-from models.transformer_xl import Config as XLConfig
-from models.transformer_xl import TransformerXL
 from tests.support.browser import contrast, texts, wait_for
 
 HTML = '<img src=x onerror="alert(1)">'

@@ -17,10 +17,10 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.autograd.walk import nodes_behind
+from minigrad.models.transformer import Transformer
 from minigrad.nn import hooks
 from minigrad.profiler import profile
 from minigrad.viz.graph import observe
-from models.transformer import Transformer
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
 

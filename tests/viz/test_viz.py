@@ -13,8 +13,8 @@ import pytest
 
 import minigrad
 from minigrad import nn, viz
+from minigrad.models.gpt2 import GPT2, Config
 from minigrad.music.notes import Note
-from models.gpt2 import GPT2, Config
 
 
 def product() -> Any:

@@ -17,8 +17,8 @@ from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from examples.bert.training import groups
+from minigrad.models.bert import BertForSequenceClassification
 from minigrad.training import Trainer, read_checkpoint
-from models.bert import BertForSequenceClassification
 
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 

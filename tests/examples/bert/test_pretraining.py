@@ -14,8 +14,8 @@ from examples.bert.pretraining import Options, pretrain
 from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
+from minigrad.models.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 from minigrad.training import Trainer, read_log
-from models.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
 

@@ -12,7 +12,7 @@ import pytest
 from examples.bert import search
 from examples.bert.search import Index, default_cache, embed
 from examples.bert.start import PACKAGE, minilm, pretrained
-from models.bert import Bert
+from minigrad.models.bert import Bert
 
 LINES = ["A warm lovely film", "", "the plot is dull [SEP] and cold", "an ending", "song " * 60]
 

@@ -17,7 +17,7 @@ from examples.digits.results import Results
 from examples.digits.training import ARCHITECTURES, read
 from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
-from models.classifiers import Convolutional, FullyConnected, PatchTransformer
+from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer
 from tests.support.browser import contrast, texts
 
 

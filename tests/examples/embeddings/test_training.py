@@ -11,8 +11,8 @@ import pytest
 import minigrad as mg
 from examples.embeddings.text import Corpus, numbered
 from examples.embeddings.training import Batch, Pieces, Settings, loss, train
+from minigrad.models.skip_gram import Config, SkipGram
 from minigrad.training import RunFolder
-from models.skip_gram import Config, SkipGram
 
 CLASSES, MEMBERS, TEXTS = 4, 5, 3000
 SMALL = Settings(width=16, epochs=6, subsample=float("inf"), piece=1024)

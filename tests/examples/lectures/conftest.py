@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from examples.translate import run
-from examples.translate.settings import preset
+from minigrad.models.transformer import Config, Transformer
 from minigrad.text import TokenizerPair, WordTokenizer
-from models.transformer import Config, Transformer
+from minigrad.translate import run
+from minigrad.translate.settings import preset
 from tests.support.browser import browser, open_file  # noqa: F401  # fixtures
 
 WORDS = "My friends like tomatoes because they are tasty sleep tired"

@@ -10,9 +10,9 @@ import pytest
 import minigrad as mg
 from examples.lectures import cli, they
 from examples.lesson.blocks import Choice, Line
-from examples.translate.translator import Translator
+from minigrad.models.transformer import Transformer
 from minigrad.text.tokenizer import EOS
-from models.transformer import Transformer
+from minigrad.translate.translator import Translator
 
 
 def test_by_token_and_by_word() -> None:

@@ -11,8 +11,8 @@ import pytest
 import minigrad as mg
 from examples.lectures import translation
 from examples.lesson.blocks import Choice, Steps
+from minigrad.models.transformer import pad
 from minigrad.nn import functional as F
-from models.transformer import pad
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import minigrad as mg
 from examples.music import attention
 from examples.music.attention import attention_of_notes, by_owner
 from examples.music.languages import LANGUAGES, Written
-from models.music_transformer import Config, MusicTransformer
+from minigrad.models.music_transformer import Config, MusicTransformer
 from tests.support.music import chorale, scale
 
 PIECES = {"chorales": chorale(2, 12), "performance": scale(60, 12)}

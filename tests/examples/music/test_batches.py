@@ -10,7 +10,7 @@ import pytest
 from examples.music.batches import Windows
 from examples.music.data import piece_of
 from examples.music.languages import Chorales
-from examples.run.validation import NONE
+from minigrad.programs.validation import NONE
 
 LANGUAGE = Chorales()
 LENGTHS = (9, 16, 25, 40)  # steps

@@ -14,9 +14,9 @@ from examples.music.allowed import Restricted
 from examples.music.generation import compose
 from examples.music.languages import Performances
 from examples.music.run import load
+from minigrad.models.generation import Search
 from minigrad.music.chorales import grid_of, notes_of
 from minigrad.music.midi import read_midi, write_midi
-from models.generation import Search
 from tests.support.music import chorale, scale
 
 Refused = Callable[[list[str], str], None]

@@ -12,7 +12,7 @@ from examples.music.batches import Windows
 from examples.music.data import Corpus, read
 from examples.music.languages import LANGUAGES
 from examples.music.settings import Settings
-from examples.run.validation import NONE
+from minigrad.programs.validation import NONE
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
 

@@ -15,9 +15,9 @@ import pytest
 import minigrad as mg
 from examples.music import cli, run
 from examples.music.settings import Settings
+from minigrad.models.music_transformer import MusicTransformer
 from minigrad.music.midi import read_midi
 from minigrad.training import read_checkpoint
-from models.music_transformer import MusicTransformer
 from tests.support.music import SMALL
 
 Refused = Callable[[list[str], str], None]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.models.transformer import Config, Transformer
 from minigrad.nn import functional as F
 from minigrad.viz.attention import AttentionView, Candidate, attention
 from minigrad.viz.attention import page as pages
-from models.transformer import Config, Transformer
 from tests.support.browser import contrast, texts, wait_for
 
 EVIL = "</script><b>zebra</b><img src=x onerror=\"document.title='x'\">"

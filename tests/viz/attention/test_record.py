@@ -12,12 +12,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.models import seq2seq
+from minigrad.models.transformer import Config, Transformer
 from minigrad.nn import functional as F
 from minigrad.nn import hooks
 from minigrad.ops.op import watch
 from minigrad.viz.attention import AttentionView, Layer, attention
-from models import seq2seq
-from models.transformer import Config, Transformer
 
 B, H, T, D = 2, 2, 5, 8
 WIDTH = D // H

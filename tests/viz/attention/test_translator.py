@@ -1,4 +1,4 @@
-"""The translator of examples/translate in viz.attention: its model in one line, and a translation's beam."""
+"""The translator of minigrad/translate in viz.attention: its model in one line, and a translation's beam."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.translate.settings import preset
-from examples.translate.translator import Translator
+from minigrad.models.transformer import Config, Transformer
 from minigrad.text import TokenizerPair, WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS
+from minigrad.translate.settings import preset
+from minigrad.translate.translator import Translator
 from minigrad.viz.attention import attention
-from models.transformer import Config, Transformer
 
 ENGLISH = ["my", "friends", "like", "tomatoes", "because", "they", "are", "tasty"]
 GERMAN = ["meine", "freunde", "mögen", "tomaten", "weil", "sie", "lecker", "sind"]

@@ -11,10 +11,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from minigrad.models.transformer import Transformer
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph.data import Graph, Node
 from minigrad.viz.graph.record import record
-from models.transformer import Transformer
 from tests.support.transformers import VOCABULARY, sentences, small
 
 Way = Callable[[Transformer, Any, Any], Any]

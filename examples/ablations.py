@@ -1,0 +1,240 @@
+"""Trains variants of a preset, one after another, and prints a table of the results.
+
+    python -m examples.ablations --data DIR --steps 2000 --folder runs/ablations
+
+A variant is a name, and settings that differ from those of the preset; unknown options go to each training. Each
+variant has its run folder; the folder above them also has the table, in ablations.md. The program may be stopped
+at any moment: the same command resumes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.training import read_log
+from minigrad.translate import cli
+from minigrad.translate.settings import FIELDS, Settings, preset_names
+
+from .variants import FAILED, SPLITS, finished, slug, train_all, write
+
+# Name -> settings. Variants that change nothing are skipped: so a part of the preset is removed, and a part that it
+# lacks is added.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "the preset": {},
+    "dropout 0.1": {"dropout": 0.1},
+    "dropout 0.2": {"dropout": 0.2},
+    "dropout 0.3": {"dropout": 0.3},
+    "dropout 0.4": {"dropout": 0.4},
+    "no dropout": {"dropout": 0.0},
+    "no attention dropout": {"attention_dropout": 0.0},
+    "attention dropout 0.1": {"attention_dropout": 0.1},
+    "no activation dropout": {"activation_dropout": 0.0},
+    "activation dropout 0.1": {"activation_dropout": 0.1},
+    "no R-Drop": {"r_drop": 0.0},
+    "R-Drop 1": {"r_drop": 1.0},
+    "R-Drop 5": {"r_drop": 5.0},
+    "Adam": {"optimizer": "adamw"},
+    "Muon": {"optimizer": "muon"},
+    "no subword dropout": {"subword_dropout": 0.0},
+    "subword dropout 0.1": {"subword_dropout": 0.1},
+    "no word dropout": {"word_dropout": 0.0},
+    "word dropout 0.1": {"word_dropout": 0.1},
+    "sinusoidal positions": {"position_encoding": "sinusoidal"},
+    "rotary positions": {"position_encoding": "rotary"},
+    "one way": {"both_ways": 0},
+    "both ways for 3 epochs": {"both_ways": 3},
+    "no label smoothing": {"label_smoothing": 0.0},
+    "no weight decay": {"weight_decay": 0.0},
+    "separate vocabularies": {"joint": False},
+    "6,000 subwords": {"vocabulary": 6000},
+    "10,000 subwords": {"vocabulary": 10_000},
+    "unigram subwords": {"subword_model": "unigram"},
+    "all lower-case": {"lowercase": True},
+    "norm after sub-layers": {"norm_first": False},
+    "last weights, no average": {"average": 0, "ema": 0.0},
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a variant.
+
+    Attributes:
+        updates, minutes: of the training; None if it has not begun.
+        loss: of the last validation, in nats per token: more precise than BLEU, but between equal vocabularies
+            alone.
+        bleu: by split, if known.
+        measure: the signature of BLEU.
+        state: "" if finished; else "not begun", "not finished" or "failed".
+    """
+
+    name: str
+    updates: int | None
+    minutes: float | None
+    loss: float | None
+    bleu: dict[str, float]
+    measure: str
+    state: str = ""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; unknown options are those of train."""
+    p = argparse.ArgumentParser(
+        prog="python -m examples.ablations",
+        description="Train variants of a preset, one after another, and print a table. All other options go "
+        "to each training: --data DIR --source en --target de --steps 2000 --minutes 30 ...",
+        allow_abbrev=False,
+    )
+    p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
+    p.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("runs") / "ablations",
+        metavar="DIR",
+        help="the folder of the runs (default: runs/ablations)",
+    )
+    p.add_argument(
+        "--variants",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file of variants: a section for "
+        "each, its name in quotes, with settings as in a preset, no sections",
+    )
+    p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
+    p.add_argument("--table", action="store_true", help="train nothing; print the table of the present results")
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the program. Returns the exit status: 1 if a variant failed, 130 after Ctrl-C."""
+    options, others = parser().parse_known_args(argv)
+    common = ["--preset", options.preset, *others]
+    try:
+        variants = chosen(read_variants(options.variants), settings_of(common), options.only)
+        status = 0
+        if not options.table:
+            status = train_all(variants, common, options.folder, lambda: write_table(variants, options.folder))
+        print(write_table(variants, options.folder))
+        return status
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def settings_of(options: list[str]) -> Settings:
+    """The settings that all variants share.
+
+    Raises:
+        SystemExit: train has no such options. ValueError: options that this program sets itself.
+    """
+    namespace = cli.parser().parse_args(["train", *options])
+    if namespace.run is not None or namespace.fresh:
+        raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
+    return cli.settings_of(namespace)
+
+
+# Variants ---------------------------------------------------------------------------------------------------
+
+
+def read_variants(path: Path | None) -> dict[str, dict[str, Any]]:
+    """The variants of a TOML file, or those of this program.
+
+    Raises:
+        FileNotFoundError, ValueError: no such file, or not variants.
+    """
+    if path is None:
+        return VARIANTS
+    try:
+        variants = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    for name, settings in variants.items():
+        if not isinstance(settings, dict):
+            raise ValueError(f'{path}: {name} is not a section; a variant is ["name"], and settings below it')
+    return variants
+
+
+def chosen(
+    variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """The chosen variants, without those that change nothing (except those without any setting).
+
+    Raises:
+        ValueError: an unknown variant or setting, a value out of range, or two variants with one folder.
+    """
+    if only:
+        if unknown := [name for name in only if name not in variants]:
+            raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")
+        variants = {name: variants[name] for name in only}
+    selected: dict[str, dict[str, Any]] = {}
+    folders: dict[str, str] = {}
+    for name, settings in variants.items():
+        for setting in settings:
+            if setting not in FIELDS:
+                raise ValueError(f"variant {name!r}: there is no setting {setting!r}")
+        if settings and start.changed(settings) == start:
+            continue
+        if slug(name) in folders:
+            raise ValueError(f"{name!r} and {folders[slug(name)]!r} would have the same folder: {slug(name)}")
+        folders[slug(name)] = name
+        selected[name] = settings
+    return selected
+
+
+# The table --------------------------------------------------------------------------------------------------
+
+
+def result(name: str, where: Path) -> Result:
+    """The result of a variant, from its folder."""
+    log = read_log(where) if (where / "log.jsonl").exists() else []
+    bleu, measure = {}, ""
+    for split in SPLITS:
+        if (where / f"{split}.json").exists():
+            report = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
+            score = report["moses"] or report["bleu"]
+            # without the interval's part of the signature
+            bleu[split], measure = score["value"], re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
+    state = ""
+    if not finished(where):
+        state = FAILED if (where / FAILED).exists() else "not finished" if log else "not begun"
+    last = log[-1] if log else {}
+    minutes = last["seconds"] / 60 if log else None
+    losses = [line["evaluation"]["loss"] for line in log if "evaluation" in line]
+    return Result(name, last.get("step"), minutes, losses[-1] if losses else None, bleu, measure, state)
+
+
+def table(results: Sequence[Result]) -> str:
+    """The results in Markdown, with the signatures of BLEU below."""
+    heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
+    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for r in results:
+        cells = [
+            r.name.replace("|", r"\|") + (f" ({r.state})" if r.state else ""),
+            "" if r.updates is None else f"{r.updates:,}",
+            "" if r.minutes is None else f"{r.minutes:.1f}",
+            "" if r.loss is None else f"{r.loss:.3f}",
+            *(f"{r.bleu[split]:.2f}" if split in r.bleu else "" for split in SPLITS),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    measures = dict.fromkeys(r.measure for r in results if r.measure)
+    return "\n".join([*lines, *(f"\nBLEU: `{measure}`" for measure in measures)])
+
+
+def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
+    """The table of all variants, which is also written to the folder."""
+    text = table([result(name, folder / slug(name)) for name in variants])
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "ablations.md", text + "\n")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

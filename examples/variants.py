@@ -1,0 +1,114 @@
+"""Variants of a training, one after another: a folder for each, and a stop at any moment loses nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from minigrad.serialization.source import replaced
+
+SPLITS = ("validation", "test")
+FAILED, OPTIONS = "failed", "options.txt"
+
+
+def train_all(
+    variants: dict[str, dict[str, Any]], common: list[str], folder: Path, after_each: Callable[[], Any]
+) -> int:
+    """Train the unfinished variants; a failure does not stop the others. Returns the exit status.
+
+    Args:
+        variants: settings by the variant's name.
+        common: options of train that all share.
+        folder: holds a folder for each variant.
+        after_each: called when one has ended.
+
+    Raises:
+        ValueError: a folder holds a training with other options, finished or not; nothing is trained.
+    """
+    status = 0
+    options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
+    for name in variants:
+        check_options(folder / slug(name), options[name])
+    for number, name in enumerate(variants, 1):
+        where = folder / slug(name)
+        if finished(where):
+            continue
+        print(f"\n== {number} of {len(variants)}: {name}", flush=True)
+        code = train_one(where, options[name])
+        if code in (130, -2):  # Ctrl-C
+            return 130
+        if code:
+            print(f"{name} failed (exit status {code})", file=sys.stderr)
+            (where / FAILED).touch()
+            status = 1
+        after_each()
+    return status
+
+
+def check_options(where: Path, options: list[str]) -> None:
+    """Raise ValueError if a variant's folder holds a training with other options."""
+    file, command = where / OPTIONS, shlex.join(options)
+    before = file.read_text(encoding="utf-8") if file.exists() else command
+    if before != command:
+        raise ValueError(
+            f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
+        )
+
+
+def train_one(where: Path, options: list[str]) -> int:
+    """Train one variant, or resume it; train evaluates it at the end. Returns the exit status."""
+    where.mkdir(parents=True, exist_ok=True)
+    (where / FAILED).unlink(missing_ok=True)
+    write(where / OPTIONS, shlex.join(options))
+    code = call(["train", *options, "--run", str(where)])
+    if not code and not finished(where):
+        print(f"{where}: the data has no validation set or no test set to measure with", file=sys.stderr)
+        return 1
+    return code
+
+
+def call(arguments: list[str]) -> int:
+    """Run minigrad.translate, and wait for it after Ctrl-C, too, which it handles by saving."""
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-m", "minigrad.translate", *arguments]
+    with subprocess.Popen(command, env=environment) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def finished(where: Path) -> bool:
+    """Whether a variant has been trained and evaluated."""
+    return all((where / f"{split}.json").exists() for split in SPLITS)
+
+
+def slug(name: str) -> str:
+    """A variant's name as the name of a folder."""
+    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "variant"
+
+
+def as_options(settings: dict[str, Any]) -> list[str]:
+    """Settings as options of train."""
+    options = []
+    for name, value in settings.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            options.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            options += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
+    return options
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step."""
+    with replaced(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")

@@ -1,0 +1,186 @@
+"""What the command lines of programs that train share: options for settings, the streams, errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from .options import whole
+from .settings import Sections
+
+CLOSED: set[str] = set()  # the streams that were closed before the start
+S = TypeVar("S", bound=Sections)
+RAW = argparse.RawDescriptionHelpFormatter
+
+
+def parser_of(
+    name: str, description: str, examples: str, commands: Sequence[tuple[str, Callable[[Any], None], str]]
+) -> argparse.ArgumentParser:
+    """The parser of a program.
+
+    Args:
+        name: of its module. examples: of commands, shown after the options.
+        commands: the name of each, a function that adds its options, and what it does.
+    """
+    p = argparse.ArgumentParser(prog=f"python -m {name}", description=description, epilog=examples, formatter_class=RAW)
+    parsers = p.add_subparsers(dest="command", required=True, metavar="command")
+    for command, add, text in commands:
+        add(parsers.add_parser(command, help=text, description=text.capitalize() + ".", formatter_class=RAW))
+    return p
+
+
+def add_run(
+    p: argparse.ArgumentParser, default: Path, what: str = "the folder of a training, or the file of a model"
+) -> None:
+    """The options that name a trained model, and where it computes."""
+    p.add_argument("--run", type=Path, default=default, metavar="DIR", help=f"{what} (default: {default})")
+    add_device(p)
+
+
+def add_device(p: argparse.ArgumentParser) -> None:
+    """The option that says where a model computes."""
+    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+
+
+def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
+    """The options of an evaluation in windows, see ``programs.validation``; ``stride`` is its default in words."""
+    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
+    p.add_argument(
+        "--stride",
+        type=whole(),
+        metavar="N",
+        help=f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})",
+    )
+    add_json(p)
+
+
+def add_json(p: argparse.ArgumentParser) -> None:
+    """The option of ``write_json``."""
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+
+
+def write_json(numbers: Any, file: Path | None) -> None:
+    """Write the numbers of a command, if they are wanted. Raises OSError: they cannot be written."""
+    if file is not None:
+        file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+
+
+def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
+    """The options of ``train``: the folder, and those of ``add_settings``. ``names`` says what names the folder."""
+    p.add_argument(
+        "--run", type=Path, metavar="DIR", help=f"the folder of the run (default: runs/, and the {names} name)"
+    )
+    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
+    add_settings(p, kind, default, **options)
+
+
+def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
+    """Options for a preset, for a file, and for each setting.
+
+    Args:
+        default: says what holds without preset and file.
+        options: those of settings that have not the setting's name, which no option but ``from`` needs.
+    """
+    base = p.add_mutually_exclusive_group()
+    base.add_argument(
+        "--preset", metavar="NAME", help=f"start from a preset: {', '.join(kind.preset_names())} (default: {default})"
+    )
+    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
+    groups: dict[str, Any] = {}
+    for name, (section, of, _) in kind.fields().items():
+        if section not in groups:
+            groups[section] = p.add_argument_group(f"settings: {section}")
+        option = "--" + options.get(name, name).replace("_", "-")
+        text: dict[str, Any] = {"dest": name, "help": kind.meaning(name).replace("%", "%%")}
+        if of is bool:
+            groups[section].add_argument(option, action=argparse.BooleanOptionalAction, **text)
+        elif get_args(of):
+            groups[section].add_argument(option, nargs="+", metavar="PATH", **text)
+        else:
+            groups[section].add_argument(option, type=of, metavar=of.__name__.upper(), **text)
+
+
+def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
+    """The settings that were given as options."""
+    values = {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def start_of(options: argparse.Namespace, kind: type[S], default: Callable[[], S]) -> S:
+    """The settings of ``--config`` or ``--preset``, or else ``default()``."""
+    if options.config is not None:
+        return kind.read(options.config)
+    return default() if options.preset is None else kind.preset(options.preset)
+
+
+def print_settings(settings: Sections, options: argparse.Namespace, program: str, default: str) -> int:
+    """Print settings as a configuration file, and what they are made from. Returns the exit status."""
+    check_output(None, "")
+    origin = options.config or f"preset {options.preset or default}"
+    print(settings.as_toml(f"Settings of {program}: {origin}"), end="")
+    return 0
+
+
+def run_program(program: Callable[[], int], less_memory: str) -> int:
+    """The exit status of a program: errors that a person can mend are told in one line.
+
+    Args:
+        program: parses the options, and does what they ask for.
+        less_memory: options that need less of it.
+    """
+    _open_streams()
+    try:
+        status = program()
+        sys.stdout.flush()  # here, where errors are told
+        return status
+    except BrokenPipeError:  # the reader has closed the pipe
+        return 1
+    except MemoryError as error:
+        print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
+        return 1
+    except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
+        print(f"error: {_told(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        _give_up_streams()
+
+
+def _told(error: Exception) -> str:
+    """An error in a line; one of a file without the number that it has in C."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def check_output(file: Path | None, option: str) -> None:
+    """Raise OSError if what a command is there for would go nowhere."""
+    if "stdout" in CLOSED and file is None:
+        raise OSError(f"standard output is closed{option and f': give {option} FILE'}")
+
+
+def _open_streams() -> None:
+    """Stand-ins for streams that were closed before the start (``2>&-``), which are None: ``print`` would write notes
+    for stderr to stdout, among the results."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
+            setattr(sys, name, stream)
+            CLOSED.add(name)
+
+
+def _give_up_streams() -> None:
+    """Let Python flush nothing at its exit into a pipe that is closed, or onto a full disk: it would say so."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

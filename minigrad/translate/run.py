@@ -1,0 +1,84 @@
+"""The folder of a translator's run, see ``minigrad.programs.folder``; a corpus too large for memory has its token
+ids in the folder ``corpus``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypedDict
+
+from minigrad.text import Pairs, TokenizerPair, tokenizer_pair_from_dict
+from minigrad.text.lines import Texts
+
+from ..models.translation import TranslationModel
+from ..programs.folder import LAST, Program
+from ..programs.folder import write_model as write_model
+from ..programs.folder import write_settings as write_settings
+from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
+from .architectures import restored
+from .settings import Settings
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str | list[str]]
+    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
+    model: dict[str, Any]
+    tokenizers: dict[str, Any]
+
+
+def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
+    """The values that must not change when a training resumes: settings, and the sentences themselves."""
+    sides = (train.source, train.target)
+    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    return {**settings.fixed(), "the text of the corpus": digests}
+
+
+FILES = ("corpus", "validation.json", "test.json")
+PROGRAM = Program("minigrad.translate", 2, Description, Settings, FILES, earlier=("examples.translate",))
+prepared, set_aside = PROGRAM.prepared, PROGRAM.set_aside
+
+
+def extra(
+    model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]
+) -> dict[str, Any]:
+    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict())
+
+
+def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings]:
+    """The model of a run (if it is not finished, the best so far), or of a file.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
+    """
+    file, checkpoint, description = PROGRAM.read(path)
+    try:
+        settings = Settings.from_dict(description["settings"], str(file))
+        model = restored(settings.model.model, description["model"], checkpoint["model"])
+        tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+        lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
+        if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
+            raise ValueError("its tokenizers have other vocabularies than its model")
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be used: {error}") from None
+    return model.to(device).eval(), tokenizers, settings
+
+
+def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
+    """The tokenizers and the configuration of the training in a folder; None if there is none.
+
+    Settings that are newer than the training count as their defaults.
+
+    Raises:
+        ValueError: the training has other settings, which are listed. RuntimeError: its checkpoint is damaged.
+    """
+    description = PROGRAM.started(folder, configuration(settings, train))
+    if description is None:
+        return None
+    try:
+        return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+    except ValueError as error:
+        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None

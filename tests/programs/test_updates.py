@@ -1,0 +1,54 @@
+"""What programs make of the settings of their updates: groups of parameters, and rates."""
+
+from __future__ import annotations
+
+import pytest
+
+import minigrad as mg
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.programs.updates import Updates, loop_settings, optimizer_of, schedule_of
+
+
+def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
+    """The kinds of parameters in each group of an optimiser, and the weight decay."""
+    model = GPT2(Config(9, 8, 8, 2, 2))
+    names = {id(p): name for name, p in model.named_parameters()}
+    optimizer = optimizer_of(model, s, (0.9, 0.99), 1e-8, decay_vectors)
+    assert sorted(id(p) for group in optimizer.param_groups for p in group["params"]) == sorted(names)
+    kinds = []
+    for group in optimizer.param_groups:
+        kind = {
+            "table" if "embedding" in names[id(p)] else "matrix" if p.ndim == 2 else "vector" for p in group["params"]
+        }
+        kinds.append((kind, float(group["weight_decay"])))
+    return kinds
+
+
+def test_what_decays() -> None:
+    adam, muon = (Updates(optimizer=name, weight_decay=0.5) for name in ("adamw", "muon"))
+    assert groups(adam, True) == [({"table", "matrix", "vector"}, 0.5)]
+    assert groups(adam, False) == [({"table", "matrix"}, 0.5), ({"vector"}, 0.0)]
+    assert groups(muon, True) == [({"matrix"}, 0.5), ({"table", "vector"}, 0.5)]
+    assert groups(muon, False) == [({"matrix"}, 0.5), ({"table"}, 0.5), ({"vector"}, 0.0)]
+
+
+def test_a_cosine_ends_at_the_final_rate() -> None:
+    s = Updates(steps=24, warm_up=4, schedule="cosine")
+    assert [schedule_of(s, 0.1)(e) for e in (3, 14, 24)] == pytest.approx([1.0, 0.55, 0.1])
+    assert schedule_of(s)(24) == pytest.approx(0.0)
+
+
+def test_zeros_are_no_limits() -> None:
+    loop = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
+    assert (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay) == (None,) * 5
+    assert loop.unit == "bytes"
+    assert loop_settings(Updates(patience=3), False).patience is None  # it counts evaluations
+
+
+def test_an_update_changes_every_weight() -> None:
+    model = GPT2(Config(9, 8, 8, 2, 1))
+    optimizer = optimizer_of(model, Updates(optimizer="muon"), (0.9, 0.99), 1e-8, decay_vectors=False)
+    model.loss(mg.tensor([[1, 2, 3]]), mg.tensor([[2, 3, 4]])).backward()
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer.step()
+    assert all(not mg.equal(p, before[name]) for name, p in model.named_parameters() if p.grad.abs().max() > 0)

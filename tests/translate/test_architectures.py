@@ -1,0 +1,94 @@
+"""The models that the translator may train: from settings to a file and back, and what it shows of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.text import TokenizerPair, WordTokenizer
+from minigrad.translate import run
+from minigrad.translate.architectures import ARCHITECTURES, build, check_memory, restored
+from minigrad.translate.settings import MODELS, preset
+from minigrad.translate.translator import Hypothesis, Translation, Translator
+
+WORDS = WordTokenizer.train(["i like cats they like dogs"])
+BOTH = TokenizerPair(WORDS, WORDS)
+each_model = pytest.mark.parametrize("name", ARCHITECTURES)
+
+
+def translator(name: str) -> Translator:
+    mg.manual_seed(0)
+    sizes = {"model": name, "hidden": 8, "d_model": 8, "d_ff": 8, "heads": 2, "layers": 2, "vocabulary": 20}
+    settings = preset("toy").changed(sizes)
+    return Translator(build(settings.model, BOTH).eval(), BOTH, settings)
+
+
+def test_the_settings_name_all() -> None:
+    assert set(MODELS) == set(ARCHITECTURES)
+
+
+@each_model
+def test_a_file_gives_the_same_translator(name: str, tmp_path: Path) -> None:
+    first = translator(name)
+    run.write_model(tmp_path, first.model.state_dict(), 1, run.extra(first.model, BOTH, first.settings, {}))
+    second = Translator.load(tmp_path)
+    assert type(second.model) is type(first.model)
+    assert second.settings == first.settings
+    texts = ["i like cats", "dogs", ""]
+    for beam in (1, 3):
+        assert second.translate(texts, beam=beam) == first.translate(texts, beam=beam)
+
+
+@each_model
+def test_attention_is_shown_where_there_is_some(name: str, tmp_path: Path) -> None:
+    shown = translator(name)
+    beam = [Hypothesis("they like dogs", -1.0), Hypothesis("cats", -2.0)]
+    translation = Translation("i like cats", beam[0].text, -1.0, beam)
+    if name in ("rnn", "lstm", "gru"):
+        for show in (shown.look, shown.linked, lambda t: shown.attention(t.source, t.text)):
+            with pytest.raises(ValueError, match="this model has no attention"):
+                show(translation)
+        return
+    view = shown.look(translation)
+    assert [len(view.candidate(i).attentions[-1].rows) for i in range(2)] == [4, 2]
+    weights = shown.attention("i like cats", "they like dogs").weights
+    cross = view.candidate(0).attentions[-1]
+    assert cross.kind == "cross"
+    np.testing.assert_allclose([layer.weights for layer in cross.layers], weights, rtol=1e-5, atol=1e-7)
+    assert shown.linked(translation).save(tmp_path / "linked.html").stat().st_size > 10_000
+
+
+@each_model
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": 3}, "its model has an entry 'size', which there is not"),
+        ({"d_model": "8"}, "its model's d_model"),
+        ({"d_model": 80_000}, "its weights are not of the sizes that its model has"),
+        ({"layers": 1000}, "its weights are not of the sizes that its model has"),
+        ({"vocabulary": 0}, "its model has no sizes"),
+    ],
+)
+def test_a_file_that_claims_something_else(name: str, change: dict[str, Any], message: str) -> None:
+    model = translator(name).model
+    with pytest.raises(ValueError, match=message):
+        restored(name, model.config.as_dict() | change, model.state_dict())
+
+
+def test_a_file_of_another_model() -> None:
+    gru, transformer = translator("gru").model, translator("transformer").model
+    with pytest.raises(ValueError, match="which there is not"):
+        restored("transformer", gru.config.as_dict(), gru.state_dict())
+    with pytest.raises(ValueError, match="its weights are not of the sizes"):
+        restored("gru", gru.config.as_dict(), transformer.state_dict())
+
+
+def test_a_model_for_another_machine() -> None:
+    check_memory(10**6, "cpu")
+    check_memory(10**15, "cuda")
+    with pytest.raises(ValueError, match="a model of 1,000,000,000,000,000 weights takes 14,901,161 GiB to train"):
+        check_memory(10**15, "cpu")

@@ -1,0 +1,195 @@
+"""A checkpoint of the translator that is damaged or hostile: refused at once, in a line that names the file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.training import read_checkpoint
+from minigrad.translate import cli
+
+SMALL = {"layers": 1, "d-model": 16, "d-ff": 32, "heads": 2, "vocabulary": 80, "batch-tokens": 100, "warm-up": 1}
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+        pytest.importorskip(module)
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A training of two steps, whose model exists when the tests begin."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    (folder / "c.tsv").write_text("one cat\tun gatto\ntwo dogs\tdue cani\n" * 20, encoding="utf-8")
+    sizes = [part for name, value in SMALL.items() for part in (f"--{name}", str(value))]
+    command = ["train", "--data", str(folder / "c.tsv"), "--run", str(folder / "run"), *sizes, "--steps", "2"]
+    assert cli.main(command) == 0
+    return command
+
+
+def set_at(*path: Any) -> Callable[[Any], Change]:
+    """Puts a value at a place of a checkpoint."""
+
+    def of(value: Any) -> Change:
+        def change(content: dict[str, Any]) -> None:
+            for key in path[:-1]:
+                content = content[key]
+            content[path[-1]] = value
+
+        return change
+
+    return of
+
+
+def tree() -> list[Any]:
+    """A description of a few hundred bytes, and 2⁷⁰ leaves to walk through."""
+    node: list[Any] = [1]
+    for _ in range(70):
+        node = [node, node]
+    return node
+
+
+def circle() -> dict[str, Any]:
+    node: dict[str, Any] = {}
+    node["again"] = node
+    return node
+
+
+def deep(depth: int = 90) -> dict[str, Any]:
+    node: dict[str, Any] = {}
+    for _ in range(depth):
+        node = {"x": node}
+    return node
+
+
+HOSTILE = [tree(), circle(), deep(), 1 << 5000, -1, math.nan, "x" * 1_000_000, None, [], {}, b"x", (1, 2)]
+MODEL, TOKENIZERS = ("extra", "model"), ("extra", "tokenizers")
+PLACES = [("extra",), ("extra", "version"), ("extra", "settings"), MODEL, TOKENIZERS, ("model",)]
+PLACES += [(*MODEL, name) for name in ("heads", "layers", "d_model", "d_ff", "positions", "vocabulary", "dropout")]
+PLACES += [("extra", "settings", "training", name) for name in ("steps", "metric")]
+PLACES += [("extra", "settings", "decoding", "beam"), (*TOKENIZERS, "source"), (*TOKENIZERS, "source", "json")]
+SIZES = ("layers", "d_model", "d_ff", "heads", "positions", "vocabulary", "source_vocabulary")
+
+
+def refused(argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command ends within a second or so, in one line that names the file."""
+    start = time.perf_counter()
+    status = cli.main(argv)
+    seconds, err = time.perf_counter() - start, capsys.readouterr().err
+    assert status == 1 and err.startswith("error: ") and err.count("\n") == 1 and str(file) in err, err[-500:]
+    assert len(err) < 1000 and seconds < 3, (seconds, err[:200])  # a second, on a machine that does nothing else
+
+
+@pytest.mark.parametrize("place", PLACES, ids=".".join)
+def test_a_model_that_is_not_what_it_says(
+    command: list[str], tmp_path: Path, place: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Path(command[command.index("--run") + 1])
+    content, path = read_checkpoint(run / "model.safetensors"), tmp_path / "model.safetensors"
+    for value in HOSTILE:
+        if place == ("extra", "settings") and value == {}:
+            continue  # what is missing has its default
+        hostile = copy.copy(content)
+        hostile["extra"] = copy.deepcopy(content["extra"])
+        set_at(*place)(value)(hostile)
+        mg.save(hostile, path)
+        refused(["translate", "one", "--run", str(path)], path, capsys)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_are_not_those_of_the_weights(
+    command: list[str], tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Path(command[command.index("--run") + 1])
+    path = tmp_path / "model.safetensors"
+    for size in (10**9, 0, -2, 3):
+        if name in ("positions", "heads") and size == 3:
+            continue  # a model of three positions is one; a third of the width is refused below
+        content = read_checkpoint(run / "model.safetensors")
+        content["extra"]["model"][name] = size
+        mg.save(content, path)
+        refused(["translate", "one", "--run", str(path)], path, capsys)
+
+
+TOKENIZER = {
+    "not JSON": lambda state: "{",
+    "deep": lambda state: "[" * 100_000,
+    "a slow regular expression": lambda state: json.dumps(
+        state | {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated"}}
+    ),
+    "an unknown step": lambda state: json.dumps(state | {"normalizer": {"type": "Precompiled"}}),
+    "a long replacement": lambda state: json.dumps(
+        state | {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 10_000}}
+    ),
+    "no model": lambda state: json.dumps({key: value for key, value in state.items() if key != "model"}),
+    "other ids": lambda state: json.dumps(state | {"model": state["model"] | {"vocab": {"<unk>": 7}, "merges": []}}),
+    "another model": lambda state: json.dumps(state | {"model": {"type": "WordLevel", "vocab": {}, "unk_token": "a"}}),
+}
+
+
+@pytest.mark.parametrize("fault", TOKENIZER)
+def test_a_tokenizer_that_is_none(
+    command: list[str], tmp_path: Path, fault: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = Path(command[command.index("--run") + 1])
+    content, path = read_checkpoint(run / "model.safetensors"), tmp_path / "model.safetensors"
+    tokenizer = content["extra"]["tokenizers"]["source"]
+    tokenizer["json"] = TOKENIZER[fault](json.loads(tokenizer["json"]))
+    mg.save(content, path)
+    refused(["translate", "a" * 40 + "b", "--run", str(path)], path, capfd)
+
+
+WRONG: dict[str, list[Change]] = {
+    "optimizer": [set_at("optimizer")(x) for x in HOSTILE]
+    + [set_at("optimizer", "state")(x) for x in (tree(), 5, {"0": {}}, {99: {}}, {0: 1}, {0: {"step": 1}})]
+    + [set_at("optimizer", "state", 0, "exp_avg")(x) for x in (1, "x", mg.zeros(3), None)]
+    + [set_at("optimizer", "param_groups")(x) for x in ([], [{}], "x", [{"params": [0]}])]
+    + [set_at("optimizer", "param_groups", 0, "lr")(x) for x in ("x", [1], mg.zeros(3))],
+    "random": [set_at("random")(x) for x in HOSTILE]
+    + [set_at("random", "python")(x) for x in (5, (3, (1, 2), None), (3, ("x",) * 625, None), (3, (-1,) * 625, None))]
+    + [set_at("random", "numpy", "state", "pos")(x) for x in (-1, 10**9, "x")]
+    + [set_at("random", "minigrad")(x) for x in (mg.zeros(3), mg.full((5088,), 255, dtype=mg.uint8))],
+    "settings": [set_at("settings")(x) for x in HOSTILE]
+    + [set_at("settings", "steps")(x) for x in ("x", -1, None, 1.5)]
+    + [set_at("settings", "clip")(x) for x in ("x", -1, [])],
+    "training": [set_at("training")(x) for x in HOSTILE if x != {}]
+    + [set_at("training", "step")(x) for x in ("x", -1, 10**30, None)]
+    + [set_at("training", "window")(x) for x in (5, {"x": 1}, {"loss": "x"})]
+    + [set_at("training", "snapshots")(x) for x in (5, ["x"], tree())],
+    "schedule": [set_at("schedule")(x) for x in HOSTILE if x != {}] + [set_at("schedule", "last_epoch")("x")],
+    "model": [set_at("model")(x) for x in HOSTILE] + [set_at("model", "embedding.weight")(x) for x in (5, mg.zeros(2))],
+}
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_a_training_cannot_go_on_from_what_makes_no_sense(
+    command: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    last = Path(command[command.index("--run") + 1]) / "last.safetensors"
+    whole = last.read_bytes()
+    try:
+        for change in WRONG[part]:
+            content = read_checkpoint(last)
+            change(content)
+            mg.save(content, last)
+            before = {path: path.read_bytes() for path in last.parent.rglob("*") if path.is_file()}
+            status, err = cli.main(command), capsys.readouterr().err
+            assert status == 1 and f"{last} " in err and "Traceback" not in err and len(err) < 3000, err
+            assert {path: path.read_bytes() for path in last.parent.rglob("*") if path.is_file()} == before
+            last.write_bytes(whole)
+    finally:
+        last.write_bytes(whole)
+    assert cli.main(command) == 0
+    capsys.readouterr()
+    assert np.isfinite(read_checkpoint(last)["training"]["seconds"])

@@ -1,0 +1,137 @@
+"""Batches: the same whenever they are made, every pair in them, and words forgotten as the settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.text import Pairs
+from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from minigrad.translate import data
+from minigrad.translate.data import Batch, PairBatches
+from minigrad.translate.settings import Settings
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "longer", "longest", "words"]
+TRAIN = Pairs(
+    [" ".join(WORDS[(i * k) % 8] for k in range(1, 2 + i % 5)) for i in range(60)],
+    [" ".join(WORDS[(i + k) % 8] for k in range(1, 2 + i % 4)) for i in range(60)],
+)
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    pytest.importorskip("tokenizers")
+
+
+def made(folder: Path, **changes: Any) -> PairBatches:
+    settings = Settings().changed({"vocabulary": 40, "batch_tokens": 60, "data": ("x",), **changes})
+    tokenizers = data.tokenizers_for(TRAIN, settings.data)
+    return PairBatches(TRAIN, data.encode(TRAIN, tokenizers, settings, folder), tokenizers, settings)
+
+
+def lists(batch: Batch) -> list[Any]:
+    return [x.tolist() for x in batch[:3]]
+
+
+@pytest.mark.parametrize("noise", [{}, {"subword_dropout": 0.3, "word_dropout": 0.2}])
+def test_an_epoch_is_the_same_from_any_place_on(tmp_path: Path, noise: dict[str, Any]) -> None:
+    batches, other = made(tmp_path, **noise), made(tmp_path, **noise)
+    whole = [lists(b) for b in batches.epoch(3)]
+    assert len(whole) > 3
+    assert [lists(b) for b in other.epoch(3, 2)] == whole[2:]
+    assert [lists(b) for b in batches.epoch(4)] != whole
+
+
+def test_each_pair_is_once_in_an_epoch(tmp_path: Path) -> None:
+    batches = made(tmp_path)
+    found = [
+        (tuple(t for t in a if t != PAD), tuple(t for t in b if t != PAD))
+        for source, target, _ in map(lists, batches.epoch(0))
+        for a, b in zip(source, target, strict=True)
+    ]
+    assert sorted(found) == sorted((tuple(a), tuple(b)) for a, b in (batches.encoded[i] for i in range(60)))
+
+
+def test_what_is_read_is_the_target_without_its_end(tmp_path: Path) -> None:
+    for batch in made(tmp_path).epoch(0):
+        assert batch.read.tolist() == batch.target[:, :-1].tolist()
+        assert set(batch.target[:, 0].tolist()) == {BOS}
+
+
+def test_word_dropout_forgets_words_and_nothing_else(tmp_path: Path) -> None:
+    forgotten = words = 0
+    plain = list(made(tmp_path).epoch(1))
+    for before, after in zip(plain, made(tmp_path, word_dropout=0.3).epoch(1), strict=True):
+        assert before.target.tolist() == after.target.tolist()
+        for one, other in ((before.source, after.source), (before.read, after.read)):
+            changed = one != other
+            assert set(other[changed].tolist()) <= {UNKNOWN}
+            assert not set(one[changed].tolist()) & {PAD, BOS, EOS}
+            forgotten += int(changed.sum())
+            words += int(((one != PAD) & (one != BOS) & (one != EOS)).sum())
+    assert 0.2 < forgotten / words < 0.4
+
+
+def test_subword_dropout_cuts_words_otherwise_but_says_the_same(tmp_path: Path) -> None:
+    batches = made(tmp_path, subword_dropout=0.5, vocabulary=60)
+    text = data.tokenizers_for(TRAIN, Settings().changed({"vocabulary": 60, "data": ("x",)}).data).target
+    said = [text.decode(row) for batch in batches.epoch(0) for row in batch.target[:, 1:].tolist()]
+    assert sorted(said) == sorted(TRAIN.target)
+    lengths = [sum(batch.target.shape[0] for batch in batches.epoch(n)) for n in (0, 1)]
+    assert lengths == [60, 60]
+    tokens = [sum(int((batch.target != PAD).sum()) for batch in batches.epoch(n)) for n in (0, 1)]
+    assert tokens[0] > sum(len(batches.encoded[i][1]) for i in range(60))
+
+
+def test_both_ways_at_first(tmp_path: Path) -> None:
+    """Half of the pairs are turned, other ones in each epoch, and none from the epoch that is named on."""
+    plain, batches = made(tmp_path), made(tmp_path, both_ways=2)
+    kept = []
+    for epoch in range(4):
+        turned = []
+        for before, after in zip(plain.epoch(epoch), batches.epoch(epoch), strict=True):
+            assert after.read.tolist() == after.target[:, :-1].tolist()
+            for old, new in zip(rows(before), rows(after), strict=True):
+                turned.append(new != old)
+                assert new == ((old[1][1:], [BOS, *old[0]]) if turned[-1] else old)
+                assert new[0][-1] == new[1][-1] == EOS and new[1][0] == BOS
+        kept.append(turned)
+    assert all(15 < sum(turned) < 45 for turned in kept[:2]) and kept[0] != kept[1]
+    assert not any(kept[2]) and not any(kept[3])
+    later = made(tmp_path, both_ways=2).epoch(1, 2)
+    assert [lists(b) for b in later] == [lists(b) for b in batches.epoch(1)][2:]
+
+
+def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
+    """Its pairs, without padding."""
+    sides = ([[t for t in row if t != PAD] for row in side] for side in lists(batch)[:2])
+    return list(zip(*sides, strict=True))
+
+
+def test_without_data_or_words_it_asks_for_data() -> None:
+    with pytest.raises(ValueError, match="which sentence pairs"):
+        data.read(Settings().data)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
+    """What is validated and tested with stays as it is."""
+    lines = [f"{word} {i}" for i in range(40) for word in WORDS]
+    lines[3] = ""
+    if table:
+        (tmp_path / "c.tsv").write_text("\n".join(f"{a}\t{a.upper()}" for a in lines), encoding="utf-8")
+    for split, count in (("train", 200), ("val", 50), ("test", 60)):
+        for language in () if table else ("en", "de"):
+            path = tmp_path / f"{split}.{language}"
+            path.write_text("\n".join(lines[:count]), encoding="utf-8")
+    settings = Settings().changed({"data": (str(tmp_path / "c.tsv" if table else tmp_path),)})
+    whole = data.read(settings.data)
+    few = data.read(settings.changed({"pairs": 7}).data)
+    assert list(few["train"].source) == list(whole["train"].source)[:7]
+    assert list(few["train"].target) == list(whole["train"].target)[:7] and few["train"].skipped == 1
+    for split in ("validation", "test"):
+        assert list(few[split].source) == list(whole[split].source) != []
+    many = data.read(settings.changed({"pairs": 10**6}).data)
+    assert list(many["train"].source) == list(whole["train"].source)

@@ -1,0 +1,401 @@
+"""The English to Italian corpus as a data set: splits, what is held out, tokens, bad input."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from minigrad.text import WordTokenizer
+from minigrad.translate import english_italian
+from minigrad.translate.english_italian import Pair, detokenize, load, normalize, tokenize
+from minigrad.translate.english_italian.clauses import Clause, piacere
+from minigrad.translate.english_italian.corpus import LONGEST, MAX_SIZES, split_of, split_of_link
+from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
+from minigrad.translate.english_italian.phrases import PRONOUNS, noun_phrase
+from minigrad.translate.english_italian.rules import sentence
+from minigrad.translate.english_italian.rules.reasons import because, because_of_thing
+from minigrad.translate.english_italian.speaker import OBJECTS, Speaker
+
+SPLITS = ("train", "validation", "test")
+
+
+@cache
+def corpus() -> dict[str, list[Pair]]:
+    return {split: load(split) for split in SPLITS}
+
+
+@cache
+def big_test_split() -> list[Pair]:
+    return load("test", size=5_000, seed=1)
+
+
+@cache
+def training_words() -> tuple[Counter[str], Counter[str]]:
+    """How often each token of either side is in the training split."""
+    pairs = corpus()["train"]
+    return (
+        Counter(token for pair in pairs for token in tokenize(pair.source)),
+        Counter(token for pair in pairs for token in tokenize(pair.target)),
+    )
+
+
+def everything() -> list[Pair]:
+    return [pair for pairs in corpus().values() for pair in pairs]
+
+
+# Sizes and splits
+
+
+def test_the_default_corpus_has_its_sizes_and_no_pair_twice() -> None:
+    assert {split: len(pairs) for split, pairs in corpus().items()} == {
+        "train": 100_000,
+        "validation": 1_000,
+        "test": 1_000,
+    }
+    assert len({pair.source for pair in everything()}) == 102_000
+
+
+def test_each_english_sentence_has_one_translation_whatever_the_split_and_seed() -> None:
+    known: dict[str, str] = {}
+    other_seeds = (load(split, size=size, seed=9) for split, size in (("train", 8_000), ("validation", 500)))
+    for pairs in (everything(), *other_seeds, big_test_split()):
+        for pair in pairs:
+            assert known.setdefault(pair.source, pair.target) == pair.target
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 1), (0, 2), (1, 2)])
+def test_splits_share_no_sentence_on_either_side(one: int, other: int) -> None:
+    first, second = corpus()[SPLITS[one]], corpus()[SPLITS[other]]
+    assert {p.source for p in first}.isdisjoint(p.source for p in second)
+    assert {p.target for p in first}.isdisjoint(p.target for p in second)
+
+
+def test_splits_of_other_seeds_share_no_sentence_either() -> None:
+    train = {p.source for p in corpus()["train"]} | {p.target for p in corpus()["train"]}
+    for pair in big_test_split():
+        assert pair.source not in train
+        assert pair.target not in train
+
+
+def test_the_grammar_seldom_says_the_same_twice() -> None:
+    speaker = Speaker("capacity")
+    assert len({sentence(speaker).english for _ in range(60_000)}) > 50_000
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_seed_gives_the_same_pairs_and_another_seed_others(split: str) -> None:
+    first = load(split, size=150, seed=3)
+    assert first == load(split, size=150, seed=3)
+    assert first == load(split, size=250, seed=3)[:150]
+    assert first != load(split, size=150, seed=4)
+
+
+def test_the_corpus_does_not_hang_on_the_hash_seed() -> None:
+    code = (
+        "from minigrad.translate.english_italian import load; import hashlib;"
+        "print(hashlib.sha1(repr(load(size=2000, seed=1)).encode()).hexdigest())"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(seen) == 1
+
+
+def test_generation_is_quick() -> None:
+    start = time.process_time()
+    load(size=20_000, seed=2)
+    assert time.process_time() - start < 2.0  # about 0.35 s; 100,000 pairs are to take under 3 s
+
+
+# What is held out
+
+
+def held_out_qualities() -> list[tuple[str, str, str]]:
+    """(adjective, singular, plural) of every noun and adjective that only the test split joins."""
+    return [
+        (adjective.english, noun.english, noun.english_plural)
+        for noun in NOUNS.values()
+        for adjective in adjectives(noun)
+        if split_of_link(noun.name, adjective.english) == "test"
+    ]
+
+
+def test_no_training_sentence_joins_a_held_out_noun_and_adjective() -> None:
+    """By the English text: "red shoes", "the shoes are too red", "shoes because they are red"."""
+    qualities = held_out_qualities()
+    assert len(qualities) >= 15
+    joined = {split: noun_adjective_pairs(pairs) for split, pairs in corpus().items()}
+    joined["test"] |= noun_adjective_pairs(big_test_split())
+    met = 0
+    for adjective, *nouns in qualities:
+        for noun in filter(None, nouns):
+            assert (noun, adjective) not in joined["train"]
+            assert (noun, adjective) not in joined["validation"]
+            met += (noun, adjective) in joined["test"]
+    assert met >= len(qualities)
+
+
+def noun_adjective_pairs(pairs: list[Pair]) -> set[tuple[str, str]]:
+    """Neighbours (noun, adjective) in phrases, and subjects with their predicates."""
+    found: set[tuple[str, str]] = set()
+    is_ = re.compile(r"(\w+)(?: because (?:it|they))? (?:is|are|was|were) (?:not )?(?:very |too |more )?(\w+)")
+    for pair in pairs:
+        words = pair.source[:-1].split()
+        found |= {(noun, adjective) for adjective, noun in pairwise(words)}
+        if " who " not in pair.source and " that " not in pair.source:
+            found |= set(is_.findall(pair.source))
+    return found
+
+
+def test_no_training_sentence_joins_a_held_out_verb_and_object() -> None:
+    """By the English text alone: the verb, a determiner, the noun."""
+    held = [
+        (verb, noun)
+        for verb in VERBS.values()
+        for noun in OBJECTS[verb]
+        if split_of_link(verb.base, noun.name) == "test"
+    ]
+    assert len(held) >= 15
+    determiner = r"(?:the|a|an|some|this|that|these|those|my|your|his|her|our|their|many|\w+'s)"
+    texts = {split: "\n".join(p.source for p in pairs) for split, pairs in corpus().items()}
+    texts["test"] += "\n".join(p.source for p in big_test_split())
+    met = 0
+    for verb, noun in held:
+        verbs = "|".join({verb.base, verb.third, verb.past})
+        nouns = "|".join(filter(None, (noun.english, noun.english_plural)))
+        pattern = re.compile(rf"\b(?:{verbs}) {determiner} (?:{nouns})\b")
+        assert not pattern.search(texts["train"]), (verb.base, noun.name)
+        assert not pattern.search(texts["validation"]), (verb.base, noun.name)
+        met += bool(pattern.search(texts["test"]))
+    assert met >= len(held) // 2
+
+
+def test_every_test_sentence_holds_a_held_out_pair_and_no_training_sentence_does() -> None:
+    speaker = Speaker("links")
+    seen: Counter[str] = Counter()
+    for _ in range(20_000):
+        clause = sentence(speaker)
+        splits = {split_of_link(*link) for link in clause.links}
+        expected = next((s for s in ("test", "validation") if s in splits), "train")
+        assert split_of(clause) == expected
+        seen[expected] += 1
+    assert seen["test"] > 1_000
+    assert seen["validation"] > 300
+    assert seen["train"] > 14_000
+
+
+def test_no_one_pair_fills_the_test_split() -> None:
+    speaker = Speaker("share")
+    share: Counter[tuple[str, str]] = Counter()
+    sentences = 0
+    for _ in range(15_000):
+        held = {link for link in sentence(speaker).links if split_of_link(*link) == "test"}
+        sentences += bool(held)
+        share.update(held)
+    assert len(share) >= 80
+    assert max(share.values()) < 0.1 * sentences
+
+
+def test_each_word_of_the_test_split_is_often_in_training() -> None:
+    source, target = training_words()
+    for pair in corpus()["test"]:
+        assert min(source[t] for t in tokenize(pair.source)) >= 40, pair
+        assert min(target[t] for t in tokenize(pair.target)) >= 15, pair
+
+
+def shown() -> list[tuple[Clause, str, str]]:
+    """Sentences that people will try first, made by the rules from words that are not drawn."""
+    cats, tomatoes = (noun_phrase("", NOUNS[name], True) for name in ("cat", "tomato"))
+    friends = noun_phrase("my", NOUNS["friend"], True)
+    tasty = because(piacere(friends, tomatoes), tomatoes, ADJECTIVES["tasty"], ("", ""), "present")
+    return [
+        (
+            tasty,
+            "My friends like tomatoes because they are tasty.",
+            "Ai miei amici piacciono i pomodori perché sono gustosi.",
+        ),
+        (piacere(PRONOUNS["I"], cats), "I like cats.", "Mi piacciono i gatti."),
+    ]
+
+
+@pytest.mark.parametrize(("clause", "english", "italian"), shown())
+def test_the_sentences_we_show_are_translated_rightly_and_held_out(clause: Clause, english: str, italian: str) -> None:
+    assert detokenize([*clause.english.split(), clause.end]) == english
+    assert detokenize([*clause.italian.split(), clause.end]) == italian
+    assert split_of(clause) == "test"
+    assert all(pair.source != english for pair in corpus()["train"])
+
+
+@pytest.mark.parametrize(
+    "pair", [Pair("I love you very much.", "Ti amo molto."), Pair("I like cats.", "Mi piacciono i gatti.")]
+)
+def test_short_sentences_that_we_show_are_drawn(pair: Pair) -> None:
+    assert pair in big_test_split()
+    assert all(pair.source != other.source for other in corpus()["train"])
+
+
+def test_reasons_like_the_one_we_show_are_drawn() -> None:
+    speaker = Speaker("reasons")
+    drawn = (because_of_thing(speaker) for _ in range(40_000))
+    end = "like tomatoes because they are tasty"
+    clauses = [clause for clause in drawn if clause.english.endswith(end)]
+    assert clauses
+    for clause in clauses:
+        assert clause.italian.endswith("iacciono i pomodori perché sono gustosi")
+        assert split_of(clause) == "test"
+
+
+# Words
+
+
+def test_vocabulary_is_large_and_every_form_is_common() -> None:
+    source, target = training_words()
+    assert len(source) >= 400
+    assert len(target) >= 800
+    assert sum(n >= 100 for n in source.values()) / len(source) > 0.97
+    assert sum(n >= 100 for n in target.values()) / len(target) > 0.80
+    assert sum(n >= 40 for n in target.values()) / len(target) > 0.98
+    assert min(source.values()) >= 40
+    assert min(target.values()) >= 15
+
+
+def test_sentences_are_short() -> None:
+    assert max(len(pair.source.split()) for pair in everything()) <= LONGEST
+
+
+def test_every_word_of_the_lexicon_is_used() -> None:
+    used = set(training_words()[0])
+    words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}
+    words |= set(ADJECTIVES)
+    words |= {v.base.split()[0] for v in VERBS.values()}
+    assert not words - used - {""}
+
+
+# Tokens
+
+
+def test_detokenize_undoes_tokenize_on_the_whole_corpus() -> None:
+    for pair in everything()[:12_000] + corpus()["test"]:
+        assert detokenize(tokenize(pair.source)) == pair.source
+        assert detokenize(tokenize(pair.target)) == pair.target
+
+
+def test_normalize_leaves_the_corpus_as_it_is() -> None:
+    for pair in everything()[:5_000] + corpus()["test"]:
+        assert normalize(pair.source) == pair.source
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("I like cats.", ["I", "like", "cats", "."]),
+        ("i like cats", ["I", "like", "cats"]),
+        ("The cat sees Maria's dog.", ["the", "cat", "sees", "Maria", "'s", "dog", "."]),
+        ("I gatti mangiano l'arancia.", ["i", "gatti", "mangiano", "l'", "arancia", "."]),
+        ("Mi piacciono i miei libri.", ["mi", "piacciono", "i", "miei", "libri", "."]),
+        ("Dov'è l’amico di Luca?", ["dov'", "è", "l'", "amico", "di", "Luca", "?"]),
+        ("I don’t like it", ["I", "do", "not", "like", "it"]),
+        ("maria is here on monday", ["Maria", "is", "here", "on", "Monday"]),
+        ("  too   many\tspaces \n", ["too", "many", "spaces"]),
+        ("I LIKE CATS!", ["I", "like", "cats", "!"]),
+        ("perche\u0301", ["perché"]),
+        ("", []),
+        ("   ", []),
+        ("猫が好き", ["猫が好き"]),
+        ("Κι έτσι", ["κι", "έτσι"]),
+        ("a--b", ["a", "-", "-", "b"]),
+        ("''", ["'", "'"]),
+    ],
+)
+def test_tokenize(text: str, tokens: list[str]) -> None:
+    assert tokenize(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("i like cats", "I like cats."),
+        ("I like cats", "I like cats."),
+        ("  i   like cats . ", "I like cats."),
+        ("I like cats!", "I like cats."),
+        ("I like cats...", "I like cats."),
+        ("do you like cats", "Do you like cats?"),
+        ("Do you like cats", "Do you like cats?"),
+        ("do you like cats?!", "Do you like cats?"),
+        ("where is my cat", "Where is my cat?"),
+        ("do not open the door", "Do not open the door."),
+        ("don't open the door", "Do not open the door."),
+        ("I don’t like cats", "I do not like cats."),
+        ("he can't swim", "He cannot swim."),
+        ("he can not swim", "He cannot swim."),
+        ("they won't go", "They will not go."),
+        ("i'm tired", "I am tired."),
+        ("she's tired", "She is tired."),
+        ("they're tired", "They are tired."),
+        ("i'd like some bread", "I would like some bread."),
+        ("i'll go on monday", "I will go on Monday."),
+        ("maria's cat is black", "Maria's cat is black."),
+        ("where am i", "Where am I?"),
+        ("I love you very much", "I love you very much."),
+        ("xyzzy", "Xyzzy."),
+        ("", ""),
+        ("  ", ""),
+        ("...", "..."),
+    ],
+)
+def test_normalize(typed: str, written: str) -> None:
+    assert normalize(typed) == written
+    assert normalize(written) == written
+
+
+@pytest.mark.parametrize("text", ["\x00", "'s", "I", "i.", "é'", "🙂 cats", "a'b'c", "’", "1,5 €"])
+def test_any_text_is_accepted(text: str) -> None:
+    assert isinstance(detokenize(tokenize(text)), str)
+    assert normalize(normalize(text)) == normalize(text)
+
+
+# Errors
+
+
+def test_an_unknown_split_is_named() -> None:
+    with pytest.raises(ValueError, match="no split 'dev'; there are train, validation, test"):
+        load("dev")
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_size_beyond_the_grammar_is_refused(split: str) -> None:
+    with pytest.raises(ValueError, match="is not between 0 and"):
+        load(split, size=MAX_SIZES[split] + 1)
+    with pytest.raises(ValueError, match="is not between 0 and"):
+        load(split, size=-1)
+
+
+def test_size_zero_is_empty() -> None:
+    assert load(size=0) == []
+
+
+def test_the_whole_public_api_is_there() -> None:
+    assert all(hasattr(english_italian, name) for name in english_italian.__all__)
+
+
+def test_its_tokenizer_takes_what_people_type() -> None:
+    pairs = english_italian.load("validation", size=1000)
+    t = WordTokenizer.train([s for p in pairs for s in (p.source, p.target)], scheme=english_italian.SCHEME)
+    assert t.encode(t.prepare("i like   cats")) == t.encode("I like cats.")
+    assert t.unknown(t.prepare("I like zebras")) == ["zebras"]
+    for pair in pairs[:200]:
+        assert t.decode(t.encode(pair.target)) == pair.target
+        assert t.prepare(pair.source) == pair.source

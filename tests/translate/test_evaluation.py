@@ -1,0 +1,118 @@
+"""The report on translations: counts, scores, lengths, the worst sentences; and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from minigrad.text.scores import bleu, chrf
+from minigrad.translate.evaluation import by_length, report, samples
+
+pytest.importorskip("sacrebleu")
+
+
+class Translation(NamedTuple):
+    """As much of translator.Translation as the report looks at."""
+
+    source: str
+    text: str
+
+
+SOURCES = ["one two", "one two three four five six", "a " * 31, "x y z", "two one"]
+REFERENCES = ["eins zwei", "eins zwei drei vier fünf sechs", "ein " * 31, "x y z", "zwei eins"]
+FOUND = ["eins zwei", "eins zwei drei vier fünf acht", "ein " * 20, "", "zwei Eins"]
+
+
+def test_counts_scores_and_the_worst() -> None:
+    told = report(FOUND, REFERENCES, SOURCES, worst=2)
+    assert (told.sentences, told.exact, told.empty) == (5, 1, 1)
+    assert told.bleu.value == bleu(FOUND, REFERENCES).value
+    assert told.chrf == chrf(FOUND, REFERENCES)
+    assert told.bleu.interval and told.moses is None and told.notes == []
+    assert [s.source for s in told.worst] == ["x y z", "two one"]
+    assert told.worst[0].chrf == 0 < told.worst[1].chrf < 100
+    assert told.worst[1].translation == FOUND[4] and told.worst[1].reference == REFERENCES[4]
+
+
+def test_translations_and_plain_text_are_told_of_alike() -> None:
+    translations = [Translation(a, b) for a, b in zip(SOURCES, FOUND, strict=True)]
+    assert report(translations, REFERENCES) == report(FOUND, REFERENCES, SOURCES)
+
+
+def test_the_breakdown_has_each_sentence_once() -> None:
+    rows = report(FOUND, REFERENCES, SOURCES).by_length
+    assert [row.words for row in rows] == ["up to 5", "6 to 10", "31 and more"]
+    assert [row.sentences for row in rows] == [3, 1, 1]
+    assert rows[1].bleu == bleu(FOUND[1:2], REFERENCES[1:2]).value
+    assert [row.length_ratio for row in rows] == pytest.approx([4 / 7, 1, 20 / 31])
+    assert by_length([]) == []
+
+
+@pytest.mark.parametrize("words", [5, 6, 10, 11, 15, 16, 20, 21, 30, 31])
+def test_the_ends_of_the_rows(words: int) -> None:
+    (row,) = report(["a b"], ["a b"], [" ".join("w" * words)]).by_length
+    first, *_, last = row.words.replace("up to", "0 to").split()
+    assert int(first) <= words and (last == "more" or words <= int(last))
+
+
+def test_moses_and_tokenised_text() -> None:
+    pytest.importorskip("sacremoses")
+    told = report(["ein haus am see !"], ["Ein Haus am See!"], ["x"], language="de")
+    assert told.bleu.value < 20 and told.moses and told.moses.value == pytest.approx(100)
+    tokenised = report(["it &apos;s a man here"], ["it &apos;s a man"], ["x"], language="lc.norm.tok.de")
+    assert "tok:none" in tokenised.bleu.signature and tokenised.moses is None
+    assert tokenised.by_length[0].bleu == tokenised.bleu.value
+
+
+def test_what_is_missing_for_one_score_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    told = report(["a"], ["a"], ["a"], language="it")
+    assert told.moses is None and "pip install" in told.notes[0]
+    assert "note: no BLEU in Moses' tokens: " in told.text()
+    assert "language" in report(["a"], ["a"], ["a"], language="2").notes[0]
+
+
+def test_the_text_shows_all_of_it() -> None:
+    told = report(FOUND, REFERENCES, SOURCES, worst=3)
+    text = told.text()
+    assert text == str(told)
+    assert text.startswith("5 sentences, 1 translated exactly (20.0%), 1 with an empty translation\n")
+    for part in (told.bleu.signature, told.chrf.text, "31 and more", "reference  x y z"):
+        assert part in text
+    assert "lowest chrF" not in report(FOUND, REFERENCES, SOURCES, worst=0).text()
+    long = report(["a" * 5000], ["b"], ["c " * 5000]).text()
+    assert max(len(line) for line in long.splitlines()) < 320
+
+
+def test_it_becomes_json() -> None:
+    told = report(FOUND, REFERENCES, SOURCES)
+    back = json.loads(json.dumps(told.as_dict()))
+    assert back["bleu"]["value"] == told.bleu.value and back["bleu"]["signature"] == told.bleu.signature
+    assert back["by_length"][2]["words"] == "31 and more" and back["worst"][0]["source"] == "x y z"
+
+
+def test_no_interval_for_a_very_large_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minigrad.translate.evaluation.MOST_RESAMPLED", 4)
+    told = report(FOUND, REFERENCES, SOURCES)
+    assert told.bleu.interval is None and "no confidence interval" in told.notes[0]
+
+
+def test_what_cannot_be_measured() -> None:
+    with pytest.raises(ValueError, match="no translations"):
+        report([], [], [])
+    with pytest.raises(ValueError, match="2 sources and 1 references"):
+        report(["a", "b"], ["a"], ["a", "b"])
+    with pytest.raises(ValueError, match="1 translations and 2 references"):
+        report(["a"], ["a", "b"], ["a", "b"])
+    with pytest.raises(ValueError, match="their sources"):
+        report(["a"], ["a"])
+
+
+def test_samples_show_the_reference_where_it_differs() -> None:
+    shown = samples(SOURCES, FOUND, REFERENCES, count=99)
+    assert shown.count("reference") == 4 and all(source.strip() in shown for source in SOURCES)
+    assert samples(SOURCES, FOUND, REFERENCES, 2) == samples(SOURCES, FOUND, REFERENCES, 2)
+    assert len(samples(SOURCES[:1], FOUND[:1], REFERENCES[:1], 1).splitlines()) == 2

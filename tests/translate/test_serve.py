@@ -1,0 +1,586 @@
+"""The server of the page: what it answers, whom it refuses, and how it starts and ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.models.transformer import Config, Transformer
+from minigrad.text import TokenizerPair, WordTokenizer
+from minigrad.translate.serve import Server, serve
+from minigrad.translate.serve.api import LONGEST_TEXT, WIDEST_BEAM
+from minigrad.translate.serve.handler import LONGEST_BODY, Handler
+from minigrad.translate.serve.sentences import sentences
+from minigrad.translate.serve.server import MOST_CLIENTS
+from minigrad.translate.serve.words import units
+from minigrad.translate.settings import preset
+from minigrad.translate.translator import Translator
+from minigrad.viz.page import asset
+from tests.support.translator import Reversing, served
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with served(Reversing()) as made:
+        yield made
+
+
+class Answer:
+    """Status, headers and body of what the server answered."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status, self.headers, self.body = response.status, response.headers, response.read()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(
+    server: Server, method: str, path: str, body: bytes | None = None, headers: dict[str, str | None] | None = None
+) -> Answer:
+    """One request, with a browser's headers unless others (or none: None) are given."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    sent: dict[str, str | None] = {"Host": f"127.0.0.1:{server.server_port}"}
+    if body is not None:
+        sent |= {"Content-Length": str(len(body)), "Content-Type": "application/json"}
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in (sent | (headers or {})).items():
+        if value is not None:
+            connection.putheader(name, value)
+    connection.endheaders(body)
+    answer = Answer(connection.getresponse())
+    connection.close()
+    return answer
+
+
+def post(server: Server, path: str, **request: Any) -> Answer:
+    return ask(server, "POST", path, json.dumps(request).encode())
+
+
+# Answers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "inside"),
+    [
+        ("/", "text/html", b"<!doctype html>"),
+        ("/page.css", "text/css", b"#map"),
+        ("/base.css", "text/css", b"--paper:"),
+        ("/dark.css", "text/css", b"color-scheme: dark"),
+        ("/page.js", "text/javascript", b"import"),
+        ("/attention.js", "text/javascript", b"AttentionView"),
+        ("/text.js", "text/javascript", b"export"),
+        ("/icon.svg", "image/svg+xml", b"<svg"),
+        ("/?text=x", "text/html", b"<!doctype html>"),
+    ],
+)
+def test_the_files_of_the_page(server: Server, path: str, kind: str, inside: bytes) -> None:
+    answer = ask(server, "GET", path)
+    assert answer.status == 200 and inside in answer.body
+    assert answer.headers["Content-Type"] == f"{kind}; charset=utf-8"
+    head = ask(server, "HEAD", path)
+    assert head.status == 200 and head.body == b""
+    assert head.headers["Content-Length"] == str(len(answer.body))
+
+
+def test_every_answer_forbids_what_the_page_does_not_need(server: Server) -> None:
+    answers = ask(server, "GET", "/"), ask(server, "GET", "/none"), post(server, "/translate", text="one")
+    for answer in answers:
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy
+        assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_colours_are_the_librarys_own(server: Server) -> None:
+    for name in ("base.css", "dark.css"):
+        assert ask(server, "GET", f"/{name}").body.decode() == asset(name)
+    own = (PAGE / "page.css").read_text(encoding="utf-8")
+    assert not re.search(r":[^;{}]*#[0-9a-f]{3}|\b(rgb|hsl)a?\(", own), "a colour that is no variable"
+
+
+def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
+    for path in PAGE.iterdir():
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?:|//\w+\.\w", text), path.name
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", text), path.name
+        assert not re.search(r"<script>|\bstyle=|\son\w+=", text), path.name  # the policy would forbid them
+
+
+def test_what_model_it_is(server: Server) -> None:
+    about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5, "mbr": False}
+    assert ask(server, "GET", "/about").json == about
+
+
+@pytest.mark.parametrize(("beam", "wanted"), [(1, 1), (4, 4), (50, WIDEST_BEAM)])
+def test_the_models_own_beam(server: Server, beam: int, wanted: int) -> None:
+    server.translator = Reversing(beam=beam)
+    assert ask(server, "GET", "/about").json["beam"] == wanted
+    (found,) = post(server, "/translate", text="one").json["sentences"]
+    assert len(found["beam"]) == wanted
+
+
+def test_how_the_model_chooses(server: Server) -> None:
+    server.translator = Reversing(mbr=8.0)
+    assert ask(server, "GET", "/about").json["mbr"] is True
+
+
+def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
+    answer = post(server, "/translate", text="one  two zebra", beam=2)
+    assert answer.status == 200 and answer.json["seconds"] >= 0
+    assert answer.json["sentences"] == [
+        {
+            "line": 0,
+            "source": "one two zebra",
+            "text": "zebra two one",
+            "score": -0.5,
+            "beam": [{"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}],
+            "notes": ["the model has never seen: zebra"],
+        }
+    ]
+
+
+def test_a_score_that_json_cannot_say_is_null(server: Server) -> None:
+    beam = post(server, "/translate", text="one", beam=5).json["sentences"][0]["beam"]
+    assert [h["score"] for h in beam] == [-0.5, -1.5, -2.5, -3.5, None]
+
+
+def test_a_text_is_translated_sentence_by_sentence(server: Server) -> None:
+    found = post(server, "/translate", text="One two. Three four!\n\nfive").json["sentences"]
+    assert [(s["line"], s["text"]) for s in found] == [(0, "two. One"), (0, "four! Three"), (2, "five")]
+
+
+def test_attention_by_token_and_by_word(server: Server) -> None:
+    source, target = "tomatoes are red", "red are tomatoes"
+    answer = post(server, "/attention", source=source, target=target).json
+    assert [unit["text"] for unit in answer["source"]["tokens"]] == ["toma", "toes", "are", "red", "end"]
+    assert answer["source"]["words"] == [
+        {"before": "", "text": "tomatoes", "tokens": [0, 1]},
+        {"before": " ", "text": "are", "tokens": [2]},
+        {"before": " ", "text": "red", "tokens": [3]},
+        {"before": " ", "text": "end", "tokens": [4]},
+    ]
+    assert [unit["tokens"] for unit in answer["target"]["words"]] == [[0], [1], [2, 3], [4]]
+    wanted = Reversing().attention(source, target).weights
+    np.testing.assert_allclose(answer["weights"], wanted, atol=5.1e-5)
+
+
+def test_characters_of_all_scripts_come_back(server: Server) -> None:
+    text = "日本 🍅 <b>&amp; \u202eabc ça"
+    assert post(server, "/translate", text=text).json["sentences"][0]["source"] == text
+
+
+# Refusals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        ({"text": ""}, 422, "empty"),
+        ({"text": " \n\t"}, 422, "empty"),
+        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; at most 5,000"),
+        ({"text": "x\n" * 101}, 422, "101 sentences; at most 100"),
+        ({"text": "a forbidden word"}, 422, "the sentence has a forbidden word"),
+        ({"text": "\ud800"}, 400, "surrogate"),
+        ({"text": 5}, 400, '"text" must'),
+        ({}, 400, '"text" must'),
+        ({"text": "one", "beam": 0}, 400, "1 to 20"),
+        ({"text": "one", "beam": 21}, 400, "1 to 20"),
+        ({"text": "one", "beam": True}, 400, "1 to 20"),
+        ({"text": "one", "beam": "5"}, 400, "1 to 20"),
+    ],
+)
+def test_texts_that_cannot_be_translated(server: Server, request_: dict[str, Any], status: int, message: str) -> None:
+    answer = post(server, "/translate", **request_)
+    assert answer.status == status and message in answer.json["error"]
+    assert post(server, "/translate", text="one").status == 200
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"text=one", b"[1]", b'"text"', b"\xff\xfe", b"[" * 60_000, b'{"text": ' + b"9" * 9000 + b"}"]
+)
+def test_bodies_that_are_not_json_objects(server: Server, body: bytes) -> None:
+    answer = ask(server, "POST", "/translate", body)
+    assert answer.status == 400 and "JSON" in answer.json["error"]
+
+
+def test_attention_needs_both_texts_and_has_a_limit(server: Server) -> None:
+    assert post(server, "/attention", source="one").status == 400
+    long = "x " * 2000
+    answer = post(server, "/attention", source=long, target=long)
+    assert answer.status == 422 and "2001 × 2001 tokens" in answer.json["error"]
+
+
+def test_a_body_that_is_too_long_is_not_read_to_its_end(server: Server) -> None:
+    answer = ask(server, "POST", "/translate", json.dumps({"text": "x" * LONGEST_BODY}).encode())
+    assert answer.status == 413 and "65,536" in answer.json["error"]
+
+
+@pytest.mark.parametrize(("length", "status"), [(None, 411), ("-1", 400), ("x", 411)])
+def test_the_length_must_be_told(server: Server, length: str | None, status: int) -> None:
+    assert ask(server, "POST", "/translate", b"", {"Content-Length": length}).status == status
+
+
+@pytest.mark.parametrize("path", ["/none", "/../server.py", "/page/page.html", "/page.css/", "/%2e%2e/api.py"])
+def test_unknown_addresses(server: Server, path: str) -> None:
+    assert ask(server, "GET", path).status == 404
+    assert ask(server, "POST", path, b"{}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/translate", "POST"),
+        ("HEAD", "/attention", "POST"),
+        ("PUT", "/translate", "POST"),
+        ("OPTIONS", "/translate", "POST"),
+        ("POST", "/", "GET, HEAD"),
+        ("DELETE", "/about", "GET, HEAD"),
+        ("PATCH", "/page.js", "GET, HEAD"),
+    ],
+)
+def test_other_methods(server: Server, method: str, path: str, allowed: str) -> None:
+    answer = ask(server, method, path, b"{}" if method == "POST" else None)
+    assert (answer.status, answer.headers["Allow"]) == (405, allowed)
+
+
+def test_what_is_not_http_is_refused_as_json(server: Server) -> None:
+    assert "error" in ask(server, "NONESUCH", "/").json
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(b"hello there, who is it?\r\n\r\n")
+        assert b'{"error":' in connection.makefile("rb").read()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:{port}", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:{port}", 200),
+        ("localhost:9000", 200),
+        ("evil.example:{port}", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("", 403),
+        (None, 403),
+        ("[::1", 403),
+        ("evil.example@127.0.0.1", 403),
+        ("127.0.0.1/", 403),
+    ],
+)
+def test_a_foreign_name_for_this_machine_is_refused(server: Server, host: str | None, status: int) -> None:
+    name = None if host is None else host.format(port=server.server_port)
+    for path in ("/", "/about"):
+        assert ask(server, "GET", path, headers={"Host": name}).status == status
+    assert ask(server, "POST", "/translate", b'{"text": "one"}', {"Host": name}).status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("Origin", "http://127.0.0.1:{port}", 200),
+        ("Origin", "http://localhost:{port}", 403),
+        ("Origin", "http://127.0.0.1:1", 403),
+        ("Origin", "https://127.0.0.1:{port}", 403),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "null", 403),
+        ("Sec-Fetch-Site", "same-origin", 200),
+        ("Sec-Fetch-Site", "cross-site", 403),
+        ("Sec-Fetch-Site", "same-site", 403),
+        ("Content-Type", "application/json; charset=utf-8", 200),
+        ("Content-Type", "text/plain", 415),
+        ("Content-Type", None, 415),
+        ("Content-Type", "application/x-www-form-urlencoded", 415),
+    ],
+)
+def test_another_sites_page_cannot_ask(server: Server, name: str, value: str | None, status: int) -> None:
+    value = value and value.format(port=server.server_port)
+    assert ask(server, "POST", "/translate", b'{"text": "one"}', {name: value}).status == status
+
+
+# Running -------------------------------------------------------------------------------------------------
+
+
+def test_a_bug_is_told_on_the_terminal_and_not_to_the_page(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = post(server, "/translate", text="a bug")
+    assert answer.status == 500 and "secret" not in answer.json["error"]
+    assert "KeyError: 'secret'" in capsys.readouterr().err
+    assert post(server, "/translate", text="one").status == 200
+
+
+def test_one_translation_at_a_time(server: Server) -> None:
+    translator = server.translator = Reversing(seconds=0.05)
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(post(server, "/translate", text="one").status)) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [200] * 4 and translator.most_at_work == 1
+
+
+def test_who_has_gone_while_waiting_is_not_translated_for(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    translator = server.translator = Reversing()
+    before = set(threading.enumerate())
+    waiting = {}
+    with server.lock:  # as if a translation was under way
+        for text in ("gone", "stays", "gone too"):
+            waiting[text] = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            body = json.dumps({"text": text})
+            waiting[text].request("POST", "/translate", body, {"Content-Type": "application/json"})
+        assert ask(server, "GET", "/about").status == 200  # so those before it have been accepted
+        threads = set(threading.enumerate()) - before
+        for text in ("gone", "gone too"):
+            waiting[text].close()
+    assert Answer(waiting["stays"].getresponse()).json["sentences"][0]["text"] == "stays"
+    waiting["stays"].close()
+    for thread in threads:
+        thread.join(10)
+    assert translator.asked == ["stays"] and capsys.readouterr().err == ""
+
+
+def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    for sent in (b"", b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"):
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+            connection.sendall(sent)
+    assert post(server, "/translate", text="one").status == 200
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the layout of SO_LINGER")
+@pytest.mark.parametrize(
+    "sent", [b"G", b"GET / HTTP/1.1\r\nHost", b"POST /translate HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_who_resets_the_connection_does_no_harm(
+    server: Server, sent: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(sent)
+        deadline = time.monotonic() + 10
+        while not threads_of_requests() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no goodbye
+    while threads_of_requests() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert post(server, "/translate", text="one").status == 200
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
+def test_a_client_that_has_sent_all_it_will_gets_its_answer(server: Server, version: str) -> None:
+    body = b'{"text": "one two"}'
+    head = (
+        f"POST /translate {version}\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(head.encode() + b"\r\n\r\n" + body)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    assert b"two one" in answer and b" 200 OK" in answer
+
+
+def threads_of_requests() -> int:
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
+def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is for the whole: each byte comes long before it is over."""
+    monkeypatch.setattr(Handler, "timeout", 0.5)
+    start = time.monotonic()
+    address = ("127.0.0.1", server.server_port)
+    with socket.create_connection(address, timeout=10) as connection, pytest.raises(OSError):
+        while time.monotonic() < start + 8:
+            connection.sendall(b"G")
+            time.sleep(0.05)
+    assert time.monotonic() - start < 5
+
+
+def test_slow_clients_hold_neither_threads_nor_others_up(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = [
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=10) for _ in range(MOST_CLIENTS + 20)
+    ]
+    for connection in waiting:
+        with suppress(OSError):  # given up for a later one
+            connection.sendall(b"G")
+    start = time.monotonic()
+    assert post(server, "/translate", text="one").status == 200 and time.monotonic() - start < 5
+    assert threads_of_requests() <= MOST_CLIENTS
+    for connection in waiting:
+        connection.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_whose_request_has_come_is_not_given_up(server: Server) -> None:
+    """All threads wait for the model: there is no slow client to give up, and the next one is told to come again."""
+    with server.lock:
+        waiting = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30) for _ in range(MOST_CLIENTS)]
+        for connection in waiting:
+            connection.request("POST", "/translate", '{"text": "one"}', {"Content-Type": "application/json"})
+        deadline = time.monotonic() + 10
+        while (server._room._value or server._asking) and time.monotonic() < deadline:  # all are accepted and read
+            time.sleep(0.01)
+        assert ask(server, "GET", "/about").status == 503
+    assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * MOST_CLIENTS
+    for connection in waiting:
+        connection.close()
+
+
+def test_a_port_that_is_taken(server: Server) -> None:
+    port = server.server_port
+    with pytest.raises(OSError, match=rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0"):
+        serve(Reversing(), port)
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_does_not_exist(port: int) -> None:
+    with pytest.raises(ValueError, match=f"no port {port}"):
+        serve(Reversing(), port)
+
+
+def test_a_host_that_is_not_this_machine() -> None:
+    with pytest.raises(OSError, match=r"cannot listen on 192\.0\.2\.1, port 0"):
+        serve(Reversing(), 0, "192.0.2.1")
+
+
+def test_it_says_where_it_is_and_ctrl_c_ends_it() -> None:
+    program = (
+        "from minigrad.translate.serve import serve\n"
+        "from tests.support.translator import Reversing\n"
+        "raise SystemExit(serve(Reversing(), port=0))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stdout and process.stderr
+        told = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
+        assert told
+        connection = http.client.HTTPConnection("127.0.0.1", int(told[1]), timeout=10)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 0 and "ended" in out and err == ""
+
+
+# Sentences and words -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", []),
+        (" \n ", []),
+        ("one", ["one"]),
+        ("One. Two", ["One.", "Two"]),
+        (
+            "He said “Go!” Then he went...  Élan? «Oui.» 3 cats.",
+            ["He said “Go!”", "Then he went...", "Élan?", "«Oui.»", "3 cats."],
+        ),
+        ("Mr. Smith met J. R. Brown.", ["Mr. Smith met J. R. Brown."]),
+        ("about 3.5 km, i.e. far.", ["about 3.5 km, i.e. far."]),
+        ("Yahoo! is a word", ["Yahoo! is a word"]),
+        ("一。二。", ["一。", "二。"]),
+        ("a\r\nb\u2028c", ["a", "b", "c"]),
+        ("?!... . .", ["?!... . ."]),
+        ("Am 3. Mai kam er. Am 14. ging er.", ["Am 3. Mai kam er.", "Am 14. ging er."]),
+        ("vom 3.–5. Mai (am 7. Tag)", ["vom 3.–5. Mai (am 7. Tag)"]),
+        (
+            "Born in 1990. Paid 3.50. Got $5. Left at 12:30. Done",
+            ["Born in 1990.", "Paid 3.50.", "Got $5.", "Left at 12:30.", "Done"],
+        ),
+        ("See Fig. 3 and Eq. (2).", ["See Fig. 3 and Eq. (2)."]),
+        ("Apple Inc. Chief Cook et al. (2017) agree.", ["Apple Inc. Chief Cook et al. (2017) agree."]),
+        ("A config. Then a duet al. fresco.", ["A config.", "Then a duet al. fresco."]),
+        ("Он ушёл... и пришёл. Она тоже. ώς.", ["Он ушёл... и пришёл.", "Она тоже. ώς."]),
+        ("Ça va? “Ёлка!” Ελλάδα. 東京.", ["Ça va?", "“Ёлка!”", "Ελλάδα.", "東京."]),
+    ],
+)
+def test_where_sentences_end(text: str, wanted: list[str]) -> None:
+    assert [sentence.text for sentence in sentences(text)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "wanted"),
+    [
+        (["▁I", "▁like", "▁to", "ma", "toes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),
+        (["i", "like", "tomatoes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),  # case
+        ([" it", "'", "s", " (", "3", ".", "5", ")"], "it's (3.5)", ["it's", "(", "3.5", ")"]),
+        (["<unk>", "like", "<unk>", "."], "We like zebras.", ["We", "like", "zebras", "."]),
+        (["<unk>", "<unk>", "cats"], "big fat cats", ["big", "fat", "cats"]),
+        (["<unk>", "a"], "bazaar a", ["bazaar", "a"]),
+        (["␣", "cat"], "cat", ["cat"]),
+        (["▁", "ca", "t"], "cat", ["cat"]),
+        (["x", "y"], "", ["x"]),
+        ([], "", []),
+        (["one"], "one two", ["one"]),
+        (["🍅", "é"], "🍅 é", ["🍅", "é"]),
+    ],
+)
+def test_tokens_find_their_words(tokens: list[str], text: str, wanted: list[str]) -> None:
+    pieces, words = units([*tokens, "⟨end⟩"], text)
+    assert [word.text for word in words] == [*wanted, "end"]
+    for kind in (pieces, words):
+        assert [i for unit in kind for i in unit.tokens] == list(range(len(tokens) + 1))
+    assert len(pieces) == len(tokens) + 1
+    assert text.startswith("".join(word.before + word.text for word in words[:-1])) or not text
+
+
+# The real translator -------------------------------------------------------------------------------------
+
+
+def test_with_a_model(server: Server) -> None:
+    translator = small_translator()
+    server.translator = translator
+    answer = post(server, "/translate", text="A cat sat. A zebra sat!", beam=3)
+    assert answer.status == 200
+    (first, second) = answer.json["sentences"]
+    (wanted,) = translator.translate([first["source"]], beam=3)
+    assert [(h["text"], h["score"]) for h in first["beam"]] == [
+        (h.text, pytest.approx(h.score, abs=1e-4)) for h in wanted.beam
+    ]
+    assert first["text"] == wanted.text and "zebra" in second["notes"][0]
+    for one in (first, second):
+        seen = post(server, "/attention", source=one["source"], target=one["text"])
+        assert seen.status == 200
+        assert [unit["text"] for unit in seen.json["source"]["words"]][:-1] == one["source"].split()
+        shape = np.shape(seen.json["weights"])
+        assert shape == (2, 2, len(seen.json["target"]["tokens"]), len(seen.json["source"]["tokens"]))
+        np.testing.assert_allclose(np.sum(seen.json["weights"], -1), 1, atol=1e-3)
+    parameters = sum(p.numel() for p in translator.model.parameters())
+    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 1, "mbr": False}
+    assert ask(server, "GET", "/about").json == about
+
+
+def small_translator() -> Translator:
+    """An untrained one, of six words."""
+    words = WordTokenizer(["A", "cat", "sat", "sat.", "sat!", "it"])
+    model = Transformer(Config(len(words), 8, 2, 2, 16, 0.0, 32)).eval()
+    return Translator(model, TokenizerPair(words, words), preset("toy"))

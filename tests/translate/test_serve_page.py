@@ -1,0 +1,411 @@
+"""The page in a real browser, without a network: what a person types, presses, points at and sees."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.translate.serve import Server
+from tests.support.translator import Reversing, served
+
+NEEDED = "playwright drives the browser: pip install playwright"
+playwright = pytest.importorskip("playwright.sync_api", reason=NEEDED)
+expect = playwright.expect
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)")
+
+HTML = '<img src=x onerror="document.title=1"> <script>document.title=2</script> <b>zebra</b>'
+EVIL = "</script><svg/onload=document.title=3>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+        options = [offline, "--disable-gpu", "--disable-dev-shm-usage"]
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with served(Reversing()) as made:
+        yield made
+
+
+@pytest.fixture
+def open_page(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
+    """Opens the page. At the end: it must have asked nobody else, and no script may have failed."""
+    outside: list[str] = []
+    wrong: list[str] = []
+    contexts = []
+
+    def route(call: Any) -> None:
+        if call.request.url.startswith(server.url):
+            call.continue_()
+        else:
+            outside.append(call.request.url)
+            call.abort()
+
+    def console(message: Any) -> None:
+        refusal = "Failed to load resource" in message.text  # the browser tells its status
+        if message.type == "error" and not refusal:
+            wrong.append(message.text)
+
+    def opened(**options: Any) -> Any:
+        contexts.append(browser.new_context(**options))
+        contexts[-1].route("**/*", route)
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", console)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(server.url)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert outside == [] and wrong == []
+
+
+def translate(page: Any, text: str) -> None:
+    """Type a text, press Enter, and wait for the attention of its first sentence."""
+    page.fill("#text", text)
+    page.press("#text", "Enter")
+    page.wait_for_selector("[data-state=done] #map tr")
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    return [text.strip() for text in page.locator(selector).all_inner_texts()]
+
+
+def shown(page: Any) -> list[tuple[str, str, float]]:
+    """(word, number, shade) of each word of the source line."""
+    read = """nodes => nodes.map(node => [
+        node.firstChild.textContent, node.lastChild.textContent,
+        Number(node.firstChild.style.getPropertyValue("--weight"))])"""
+    return [tuple(word) for word in page.eval_on_selector_all("#source [data-word]", read)]
+
+
+def shades(page: Any) -> list[float]:
+    """How opaque the background of each source word is drawn, 0 to 1."""
+    read = "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
+    colours = page.eval_on_selector_all("#source .spelling", read)
+    assert all("/" in colour or colour.startswith("color(srgb") for colour in colours), colours
+    return [float(colour.split("/")[1].strip(" )")) if "/" in colour else 1.0 for colour in colours]
+
+
+def weights(
+    source: str,
+    target: str,
+    words: list[list[int]],
+    row: list[int],
+    layer: slice = slice(None),
+    head: slice = slice(None),
+) -> np.ndarray:
+    """What a target word (its tokens: row) took from source words, computed from the translator's answer."""
+    matrix = Reversing().attention(source, target).weights[layer, head].mean((0, 1))
+    return np.array([matrix[row][:, columns].sum(1).mean() for columns in words])
+
+
+def check(page: Any, wanted: np.ndarray) -> None:
+    """The source's shades and numbers are these weights."""
+    found = shown(page)
+    np.testing.assert_allclose([shade for _, _, shade in found], wanted, atol=2e-4)
+    np.testing.assert_allclose(shades(page), wanted, atol=6e-3)  # the browser's colours
+    for (_, number, _), weight in zip(found, wanted, strict=True):
+        assert abs(float(number or 0) - 100 * weight) < 0.55 and (number or weight < 0.006)
+
+
+# A sentence ----------------------------------------------------------------------------------------------
+
+SOURCE, TARGET = "my tomatoes are red", "red are tomatoes my"
+SOURCE_WORDS = [[0], [1, 2], [3], [4], [5]]
+
+
+def test_from_an_empty_page_to_a_translation(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    expect(page).to_have_title("English to Italian")
+    assert page.inner_text("#about") == "a transformer of 1,100 parameters"
+    assert page.is_visible("#empty") and page.is_disabled("#go") and not page.is_visible("#result")
+    page.keyboard.type(SOURCE)  # the field has the focus from the start
+    assert page.is_enabled("#go")
+    page.click("#go")
+    page.wait_for_selector("#map tr")
+    assert not page.is_visible("#empty") and not page.is_visible("#error") and not page.is_visible("#whole")
+    assert texts(page, "#target") == [TARGET + " end"] and page.inner_text("#target-label") == "Italian"
+    assert texts(page, "#source .spelling") == [*SOURCE.split(), "end"]
+    assert page.get_attribute("#target", "lang") == "it" and page.get_attribute("#source", "lang") == "en"
+
+
+def test_the_beam_and_what_differs_in_it(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    assert texts(page, "#list .text") == [TARGET, *(f"{TARGET} {i}" for i in range(1, 5))]
+    assert texts(page, "#list .score") == ["−0.50", "−1.50", "−2.50", "−3.50", ""]
+    assert texts(page, "#list .changed") == ["1", "2", "3", "4"]
+    page.click("#list button >> nth=2")
+    expect(page.locator("#target .end")).to_be_visible()
+    expect(page.locator("#target")).to_have_text(f"{TARGET} 2 end")
+    page.hover("#target .word >> nth=4")
+    check(page, weights(SOURCE, f"{TARGET} 2", SOURCE_WORDS, [5]))
+    page.select_option("#beam", label="3")
+    expect(page.locator("#list li")).to_have_count(3)
+    page.select_option("#beam", label="1")
+    expect(page.locator("#hypotheses")).to_be_hidden()
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_models_own_beam_is_chosen(open_page: Callable[..., Any], server: Server, beam: int) -> None:
+    server.translator = Reversing(beam=beam)
+    page = open_page()
+    expect(page.locator("#beam")).to_have_value(str(beam))
+    assert texts(page, "#beam option") == [str(size) for size in sorted({1, 3, 5, 10, beam})]
+    translate(page, SOURCE)
+    assert page.locator("#list li").count() == beam
+
+
+def test_the_heading_tells_how_the_order_was_made(open_page: Callable[..., Any], server: Server) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    assert page.inner_text("#hypotheses-label") == "Beam"
+    server.translator = Reversing(mbr=8.0)
+    page = open_page()
+    translate(page, SOURCE)
+    assert page.inner_text("#hypotheses-label").startswith("Beam, what is most like the rest first")
+
+
+def test_pointing_at_a_word_shades_the_source(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    assert all(number == "" and shade == 0 for _, number, shade in shown(page))
+    for word, row in enumerate([[0], [1], [2, 3], [4], [5]]):
+        page.hover(f"#target .word >> nth={word}")
+        check(page, weights(SOURCE, TARGET, SOURCE_WORDS, row))
+        active = ["red", "are", "tomatoes", "my", "end"][word]
+        assert texts(page, "#target .active") == [active] and texts(page, "#map .active th") == [active]
+        assert page.inner_text("#told").startswith(f"For “{active}” the model looked at “")
+    page.hover("#text")
+    assert all(number == "" and shade == 0 for _, number, shade in shown(page))
+
+
+def test_the_map_holds_all_weights(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    assert texts(page, "#map thead th") == [*SOURCE.split(), "end"]
+    assert texts(page, "#map tbody th") == [*TARGET.split(), "end"]
+    for i, row in enumerate([[0], [1], [2, 3], [4], [5]]):
+        wanted = weights(SOURCE, TARGET, SOURCE_WORDS, row)
+        numbers = texts(page, f"#map tbody tr:nth-child({i + 1}) td")
+        assert all(
+            abs(float(number) - 100 * w) < 0.55 if number else w < 0.051
+            for number, w in zip(numbers, wanted, strict=True)
+        )
+    page.hover("#map tbody tr:nth-child(3) td >> nth=1")
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3]))
+
+
+def test_layers_heads_and_tokens(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    page.click("#target .word >> nth=2")
+    assert texts(page, "#layer option") == ["mean", "1", "2"]
+    assert texts(page, "#head option") == ["mean", "1", "2", "3"]
+    page.select_option("#layer", label="2")
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3], layer=slice(1, 2)))
+    page.select_option("#head", label="1")
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3], layer=slice(1, 2), head=slice(0, 1)))
+    page.select_option("#layer", label="mean")
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3], head=slice(0, 1)))
+    page.check("#pieces")
+    assert texts(page, "#target .word") == ["red", "are", "toma", "toes", "my", "end"]
+    assert page.inner_text("#target") == TARGET + " end"
+    check(page, weights(SOURCE, TARGET, [[i] for i in range(6)], [2], head=slice(0, 1)))
+    translate(page, "one two")  # all tokens are words: nothing to choose; the head stays chosen
+    assert not page.is_visible("#pieces-choice") and page.input_value("#head") == "0"
+
+
+def test_by_token_the_word_looked_at_stays_the_same(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    page.click("#target .word >> nth=3")
+    page.check("#pieces")
+    assert texts(page, "#target .active") == ["my"]
+    check(page, weights(SOURCE, TARGET, [[i] for i in range(6)], [4]))
+    page.uncheck("#pieces")
+    assert texts(page, "#target .active") == ["my"]
+    page.check("#pieces")
+    page.click("#target .word >> nth=3")
+    page.uncheck("#pieces")
+    assert texts(page, "#target .active") == ["tomatoes"]
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3]))
+
+
+def test_by_keyboard(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.keyboard.type("one two")
+    page.keyboard.press("Shift+Enter")
+    assert page.input_value("#text") == "one two\n" and page.is_visible("#empty")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=done] #map tr")
+    focused = "document.activeElement.textContent"
+    for _ in range(3):  # the button, the beam, the first word
+        page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "two"
+    columns = [[0], [1], [2]]
+    check(page, weights("one two", "two one", columns, [0]))
+    for key, word in (("ArrowRight", 1), ("End", 2), ("ArrowRight", 2), ("ArrowLeft", 1), ("Home", 0)):
+        page.keyboard.press(key)
+        check(page, weights("one two", "two one", columns, [word]))
+    page.keyboard.press("Escape")
+    assert all(shade == 0 for *_, shade in shown(page)) and texts(page, "#target .active") == []
+    page.keyboard.press("Enter")
+    assert texts(page, "#target .active") == ["two"]
+    page.keyboard.press("Tab")  # one stop for all words; the choice stays while the person goes on
+    assert page.evaluate("document.activeElement.className") == "hypothesis"
+    check(page, weights("one two", "two one", columns, [0]))
+
+
+def test_a_click_keeps_a_word_and_another_lets_it_go(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, "one two")
+    page.click("#target .word >> nth=1")
+    page.hover("#target .word >> nth=0")
+    assert texts(page, "#target .active") == ["two"]
+    page.hover("#text")
+    assert texts(page, "#target .active") == ["one"]
+    page.click("#target .word >> nth=1")
+    page.hover("#text")
+    assert texts(page, "#target .active") == []
+
+
+def test_by_touch_on_a_narrow_screen(open_page: Callable[..., Any]) -> None:
+    page = open_page(viewport={"width": 340, "height": 700}, has_touch=True, is_mobile=True)
+    translate(page, "tomatoes " * 30)
+    page.tap("#target .word >> nth=1")
+    assert texts(page, "#target .active") == ["tomatoes"]
+    page.tap("#target .word >> nth=1")
+    assert texts(page, "#target .active") == []
+    wide = "id => { const box = document.getElementById(id) ?? document.documentElement; "
+    wide += "return box.scrollWidth > box.clientWidth; }"
+    assert page.evaluate(wide, "scroll") and not page.evaluate(wide, "")  # the map scrolls, the page does not
+
+
+# Many sentences, notes and errors ------------------------------------------------------------------------
+
+
+def test_a_text_of_many_sentences(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, "One two. Three zebra\n\nfive")
+    assert texts(page, "#sentences p") == ["two. One zebra Three", "five"]
+    assert page.inner_text("#target-label") == "Sentence 1 of 3" and not page.is_visible("#notes")
+    page.click("#sentences button >> nth=1")
+    expect(page.locator("#source .spelling").first).to_have_text("Three")
+    assert page.inner_text("#target-label") == "Sentence 2 of 3"
+    assert texts(page, "#notes li") == ["The model has never seen: zebra"]
+    page.hover("#target .word >> nth=0")
+    check(page, weights("Three zebra", "zebra Three", [[0, 1], [2, 3], [4]], [0, 1]))
+
+
+def test_html_is_text(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    before = page.title()
+    translate(page, f"{HTML} {EVIL}")
+    reversed_ = " ".join(reversed(f"{HTML} {EVIL}".split()))
+    assert texts(page, "#list .text")[0] == reversed_
+    assert page.inner_text("#target") == reversed_ + " end"
+    page.hover("#target .word >> nth=0")
+    made = "document.querySelectorAll('main img, main script, main svg, main b').length"
+    assert page.evaluate(made) == 0 and page.title() in (before, "English to Italian")
+
+
+def test_nothing_written_is_said(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.fill("#text", "nothing")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#map tr")
+    assert texts(page, "#target") == ["(nothing) end"]
+    assert texts(page, "#list .text")[:2] == ["(nothing)", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x" * 5001, "5,001 characters; at most 5,000"),
+        ("x" * 70_000, "at most 65,536"),
+        ("a forbidden word", "the sentence has a forbidden word"),
+        ("a bug", "its terminal shows where"),
+    ],
+)
+def test_errors_are_told_and_gone_with_the_next_translation(
+    open_page: Callable[..., Any], text: str, message: str
+) -> None:
+    page = open_page()
+    page.fill("#text", text)
+    page.press("#text", "Enter")
+    page.wait_for_selector("#error:visible")
+    assert message in page.inner_text("#error") and not page.is_visible("#result")
+    assert page.get_attribute("#error", "role") == "alert"
+    translate(page, "one two")
+    assert not page.is_visible("#error")
+
+
+def test_attention_that_is_too_large_leaves_the_translation(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.fill("#text", "x " * 2400)
+    page.press("#text", "Enter")
+    page.wait_for_selector("#attention-error:visible")
+    assert "2401 × 2401 tokens" in page.inner_text("#attention-error") and not page.is_visible("#scroll")
+    assert page.inner_text("#target").startswith("x x x")
+
+
+def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..., Any], server: Server) -> None:
+    page = open_page()
+    translate(page, "one two")
+    with server.lock:  # as if another translation was under way
+        page.fill("#text", "three four")
+        page.press("#text", "Enter")
+        page.wait_for_selector("[data-state=loading]")
+        assert page.inner_text("#go") == "Translating…" and page.get_attribute("main", "aria-busy") == "true"
+        page.fill("#text", "five six")  # the newest text wins
+        page.press("#text", "Enter")
+    expect(page.locator("#target")).to_have_text("six five end")
+    page.route("**/translate", lambda call: call.abort())
+    page.press("#text", "Enter")
+    page.wait_for_selector("#error:visible")
+    assert "Is its program still running?" in page.inner_text("#error")
+
+
+# How it looks --------------------------------------------------------------------------------------------
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of "rgb(r, g, b)" (WCAG 2.2)."""
+    channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(open_page: Callable[..., Any], scheme: str, tmp_path: Path) -> None:
+    page = open_page(color_scheme=scheme)
+    translate(page, SOURCE)
+    page.hover("#target .word >> nth=2")
+    paper = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert paper > 0.9 if scheme == "light" else paper < 0.05
+    for selector in ("body", "#about", "#told", "#hint", ".score", "#map th"):
+        ink = luminance(page.eval_on_selector(selector, "node => getComputedStyle(node).color"))
+        contrast = (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)
+        assert contrast >= 4.5, f"{selector}: {contrast:.1f}"
+    buttons = [page.locator("#list button").nth(i) for i in range(2)]  # the chosen one, and another
+    assert len({button.evaluate("node => getComputedStyle(node).color") for button in buttons}) == 1
+    page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
+    assert (tmp_path / f"{scheme}.png").read_bytes().startswith(b"\x89PNG")

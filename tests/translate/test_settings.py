@@ -1,0 +1,139 @@
+"""Settings: presets with everything written out, files and what can be wrong with them, the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.translate import cli, settings
+from minigrad.translate.settings import FIELDS, FREE, PRESETS, Settings
+
+
+@pytest.mark.parametrize("name", settings.preset_names())
+def test_presets_have_every_setting_written_out(name: str) -> None:
+    written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+    assert {(section, key) for section, values in written.items() for key in values} == {
+        (section, key) for key, (section, _, _) in FIELDS.items()
+    }
+    assert settings.preset(name).as_dict() == written
+
+
+def test_the_base_model_is_the_papers() -> None:
+    base = settings.preset("base")
+    assert (base.model.layers, base.model.d_model, base.model.d_ff, base.model.heads) == (6, 512, 2048, 8)
+    assert (base.model.dropout, base.training.label_smoothing, base.model.norm_first) == (0.1, 0.1, False)
+    # equation 3: the highest rate is d_model^-0.5 warm_up^-0.5
+    assert base.training.learning_rate == pytest.approx((512 * base.training.warm_up) ** -0.5, rel=0.01)
+    assert base.training.batch_tokens * base.training.accumulate == pytest.approx(25_000, rel=0.05)
+
+
+def test_a_file_that_is_written_is_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("tomlkit")
+    changed = Settings().changed({"data": ('a "b".en', "ü.de"), "dropout": 0.25, "joint": False, "steps": 7})
+    path = tmp_path / "my.toml"
+    path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8")
+    assert settings.read(path) == changed
+    assert "# updates" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[training]\nstepz = 3", r"no setting 'stepz'; do you mean 'steps' in \[training\]\?"),
+        ("[model]\nsteps = 3", r"\[model\] has no setting 'steps'; do you mean 'steps' in \[training\]\?"),
+        ("[traning]\nsteps = 3", r"no section \[traning\]; there are data, model, training, decoding"),
+        ("steps = 3", r"no section \[steps\]"),
+        ("[model]\ndropout = 'much'", "dropout is 'much', and should be of type float"),
+        ("[model]\nlayers = 2.0", "layers is 2.0, and should be of type int"),
+        ("[model]\nnorm_first = 1", "norm_first is 1, and should be of type bool"),
+        ("[data]\ndata = 'a'", "data is 'a', and should be of type list of strings"),
+        ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
+        ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
+        ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
+        ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
+        ("[data]\njoint = false\n[training]\nboth_ways = 3", "both_ways needs joint = true"),
+        ("[data]\nsubword_model = 'unigram'\n[training]\nsubword_dropout = 0.1", "subword_model = 'bpe'"),
+        ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
+        ("[model", "is not TOML"),
+        ("[training]\nlearning_rate = nan", "learning_rate is nan"),
+    ],
+)
+def test_what_makes_no_sense_is_told(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=told) as caught:
+        settings.read(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_preset_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, multi30k-gru, toy"):
+        settings.preset("huge")
+
+
+def given(*arguments: str) -> Settings:
+    return cli.settings_of(cli.parser().parse_args(["train", *arguments]))
+
+
+def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[model]\nlayers = 3\nheads = 2\n", encoding="utf-8")
+    found = given("--config", str(path), "--layers", "5", "--no-norm-first")
+    assert (found.model.layers, found.model.heads, found.model.d_ff) == (5, 2, Settings().model.d_ff)
+    assert not found.model.norm_first
+    assert given() == settings.preset("toy")
+    assert given("--data", "a.en", "b.de") == Settings().changed({"data": ("a.en", "b.de")})
+    assert given("--preset", "multi30k", "--steps", "9") == settings.preset("multi30k").changed({"steps": 9})
+
+
+def test_every_setting_is_an_option() -> None:
+    values: dict[type, Any] = {int: 8, float: 0.25}
+    for name, (section, kind, described) in FIELDS.items():
+        if name == "data":
+            continue
+        default = getattr(getattr(Settings().changed({"data": ("x",)}), section), name)
+        choices = described.metadata["choices"] or ("x",)
+        value = choices[-1] if kind is str else values.get(kind, not default)
+        option = ("" if value else "no-") + name.replace("_", "-")
+        found = given("--data", "x", f"--{option}", *([] if kind is bool else [str(value)]))
+        assert getattr(getattr(found, section), name) == value != default, name
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (("a.en.gz", "b.fr"), ("en", "fr")),
+        (("a.tsv",), ("source", "target")),
+        (("a.txt", "b.txt"), ("source", "target")),
+        (("x/train", "x/train2"), ("source", "target")),
+    ],
+)
+def test_languages_of_files(data: tuple[str, ...], found: tuple[str, str]) -> None:
+    settings = given("--data", *data)
+    assert (settings.data.source, settings.data.target) == found
+    assert given("--data", *data, "--target", "it").data.target == "it"
+
+
+def test_a_folder_has_the_languages_of_its_endings(tmp_path: Path) -> None:
+    assert given("--data", str(tmp_path)).data.source == "en"
+
+
+def test_what_may_change_in_a_training_that_goes_on() -> None:
+    assert set(FIELDS) >= FREE
+    start = Settings()
+    assert start.fixed() == start.changed({"device": "cuda", "minutes": 3.0, "beam": 2}).fixed()
+    assert start.fixed() != start.changed({"dropout": 0.2}).fixed()
+
+
+def test_runs_have_names(tmp_path: Path) -> None:
+    def folder(*arguments: str) -> str:
+        options = cli.parser().parse_args(["train", *arguments])
+        return cli.run_folder(options, cli.settings_of(options)).as_posix()
+
+    assert folder() == "runs/toy"
+    assert folder("--data", str(tmp_path), "--target", "fr") == "runs/en-fr"
+    assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
+    assert folder("--run", "here") == "here"

@@ -1,0 +1,53 @@
+"""What a training is made of, from its settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import minigrad as mg
+from minigrad.text import TokenizerPair, WordTokenizer
+from minigrad.translate import settings
+from minigrad.translate.architectures import ARCHITECTURES, build
+from minigrad.translate.training import loop_settings, optimizer_of
+from tests.support.transformers import small
+
+
+def test_processes_share_batches_on_the_cpu_alone() -> None:
+    """The preset is for two cores; on a GPU the same batches make an update, one after another."""
+    chosen = settings.preset("multi30k").training
+    assert loop_settings(chosen, True).processes == chosen.processes > 1
+    there = loop_settings(replace(chosen, device="cuda"), True)
+    assert (there.processes, there.accumulate) == (1, chosen.accumulate)
+
+
+@pytest.mark.parametrize("name", settings.MODELS)
+def test_every_setting_of_a_model_reaches_it(name: str) -> None:
+    sizes = {"layers": 3, "d_model": 24, "heads": 2, "d_ff": 40, "hidden": 14, "kernel": 5, "positions": 50}
+    dropouts = {"dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.3, "embedding_dropout": 0.4}
+    chosen = settings.ModelSettings(name, norm_first=False, position_encoding="rotary", **sizes, **dropouts)
+    words = WordTokenizer.train(["a b c"], 10)
+    config = build(chosen, TokenizerPair(words, words)).config.as_dict()
+    assert config.pop("vocabulary") == len(words) and config.pop("source_vocabulary") is None
+    kind = ARCHITECTURES[name]
+    assert config == {**kind.arguments, **{key: getattr(chosen, key) for key in config.keys() - kind.arguments.keys()}}
+    assert set(ARCHITECTURES) == set(settings.MODELS)
+
+
+def test_dropout_of_embeddings_is_dropout_unless_it_is_set() -> None:
+    words = WordTokenizer.train(["a b c"], 10)
+    assert build(settings.ModelSettings(), TokenizerPair(words, words)).config.embedding_dropout is None
+
+
+def test_muon_takes_the_matrices_of_the_layers() -> None:
+    model, chosen = small(), settings.preset("multi30k").training
+    optimiser = optimizer_of(model, replace(chosen, optimizer="muon"))
+    assert isinstance(optimiser, mg.optim.MuonWithAdamW)
+    names = {id(p): name for name, p in model.named_parameters()}
+    muon, rest = ({names[id(p)] for p in group["params"]} for group in optimiser.param_groups)
+    assert [group["muon"] for group in optimiser.param_groups] == [True, False]
+    assert muon | rest == set(names.values()) and not muon & rest
+    assert all(name.endswith(".weight") and name.startswith(("encoder.", "decoder.")) for name in muon)
+    assert {name for name in rest if "embedding" in name}
+    assert type(optimizer_of(model, replace(chosen, optimizer="adamw"))) is mg.optim.AdamW

@@ -1,0 +1,750 @@
+"""The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad.models.transformer import pad
+from minigrad.models.translation import TranslationModel
+from minigrad.text.generate import beam_search, power
+from minigrad.text.risk import minimum_bayes_risk
+from minigrad.text.tokenizer import EOS
+from minigrad.training import lock, read_checkpoint
+from minigrad.translate import cli, data
+from minigrad.translate.translator import Translator
+
+ROOT = Path(__file__).parents[2]
+WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
+SMALL = (
+    "--layers",
+    "1",
+    "--d-model",
+    "16",
+    "--d-ff",
+    "32",
+    "--heads",
+    "2",
+    "--vocabulary",
+    "80",
+    "--batch-tokens",
+    "100",
+    "--warm-up",
+    "5",
+    "--evaluate-every",
+    "10",
+    "--snapshot-every",
+    "5",
+    "--average",
+    "3",
+)
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+        pytest.importorskip(module)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``table`` is: a model knows the folder that it was trained in."""
+    return tmp_path_factory.mktemp("table")
+
+
+@pytest.fixture
+def table(folder: Path) -> Path:
+    """A folder with two hundred pairs to train, word for word, and twenty each to validate and to test."""
+    shutil.rmtree(folder)
+    folder.mkdir()
+    words = list(WORDS)
+    for split, count in (("train", 200), ("val", 20), ("test", 20)):
+        pairs = []
+        for i in range(count):
+            picked = [words[(i * k + k + len(split)) % len(words)] for k in range(1, 2 + i % 4)]
+            pairs.append((" ".join(picked), " ".join(WORDS[w] for w in picked)))
+        for place, language in enumerate(("en", "it")):
+            text = "\n".join(pair[place] for pair in pairs) + "\n"
+            (folder / f"{split}.{language}").write_text(text, encoding="utf-8")
+    return folder
+
+
+def arguments(table: Path, *more: str) -> list[str]:
+    return ["train", "--data", str(table), "--target", "it", "--run", str(table / "run"), *SMALL, *more]
+
+
+def weights(table: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
+    found: dict[str, mg.Tensor] = read_checkpoint(table / "run" / name)["model"]
+    return found
+
+
+def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def test_it_trains_tells_and_translates(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(table, "--steps", "20")) == 0
+    told = capsys.readouterr()
+    assert "200 sentence pairs" in told.out and "saved to" in told.out
+    assert re.search(r"test: \d+ of 20 translated exactly", told.out) and "chrF2" in told.out
+    assert "nrefs:1" in told.out and "sentences that it has never seen" in told.out
+    where = ["--run", str(table / "run")]
+    assert cli.main(["translate", "one cat", "Xyz", "--beam", "2", *where]) == 0
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 2
+    assert "note: the model has never seen: X" in told.err
+    assert (table / "run" / "settings.toml").read_text(encoding="utf-8").count("# updates\n") == 1
+
+
+def test_the_log_can_be_plotted(table: Path) -> None:
+    assert cli.main(arguments(table, "--steps", "20", "--log-every", "5")) == 0
+    lines = [json.loads(line) for line in (table / "run" / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == [5, 10, 15, 20]
+    assert [line["step"] for line in lines if "evaluation" in line] == [10, 20]
+    assert all({"bleu", "loss"} == line["evaluation"].keys() for line in lines if "evaluation" in line)
+
+
+def test_the_same_seed_gives_the_same_weights(table: Path) -> None:
+    found = []
+    for seed in ("3", "3", "4"):
+        assert cli.main(arguments(table, "--steps", "3", "--seed", seed, "--fresh")) == 0
+        found.append(weights(table))
+    assert same(found[0], found[1]) and not same(found[0], found[2])
+
+
+NOISE = (
+    "--subword-dropout",
+    "0.2",
+    "--word-dropout",
+    "0.1",
+    "--r-drop",
+    "0.5",
+    "--accumulate",
+    "2",
+    "--ema",
+    "0.9",
+    "--attention-dropout",
+    "0.1",
+    "--optimizer",
+    "muon",
+    "--r-drop-after",
+    "1",
+)
+SHARED = (*NOISE, "--processes", "2")
+
+
+def of_model(name: str, *more: str) -> tuple[str, ...]:
+    return ("--model", name, "--hidden", "12", *more)
+
+
+OPTIONS = {
+    "plain": (),
+    "noise": NOISE,
+    "vocabularies": ("--no-joint",),
+    "processes": SHARED,
+    "gru-attention": of_model("gru-attention", "--r-drop", "0.5"),
+    "lstm": of_model("lstm", "--word-dropout", "0.1"),
+    "rnn-multiplicative": of_model("rnn-multiplicative", "--no-joint"),
+    "convolution": of_model("convolution", "--subword-dropout", "0.2"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_same_command_goes_on(
+    table: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the middle of an update of the second epoch, and the command again: the same to the bit."""
+    assert cli.main(arguments(table, "--steps", "24", *options)) == 0
+    whole, log = weights(table), (table / "run" / "log.jsonl").read_text()
+    model = (table / "run" / "model.safetensors").read_bytes()
+    loss, calls = TranslationModel.loss, [0]
+
+    def interrupted(self: TranslationModel, *args: Any, **named: Any) -> mg.Tensor:
+        calls[0] += 1
+        if calls[0] == 17 and self.training:
+            signal.raise_signal(signal.SIGINT)
+        return loss(self, *args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TranslationModel, "loss", interrupted)
+        assert cli.main(arguments(table, "--steps", "24", "--fresh", *options)) == 130
+    assert "Go on with the same command:\n  python tasks.py translate" in capsys.readouterr().out
+    assert not same(whole, weights(table))
+    assert cli.main(arguments(table, "--steps", "24", *options)) == 0
+    assert same(whole, weights(table))
+    assert (table / "run" / "model.safetensors").read_bytes() == model
+    times = re.compile(r'"seconds": [\d.]+')
+    assert times.sub("", (table / "run" / "log.jsonl").read_text()) == times.sub("", log)
+
+
+def test_a_finished_run_is_not_trained_again(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(table, "--steps", "5")) == 0
+    before = weights(table)
+    assert cli.main(arguments(table, "--steps", "5")) == 0
+    assert "holds a finished training" in capsys.readouterr().err
+    assert same(before, weights(table))
+
+
+def saved_step(table: Path) -> int:
+    """The step that a training would go on from."""
+    last = table / "run" / "last.safetensors"
+    return int(read_checkpoint(last, mmap=True)["step"]) if last.exists() else 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_five_kills_change_nothing(table: Path) -> None:
+    """SIGKILL at random moments, each time the same command again: the weights of one never killed.
+
+    A kill counts if the training had gone on since the kill before: five of them hit one and the same run.
+    """
+    options = ("--steps", "240", "--save-seconds", "0.1", *NOISE)
+    assert cli.main(arguments(table, *options)) == 0
+    whole = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
+    (table / "run").rename(table / "whole")
+    command = [sys.executable, "-m", "minigrad.translate", *arguments(table, *options)]
+    seed = random.randrange(10**6)
+    print("seed of the moments:", seed)
+    nowhere = subprocess.DEVNULL
+    moments, kills, reached = random.Random(seed), 0, 0
+    while kills < 5:
+        starting = moments.random() < 0.3
+        with subprocess.Popen(command, cwd=ROOT, stdout=nowhere, stderr=nowhere) as process:
+            while not starting and process.poll() is None and saved_step(table) == reached:
+                time.sleep(0.02)
+            time.sleep(moments.uniform(0.0, 2.0 if starting else 0.4))
+            process.kill()
+        before, reached = reached, saved_step(table)
+        print("killed at step", reached)
+        if process.returncode == 0:  # it was over sooner: begin anew
+            shutil.rmtree(table / "run")
+            kills = reached = 0
+        else:
+            assert process.returncode == -signal.SIGKILL and reached >= before
+            kills += reached > before
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    found = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
+    assert all(same(a, b) for a, b in zip(whole, found, strict=True))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
+def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
+    command = [sys.executable, "-m", "minigrad.translate", *arguments(table, "--steps", "100000")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (table / "run" / "best.safetensors").exists() and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; saved in" in out and "python tasks.py translate train --data" in out
+    assert read_checkpoint(table / "run" / "last.safetensors")["step"] >= 10
+
+
+# Translating ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(table: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """A model, trained once; what tells a command where it is."""
+    kept = table.with_name(f"{table.name}-trained")
+    if kept.exists():
+        shutil.copytree(kept, table / "run")
+    else:
+        assert cli.main(arguments(table, "--steps", "10")) == 0
+        capsys.readouterr()
+        shutil.copytree(table / "run", kept)
+    return ["--run", str(table / "run")]
+
+
+def test_files_and_pipes(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line for a line, an empty one for an empty one, the same from a file, a pipe and as arguments."""
+    lines = ["one cat", "", "two dog and three cat", "   ", "四", "one"]
+    (table / "in.txt").write_text("\n".join(lines), encoding="utf-8")
+    assert cli.main(["translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained]) == 0
+    found = (table / "out.txt").read_text(encoding="utf-8").splitlines()
+    assert len(found) == len(lines) and not found[1] and not found[3] and all(found[i] for i in (0, 2, 5))
+    raw = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode()), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", raw)
+    assert cli.main(["translate", *trained]) == 0
+    assert capsys.readouterr().out.splitlines() == found
+    assert cli.main(["translate", lines[0], lines[2], *trained]) == 0
+    assert capsys.readouterr().out.splitlines() == [found[0], found[2]]
+
+
+def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["translate", "one cat", "--n-best", "3", *trained]) == 0
+    scores = [float(line.split("\t")[0]) for line in capsys.readouterr().out.splitlines() if line]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    drawn = []
+    for seed in ("1", "1", "2"):
+        options = ["--sample", "2.0", "--top-k", "40", "--top-p", "0.9", "--seed", seed]
+        assert cli.main(["translate", "one cat and two dog", *options, *trained]) == 0
+        drawn.append(capsys.readouterr().out)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("one", "--sample", "1", "--beam", "2"), "choose one"),
+        (("one", "--sample", "1", "--mbr", "2"), "choose one"),
+        (("one", "--sample", "1", "--length-penalty", "0.6"), "choose one"),
+        (("one", "--sample", "1", "--coverage-penalty", "0"), "choose one"),
+        (("one", "--sample", "1", "--n-best", "2"), "choose one"),
+        (("one", "--top-k", "4"), "give --sample, too"),
+        (("one", "--input", "x.txt"), "choose one"),
+        (("one", "two", "--attention", "x.png"), "--attention draws one sentence"),
+        (("--attention", "x.png"), "--attention draws one sentence"),
+        (("one", "--attention", "x.jpeg"), ".html, .svg, .pdf, .png, not as x.jpeg"),
+        (("--graph", "x.html"), "--graph draws one sentence"),
+        (("one", "--graph", "x.svg"), "its name ends in .html, not as x.svg"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["translate", *options]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_is_replaced_when_all_is_done(table: Path, trained: list[str]) -> None:
+    path = table / "text.txt"
+    path.write_text("one cat\ntwo dog\n", encoding="utf-8")
+    assert cli.main(["translate", "--input", str(path), "--output", str(path), *trained]) == 0
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
+    path.write_text("kept", encoding="utf-8")
+    assert cli.main(["translate", "--input", str(table / "none.txt"), "--output", str(path), *trained]) == 1
+    assert path.read_text(encoding="utf-8") == "kept"
+
+
+def test_notes_on_a_text(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (table / "in.txt").write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
+    assert cli.main(["translate", "--input", str(table / "in.txt"), *trained]) == 0
+    err = capsys.readouterr().err
+    assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes that can be waited for")
+def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> None:
+    command = [sys.executable, "-m", "minigrad.translate", "translate", *trained]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for line in ("one cat\n", "two\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+@pytest.mark.parametrize(
+    ("sentences", "streams", "status", "out", "err"),
+    [
+        ("", "<&-", 1, 0, "standard input is closed"),
+        ("one", ">&-", 1, 0, "standard output is closed"),
+        ("'one 猫'", "2>&-", 0, 1, ""),  # the note on the character is lost, and not a translation
+        ("one", "<&- >&- 2>&-", 1, 0, ""),
+        ("one", "2>/dev/full >/dev/full", 1, 0, ""),
+        ("one", ">/dev/full", 1, 0, "error: "),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    trained: list[str], sentences: str, streams: str, status: int, out: int, err: str
+) -> None:
+    command = (
+        f"exec {sys.executable} -m minigrad.translate translate {sentences} {' '.join(trained)} --beam 1 {streams}"
+    )
+    ran = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
+    assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+@pytest.mark.parametrize(("command", "advice"), [("config", "closed"), ("evaluate --run .", "give --json FILE")])
+def test_results_that_would_go_nowhere(command: str, advice: str) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m minigrad.translate {command} >&-"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1 and "standard output is closed" in ran.stderr and advice in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+def test_a_training_is_not_lost_with_its_streams(table: Path) -> None:
+    command = " ".join([sys.executable, "-m", "minigrad.translate", *arguments(table, "--steps", "2")])
+    ran = subprocess.run(["sh", "-c", f"exec {command} <&- >&- 2>&-"], cwd=ROOT, check=False)
+    assert ran.returncode == 0 and (table / "run" / "model.safetensors").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without an end")
+def test_a_line_without_an_end(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "minigrad.translate", "translate", *trained]
+    with open("/dev/zero", "rb") as zeros:
+        ran = subprocess.run(command, cwd=ROOT, stdin=zeros, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 1 and "standard input: line 1 has more than 1,000,000 bytes" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    path = table / "long.txt"
+    path.write_text("one\n" + "o" * 1_000_001, encoding="utf-8")
+    assert cli.main(["translate", "--input", str(path), *trained]) == 1
+    assert "line 2 has more than 1,000,000 bytes: give one sentence per line" in capsys.readouterr().err
+
+
+def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
+    translator = Translator.load(table / "run")
+    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
+    plain = [translator.translate([s], 3, cached=False)[0] for s in sentences]
+    assert [t.text for t in translator.translate(sentences, 3)] == [t.text for t in plain]
+    assert [t.score for t in translator.translate(sentences, 3)] == pytest.approx([t.score for t in plain])
+
+
+def test_minimum_bayes_risk_chooses_from_the_beam(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = Translator.load(table / "run")
+    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
+    best, changed = translator.translate(sentences, 6), 0
+    for plain, found in zip(best, translator.translate(sentences, 6, mbr=2.0), strict=True):
+        ids = [*translator.tokenizers.source.encode(plain.source), EOS]
+        (beam,) = beam_search(translator.model.begin(pad([ids])), 6, 2 * len(ids) + 10, power(1.0))
+        wanted = [translator.tokenizers.target.decode(h.tokens) for h in minimum_bayes_risk(beam, 2.0)]
+        assert [h.text for h in found.beam] == wanted
+        assert found.text == wanted[0] and found.score == found.beam[0].score
+        changed += found.text != plain.text
+    assert changed  # or else the test shows nothing
+    said = ["translate", *sentences, "--beam", "6", "--mbr", "2", *trained]
+    assert cli.main(said) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told == [t.text for t in translator.translate(sentences, 6, mbr=2.0)]
+    assert cli.main(["translate", "one", "--mbr", "-1", *trained]) == 1
+    assert "mbr is -1.0, and should be from 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["mbr", "length-penalty", "coverage-penalty"])
+def test_a_beam_of_one_has_nothing_to_choose_from(
+    option: str, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["translate", "one cat", f"--{option}", "0.5", "--beam"]
+    assert cli.main([*said, "1", *trained]) == 1
+    assert f"{option.replace('-', '_')} chooses among the texts of a beam" in capsys.readouterr().err
+    assert cli.main([*said, "2", *trained]) == 0
+    assert cli.main(["translate", "one cat", f"--{option}", "0", "--beam", "1", *trained]) == 0
+
+
+def test_attention_of_a_translation(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    found = Translator.load(table / "run").attention("one cat", "uno gatto")
+    assert found.source[-1] == found.target[-1] == "⟨end⟩"
+    assert found.weights.shape == (1, 2, len(found.target), len(found.source))
+    assert found.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.html"), *trained]) == 0
+    assert capsys.readouterr().err == f"wrote {table / 'a.html'}\n"
+    assert (table / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.svg"), *trained]) == 0
+    svg = (table / "a.svg").read_text(encoding="utf-8")
+    assert "Cross-attention · layer 0 · heads 0 to 1 (mean)" in svg and "⟨end⟩" in svg
+    pytest.importorskip("matplotlib")
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.png"), *trained]) == 0
+    assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_graph_of_a_translation(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["translate", "one cat", "--graph", str(table / "g.html"), *trained]) == 0
+    assert capsys.readouterr().err == f"wrote {table / 'g.html'}\n"
+    assert '<main id="linked">' in (table / "g.html").read_text(encoding="utf-8")
+
+
+def test_a_picture_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told before anything is read, and what to install."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert cli.main(["translate", "one cat", "--attention", "a.pdf", "--run", "nowhere"]) == 1
+    assert "pip install 'minigrad[viz]'" in capsys.readouterr().err
+
+
+def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", "--json", str(table / "report.json"), "--worst", "2", *trained]) == 0
+    told = capsys.readouterr().out
+    assert "words of the source" in told and "chrF2" in told and "lowest chrF" in told
+    report = json.loads((table / "report.json").read_text(encoding="utf-8"))
+    assert report["sentences"] == 20 == len(report["translations"]) and len(report["worst"]) == 2
+    (table / "test.en").unlink()
+    assert cli.main(["evaluate", "--data", str(table), *trained]) == 1
+    assert "holds no test.en with a test.it" in capsys.readouterr().err
+    other = ["--data", str(table / "val.en"), str(table / "val.it")]
+    assert cli.main(["evaluate", *other, *trained]) == 0
+    assert "20 sentences" in capsys.readouterr().out
+
+
+# What can be wrong ------------------------------------------------------------------------------------------
+
+
+def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["translate", " ", *trained]) == 1
+    assert "the sentence is empty" in capsys.readouterr().err
+    long = Translator.load(table / "run")
+    long.model.config.positions = 20  # translating a thousand tokens takes long
+    (found,) = long.translate(["one " * 3000], beam=1)
+    assert any(re.fullmatch(r"the sentence has 3,000 tokens; only the first 19 are translated", n) for n in found.notes)
+    (found,) = long.translate(["猫が好きです ☃ <b>one</b>"], beam=1)
+    assert "the model has never seen" in found.notes[0]
+    (table / "latin1.txt").write_bytes("caffè".encode("latin1"))
+    assert cli.main(["translate", "--input", str(table / "latin1.txt"), *trained]) == 1
+    assert "line 1: not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without an end")
+def test_devices_without_an_end(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (
+        ["translate", "--input", "/dev/zero", *trained],
+        ["translate", "one", "--run", "/dev/zero"],
+        arguments(table, "--config", "/dev/zero"),
+        arguments(table, "--data", "/dev/zero"),
+    ):
+        assert cli.main(wrong) == 1
+        assert "/dev/zero is a device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\x00" * 100, b"PK\x03\x04 something else"])
+def test_bad_models(tmp_path: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    for given in (path, tmp_path):
+        assert cli.main(["translate", "a sentence", "--run", str(given)]) == 1
+        err = capsys.readouterr().err
+        assert err.startswith("error: ") and str(given) in err and "Traceback" not in err
+        assert content is not None or "there is no model in" in err
+
+
+def test_a_truncated_and_a_foreign_checkpoint(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = table / "run" / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert cli.main(["translate", "one cat", *trained]) == 1
+    assert "model.safetensors is damaged" in capsys.readouterr().err
+    mg.save({"weight": mg.zeros(2)}, path)
+    assert cli.main(["translate", "one cat", *trained]) == 1
+    assert "is not a checkpoint of" in capsys.readouterr().err
+    path = table / "run" / "last.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    assert cli.main(arguments(table, "--steps", "10")) == 1
+    assert "last.safetensors is damaged" in capsys.readouterr().err
+    assert len(path.read_bytes()) == 1000
+
+
+def test_a_run_of_other_settings(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = (table / "run" / "last.safetensors").read_bytes()
+    assert cli.main(arguments(table, "--steps", "10", "--dropout", "0.5")) == 1
+    err = capsys.readouterr().err
+    assert "dropout (0.3 there, 0.5 now)" in err and "--fresh" in err
+    assert (table / "run" / "last.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "told"),
+    [
+        (b"", b"", "no sentence pairs"),
+        (b"a\nb\n", b"a\n", "has 2 lines and"),
+        (b"a\n\n", b"\nb\n", "no sentence pairs"),
+        (b"caff\xe8\n", b"b\n", "line 1: not UTF-8"),
+    ],
+)
+def test_bad_corpora(
+    tmp_path: Path, source: bytes, target: bytes, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_bytes(source)
+    (tmp_path / "b").write_bytes(target)
+    where = ["train", "--run", str(tmp_path / "run"), "--data"]
+    assert cli.main([*where, str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+    assert told in capsys.readouterr().err
+    assert cli.main([*where, str(tmp_path / "missing")]) == 1
+    assert "there is no" in capsys.readouterr().err
+
+
+def test_corpora_that_are_odd_but_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One word over and over; a line of ten thousand words; a vocabulary larger than the text allows."""
+    pairs = ["hello\tciao"] * 40 + ["word " * 10_000 + "\tparola", "\t"]
+    (tmp_path / "c.tsv").write_text("\n".join(pairs), encoding="utf-8")
+    command = ["train", "--data", str(tmp_path / "c.tsv"), "--run", str(tmp_path / "run"), *SMALL]
+    command[command.index("--vocabulary") + 1] = "5000"
+    assert cli.main([*command, "--steps", "3", "--warm-up", "1"]) == 0
+    told = capsys.readouterr()
+    assert "1 pairs with an empty side left out" in told.err
+    assert "1 pairs longer than 256 tokens left out" in told.err
+    assert "40 sentence pairs" in told.out
+
+
+def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
+    for command in cli.COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            cli.main([command, "--help"])
+        assert stop.value.code == 0
+    assert "--r-drop" in capsys.readouterr().out
+    for wrong in ([], ["trian"], ["train", "--steps", "x"], ["train", "--preset", "toy", "--config", "x.toml"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(wrong)
+        assert stop.value.code == 2
+    assert cli.main(arguments(table, "--device", "gpu")) == 1
+    assert "'gpu' is not a device" in capsys.readouterr().err
+    assert cli.main(["train", "--steps", "0"]) == 1
+    assert "steps is 0" in capsys.readouterr().err
+    assert cli.main(["train", "--preset", "multi30k"]) == 1
+    assert "Give --data DIR" in capsys.readouterr().err
+    assert cli.main(["train", "--config", str(table / "none.toml")]) == 1
+    assert "none.toml" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocked = table / "file"
+    blocked.write_text("in the way")
+    args = arguments(table, "--steps", "2")
+    args[args.index("--run") + 1] = str(blocked / "run")
+    assert cli.main(args) == 1
+    assert str(blocked) in capsys.readouterr().err
+
+
+IMPOSSIBLE = [
+    ("--data", "none.tsv"),
+    ("--schedule", "cosine", "--warm-up", "50"),
+    ("--device", "gpu"),
+    ("--device", "cuda:99"),
+    ("--vocabulary", "5"),
+    ("--longest", "1"),
+    ("--positions", "2"),
+    ("--processes", "2", "--accumulate", "1"),
+    ("--tokenizer", "words", "--subword-dropout", "0.1"),
+    ("--position-encoding", "rotary", "--d-model", "6"),
+    ("--layers", "1000000", "--d-model", "512"),
+]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("fresh", [("--fresh",), ()])
+def test_a_start_that_is_refused_touches_nothing(
+    table: Path, trained: list[str], fresh: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(table)
+    for wrong in IMPOSSIBLE:
+        assert cli.main(arguments(table, "--steps", "10", *fresh, *wrong)) == 1, wrong
+        assert contents(table) == before, wrong
+    capsys.readouterr()
+
+
+def test_a_start_in_a_folder_that_another_process_holds(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.0)
+    before = contents(table)
+    with lock.locked(table / "run"):
+        for more in ((), ("--fresh",)):
+            assert cli.main(arguments(table, "--steps", "10", *more)) == 1
+            assert "another process is training" in capsys.readouterr().err
+            assert contents(table) == before
+
+
+def test_fresh_keeps_the_old_run_under_another_name(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(data, "ON_DISK", 100)  # token ids in files, too
+    (table / "run" / "notes.txt").write_text("mine")
+    before = contents(table / "run")
+    for count in (1, 2):
+        assert cli.main(arguments(table, "--steps", "2", "--fresh")) == 0
+        assert f"the earlier run is now in {table / 'run'}.old-{count}" in capsys.readouterr().err
+        assert (table / "run" / "corpus" / "encoded.bin").exists()
+    del before["notes.txt"]
+    assert contents(table / "run.old-1") == before
+    assert (table / "run" / "notes.txt").exists() and not list((table / "run").glob(".fresh*"))
+    assert cli.main(["translate", "one", "--run", str(table / "run.old-1")]) == 0
+
+
+def test_a_run_that_cannot_be_renamed_stays(table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before, rename = contents(table), Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path.name == "log.jsonl" and path.parent.name == "run":
+            raise PermissionError(13, "denied")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert cli.main(arguments(table, "--steps", "2", "--fresh")) == 1
+    assert contents(table) == before and not (table / "run.old-1").exists()
+
+
+def test_other_text_is_another_training(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = (table / "train.it").read_text(encoding="utf-8")
+    (table / "train.it").write_text(text.replace("gatto", "micio"), encoding="utf-8")
+    assert cli.main(arguments(table, "--steps", "10")) == 1
+    assert "the text of the corpus" in capsys.readouterr().err
+
+
+def test_a_training_of_an_earlier_version_goes_on(table: Path, trained: list[str]) -> None:
+    """Its settings lacked some that there are now: these count as if they had had their default."""
+    path = table / "run" / "last.safetensors"
+    found = read_checkpoint(path)
+    for part in (found["extra"]["config"], found["extra"]["settings"]["training"]):
+        del part["word_dropout"]
+    mg.save(found, path)
+    assert cli.main(arguments(table, "--steps", "10")) == 0
+
+
+def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"one {w} {i}\tuno {WORDS[w]} {i}" for i in range(100) for w in ("cat", "dog")]
+    (tmp_path / "c.tsv").write_text("\n".join(rows), encoding="utf-8")
+    command = ["train", "--data", str(tmp_path / "c.tsv"), "--run", str(tmp_path / "run"), *SMALL, "--steps", "5"]
+    assert cli.main(command) == 0
+    told = capsys.readouterr()
+    assert "180 sentence pairs" in told.out and "test: " in told.out and "validation: " in told.out
+    assert "10 pairs are held out" in told.err
+    assert cli.main(["evaluate", "--run", str(tmp_path / "run")]) == 0
+    assert "10 sentences" in capsys.readouterr().out
+    assert cli.main([*command, "--held-out", "0", "--fresh"]) == 0
+    assert "200 sentence pairs" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) -> None:
+    """The README's first command, whole: 98 of 100 unseen test sentences exactly, and the issue's own."""
+    command = [sys.executable, "-m", "minigrad.translate"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    ran = subprocess.run([*command, "train"], check=False, **how)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    found = re.search(r"test: ([\d,]+) of 1,000 translated exactly", ran.stdout)
+    assert found and int(found[1].replace(",", "")) >= 980, ran.stdout
+    wanted = {
+        "I like cats": "Mi piacciono i gatti.",
+        "I love you very much": "Ti amo molto.",
+        "My friends like tomatoes because they are tasty": ("Ai miei amici piacciono i pomodori perché sono gustosi."),
+    }
+    ran = subprocess.run([*command, "translate", *wanted], check=True, **how)
+    assert ran.stdout.splitlines() == list(wanted.values())
