@@ -1,0 +1,66 @@
+"""What to install where an optional library is missing: a command that works in the environment that misses it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+__all__ = ["DISTRIBUTION", "how_to_install", "quoted"]
+
+DISTRIBUTION = "minigrad-nn"  # pyproject.toml's name; the package called minigrad on PyPI is another project
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def how_to_install(extra: str, *packages: str) -> str:
+    """A command that installs optional packages for the Python that runs, to be put after a colon.
+
+    It names the packages themselves, which works wherever minigrad came from: a wheel, a checkout on PYTHONPATH, an
+    index. Where this checkout is installed for editing, the command for the whole extra follows.
+
+    Args:
+        extra: of pyproject.toml, such as "viz". packages: the least that helps, by their names on PyPI.
+
+    >>> how_to_install("music", "mido")  # doctest: +SKIP
+    'pip install mido'
+    """
+    command = f"{_installer()} {' '.join(packages)}"
+    if (checkout := _checkout()) is None:
+        return command
+    return f"{command} (or all of the extra {extra}: {_installer()} -e {quoted(f'{checkout}[{extra}]')})"
+
+
+def quoted(word: str) -> str:
+    """A word as this system's shell reads it."""
+    return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
+
+
+def _installer() -> str:
+    """How a person calls the pip of the Python that runs; in a notebook, the cell's magic."""
+    if "ipykernel" in sys.modules:
+        return "%pip install"
+    found, own = shutil.which("pip"), Path(sys.executable).parent
+    if found is not None and Path(found).parent == own:
+        return "pip install"
+    if importlib.util.find_spec("pip") is None and shutil.which("uv"):
+        return f"uv pip install --python {quoted(sys.executable)}"
+    return f"{quoted(sys.executable)} -m pip install"
+
+
+def _checkout() -> Path | None:
+    """The checkout that is installed for editing, if this package is imported from it."""
+    for distribution in importlib.metadata.distributions(name=DISTRIBUTION):
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+        if origin.get("dir_info", {}).get("editable"):
+            folder = Path(url2pathname(urlsplit(origin["url"]).path)).resolve()
+            if folder == _PACKAGE.parent:
+                return folder
+    return None
