@@ -161,7 +161,7 @@ def check_pip(args: list[str]) -> None:
     assert args[0] == "install", f"pip {args[0]} is not a known kind of command"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for arg in args[1:]:
-        if match := re.fullmatch(r"(?:\.|minigrad)\[([\w,-]+)\]", arg):
+        if match := re.fullmatch(r"(?:\.|minigrad-nn)\[([\w,-]+)\]", arg):
             unknown = set(match[1].split(",")) - set(project["optional-dependencies"])
             assert not unknown, f"pyproject.toml has no extra {unknown}"
 
@@ -228,7 +228,7 @@ def test_commands_exist_and_take_the_arguments_shown(place: str, command: str) -
     [
         "python tasks.py nonesuch",
         "python -m examples.nonesuch",
-        "pip install minigrad[nonesuch]",
+        "pip install minigrad-nn[nonesuch]",
         "git push",
         "python docs/generate_index.py --nonesuch",
         "make nonesuch",

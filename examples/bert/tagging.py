@@ -13,6 +13,7 @@ from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad.backend.extras import how_to_install
 from minigrad.models.bert import IGNORED, BertForTokenClassification
 
 from .data import Tagged, find, tagged
@@ -129,5 +130,5 @@ def seqeval() -> Any:
     try:
         import seqeval.metrics
     except ImportError:
-        raise ImportError("entities are counted by seqeval: pip install 'minigrad[bert]', or seqeval alone") from None
+        raise ImportError(f"entities are counted by seqeval: {how_to_install('bert', 'seqeval')}") from None
     return seqeval.metrics

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .extras import how_to_install
+
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
 
 
@@ -63,9 +65,8 @@ class ExtraDType(DType):
         try:
             import ml_dtypes
         except ImportError:
-            raise TypeError(
-                f"{self.name} tensors need the package ml_dtypes (pip install ml_dtypes): install it, or use float32"
-            ) from None
+            command = how_to_install("bfloat16", "ml_dtypes")
+            raise TypeError(f"{self.name} tensors need the package ml_dtypes: {command}, or use float32") from None
         return np.dtype(getattr(ml_dtypes, self.name))
 
     @property

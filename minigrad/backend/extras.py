@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
-import json
 import os
-import shlex
-import shutil
-import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 __all__ = ["DISTRIBUTION", "how_to_install", "quoted"]
 
@@ -40,6 +33,9 @@ def how_to_install(extra: str, *packages: str) -> str:
 
 def quoted(word: str) -> str:
     """A word as this system's shell reads it."""
+    import shlex  # here, as below: few programs miss a library, and all import this file
+    import subprocess
+
     return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
 
 
@@ -47,17 +43,24 @@ def _installer() -> str:
     """How a person calls the pip of the Python that runs; in a notebook, the cell's magic."""
     if "ipykernel" in sys.modules:
         return "%pip install"
+    import shutil
+
     found, own = shutil.which("pip"), Path(sys.executable).parent
     if found is not None and Path(found).parent == own:
         return "pip install"
-    if importlib.util.find_spec("pip") is None and shutil.which("uv"):
+    if find_spec("pip") is None and shutil.which("uv"):
         return f"uv pip install --python {quoted(sys.executable)}"
     return f"{quoted(sys.executable)} -m pip install"
 
 
 def _checkout() -> Path | None:
     """The checkout that is installed for editing, if this package is imported from it."""
-    for distribution in importlib.metadata.distributions(name=DISTRIBUTION):
+    import json
+    from importlib.metadata import distributions
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    for distribution in distributions(name=DISTRIBUTION):
         origin = json.loads(distribution.read_text("direct_url.json") or "{}")
         if origin.get("dir_info", {}).get("editable"):
             folder = Path(url2pathname(urlsplit(origin["url"]).path)).resolve()

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backend.extras import how_to_install
 from ..serialization.source import replaced
 from .notes import MOST_SECONDS, Note, checked, ordered
 
@@ -110,7 +111,7 @@ def load_library() -> Any:
     try:
         import mido
     except ImportError:
-        raise ImportError("MIDI files need mido: pip install 'minigrad[music]', or mido alone") from None
+        raise ImportError(f"MIDI files need mido: {how_to_install('music', 'mido')}") from None
     return mido
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
+from minigrad.backend.extras import how_to_install
 from minigrad.serialization.schema import short
 
 MANY = 1e9
@@ -163,9 +164,7 @@ class Sections:
         try:
             import tomlkit
         except ImportError:
-            raise ImportError(
-                "writing settings needs tomlkit: pip install 'minigrad[translate]' (or pip install tomlkit)"
-            ) from None
+            raise ImportError(f"writing settings needs tomlkit: {how_to_install('translate', 'tomlkit')}") from None
         document = tomlkit.document()
         document.add(tomlkit.comment(title))
         for section, values in self.as_dict().items():

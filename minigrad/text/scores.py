@@ -15,6 +15,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from ..backend.extras import how_to_install
+
 
 @dataclass(frozen=True)
 class Score:
@@ -137,6 +139,4 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f"this score needs {package}: pip install 'minigrad[translate]', or {package} alone"
-        ) from error
+        raise ImportError(f"this score needs {package}: {how_to_install('translate', package)}") from error

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..backend.extras import how_to_install
 from ..serialization.schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
@@ -26,6 +27,7 @@ _PIECE = (
     rf"|{SPACE}"
 )
 _SPACES = r"[\s\x{1C}-\x{1F}]+"
+_DIGIT = r"\p{N}"
 _STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace", "Split"}  # of descriptions
 
 
@@ -53,6 +55,7 @@ class SubwordTokenizer:
         lowercase: bool = False,
         normalization: str = "nfc",
         min_frequency: int = 2,
+        split_digits: bool = False,
         progress: bool = False,
     ) -> SubwordTokenizer:
         """Learn subwords. The same texts give the same vocabulary in the same order.
@@ -65,6 +68,7 @@ class SubwordTokenizer:
             lowercase: make all texts lower-case.
             normalization: Unicode's "nfc" or "nfkc", or "none".
             min_frequency: byte-pair encoding merges no rarer pair.
+            split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
             progress: show bars on stderr.
 
         Raises:
@@ -81,7 +85,7 @@ class SubwordTokenizer:
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
         options = {"vocab_size": vocabulary, "show_progress": progress}
-        learner, trainer = _learner(model, normalization, lowercase, min_frequency, **options)
+        learner, trainer = _learner(model, normalization, lowercase, min_frequency, split_digits, **options)
         try:
             learner.train_from_iterator(itertools.chain([first], texts), trainer)
         except Exception as error:
@@ -143,13 +147,14 @@ def load_library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise ImportError(
-            "subwords need the tokenizers library: pip install 'minigrad[translate]', or tokenizers alone"
-        ) from None
+        command = how_to_install("translate", "tokenizers")
+        raise ImportError(f"subwords need the tokenizers library: {command}") from None
     return tokenizers
 
 
-def _learner(model: str, normalization: str, lowercase: bool, min_frequency: int, **options: Any) -> tuple[Any, Any]:
+def _learner(
+    model: str, normalization: str, lowercase: bool, min_frequency: int, split_digits: bool, **options: Any
+) -> tuple[Any, Any]:
     """An untrained tokenizer of the library, and its trainer."""
     tokenizers = load_library()
     models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
@@ -163,7 +168,9 @@ def _learner(model: str, normalization: str, lowercase: bool, min_frequency: int
         raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
     learner.normalizer = _normalizer(normalization, lowercase)
     words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
-    learner.pre_tokenizer = splitters.Sequence([words, splitters.Split(tokenizers.Regex(_PIECE), "isolated")])
+    patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
+    pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
+    learner.pre_tokenizer = splitters.Sequence([words, *pieces])
     learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
     return learner, trainer
 
@@ -220,7 +227,7 @@ def _check_steps(step: Any) -> None:
             _check_steps(inner)
     pattern = step.get("pattern") or {}
     check(pattern, dict[str, str], "its pattern")
-    if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _SPACES):
+    if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _DIGIT, _SPACES):
         raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may take for ever")
     if len(str(step.get("content", ""))) > len(SPACE):
         raise ValueError("it puts a long text in the place of another")

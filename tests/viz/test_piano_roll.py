@@ -67,7 +67,7 @@ def test_at_least_an_octave_is_seen_and_so_a_c(pitch: int) -> None:
 
 
 def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
-    pytest.importorskip("mido", reason="mido reads MIDI files: pip install 'minigrad[music]'")
+    pytest.importorskip("mido", reason="mido reads MIDI files: pip install mido")
     path = write_midi(tmp_path / "a tune.mid", TUNE)
     view = piano_roll(path)
     assert view.title == "a tune" and piano_roll(str(path), title="T").title == "T"

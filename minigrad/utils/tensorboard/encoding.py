@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backend.extras import how_to_install
 from ...backend.host import host
 
 Ndarray = np.ndarray[Any, Any]
@@ -31,7 +32,8 @@ def protocol() -> SimpleNamespace:
         from tensorboard.plugins.text import metadata as texts
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
-        raise ImportError(f"SummaryWriter needs tensorboard: pip install minigrad[tensorboard] ({error})") from error
+        command = how_to_install("tensorboard", "tensorboard")
+        raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
     modules = {"hparams": hparams, "scalars": scalars, "texts": texts}
     return SimpleNamespace(Event=Event, EventFileWriter=EventFileWriter, HParamsPluginData=HParamsPluginData, **modules)
 
