@@ -17,6 +17,7 @@ from minigrad import Tensor
 from minigrad.viz.lines import Curve, draw
 from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
+from minigrad.viz.view import View
 from minigrad.viz.vector import label
 
 ROUNDED = "Numbers are rounded where they are written, not where they are computed."
@@ -444,7 +445,7 @@ class Drawn(Protocol):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Lesson(View):
     """A worked example. In a notebook it shows itself. ``picture``: what stands for it in a document."""
 
     name: str
@@ -478,8 +479,11 @@ class Lesson:
         """All claims that were tested."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Checked)]
 
-    def _repr_html_(self) -> str:
-        return self.page()._repr_html_()
+    def __repr__(self) -> str:
+        return f"<{self.title}: a worked example of {len(self.sections)} parts; .show() or .save('x.html')>"
+
+    def _drawn(self) -> str:
+        return "" if self.picture is None else self.picture.svg()
 
 
 def block_data(block: Block) -> dict[str, Any]:

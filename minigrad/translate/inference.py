@@ -61,9 +61,9 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None and len(options.sentences) != 1:
             raise ValueError(f"--{name} draws one sentence: give it as an argument")
     if options.attention is not None:
-        from minigrad.viz.attention import checked_ending
+        from minigrad.viz.attention import AttentionView
 
-        checked_ending(options.attention)
+        AttentionView.checked_ending(options.attention)
     if options.graph is not None and options.graph.suffix.lower() != ".html":
         raise ValueError(f"--graph writes a page: its name ends in .html, not as {options.graph.name}")
 

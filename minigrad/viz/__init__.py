@@ -13,13 +13,14 @@
     viz.logit_lens(model, tokens)         what a language model would say after each layer
     viz.piano_roll("song.mid")            notes over time, to see and to hear, and what each looked at
 
-Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``save``.
-Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need ``pip install 'minigrad[viz]'``.
+Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
+``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone. All
-are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector``
-(SVG), ``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``texts`` (of tokens) and ``palette`` (colours).
+are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown),
+``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG), ``convert`` (PNG and PDF), ``lines`` and ``axes``
+(charts), ``numbers`` (arrays), ``letters`` (how wide they are), ``texts`` (of tokens) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.

@@ -11,10 +11,11 @@ from .attention.record import in_evaluation
 from .attention.tokens import Tokens
 from .graph.view import GraphView, graph
 from .page import Page
-from .view import View
+from .sizes import beside
+from .view import Picture
 
 
-class Linked(View):
+class Linked(Picture):
     """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
     order; else ValueError) on one page. In a notebook it shows itself.
 
@@ -39,6 +40,11 @@ class Linked(View):
         frames = (self.attention.page(), *(view.page() for view in self.graphs))
         title = self.attention.title
         return Page.of("linked", title, {"title": title}, frames=frames)
+
+    def svg(self, *args: Any, **look: Any) -> str:
+        """Both as one vector picture, of the first text and its graph. Takes the arguments of attention's ``svg``, and
+        raises as it does."""
+        return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
 def linked(

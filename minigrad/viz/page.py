@@ -30,7 +30,7 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works without a network. In a notebook it shows itself.
+    """A page that works without a network.
 
     Args:
         title: plain text, of the window.
@@ -88,11 +88,16 @@ class Page:
         """Write the file; see ``written``."""
         return written(path, self.html())
 
-    def _repr_html_(self) -> str:
-        """In a notebook: the page in a frame of its own."""
+    def framed(self, drawn: str = "") -> str:
+        """For a notebook: the page in a frame of its own, light or dark as the notebook is. ``drawn``: an SVG that
+        stands in its place where frames are taken out of notebooks, as on GitHub."""
+        picture = base64.b64encode(drawn.encode("utf-8", "replace")).decode()
+        instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if drawn else ""
         return (
-            f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts allow-downloads" '
-            f'style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>'
+            f"<style>{asset('notebook.css')}</style>"
+            f'<iframe class="minigrad-page" srcdoc="{html.escape(self.html())}" sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>{instead}'
+            f"<script>{asset('notebook.js')}</script>"
         )
 
 

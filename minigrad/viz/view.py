@@ -1,13 +1,19 @@
-"""What everything that ``viz`` draws can do: show itself in a notebook, and save itself."""
+"""What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from . import convert
 from .page import Page, written
+from .show import show
+from .sizes import scaled
+
+MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook keeps beside the page
 
 
 class View(ABC):
@@ -23,32 +29,83 @@ class View(ABC):
         """The text of the page."""
         return self.page().html()
 
+    def show(self) -> None:
+        """Show it: below the cell in a notebook, elsewhere as a page in the browser. Where there is no browser, it
+        says which file to open."""
+        show(self, self.html)
+
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write a file, whole or not at all. Its ending decides what: .html is the page; a picture's other
-        endings (.svg, .png, ...) take the arguments of the method of that name.
+        """Write a file, whole or not at all. Its ending decides what: .html is the page; a picture's other endings
+        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: how large. Of a PNG that is the pixels for
+        each CSS pixel, 2 by default; of SVG and PDF a factor, 1 by default.
 
         Raises:
-            ValueError: another ending, or what that method refuses. OSError: the file cannot be written; an
-                older one stays as it is. ImportError, RuntimeError: PNG or PDF, and what draws them is missing.
+            ValueError: another ending, or what ``svg`` refuses. OSError: the file cannot be written; an older one
+                stays as it is. ImportError: PNG or PDF, and what the extra ``viz`` brings is missing.
         """
-        file, ending = Path(path), Path(path).suffix.lower()
-        if ending not in self.endings:
-            rule = "a name ends in" if len(self.endings) < 3 else "the ending must be one of"
-            known = (" or " if len(self.endings) < 3 else ", ").join(self.endings)
-            raise ValueError(f"cannot save {file.name}: {rule} {known}")
+        file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: a page takes no arguments")
-        return written(file, getattr(self, ending[1:])(*args, **look))
+        return written(file, self._content(ending[1:], args, look))
 
-    def _repr_html_(self) -> str:
-        return self.page()._repr_html_()
+    @classmethod
+    def checked_ending(cls, path: str | os.PathLike[str]) -> str:
+        """How a file's name ends, if ``save`` can write it. Raises as ``save``."""
+        name, ending = Path(path).name, Path(path).suffix.lower()
+        if ending not in cls.endings:
+            rule = "a name ends in" if len(cls.endings) < 3 else "the ending must be one of"
+            known = (" or " if len(cls.endings) < 3 else ", ").join(cls.endings)
+            raise ValueError(f"cannot save {name}: {rule} {known}")
+        if ending in (".png", ".pdf"):
+            convert.converter()
+        return ending
+
+    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> str | bytes:
+        """What a file of a kind holds."""
+        content: str | bytes = getattr(self, kind)(*args, **look)
+        return content
+
+    def _drawn(self) -> str:
+        """An SVG of it for whatever shows no pages, or nothing."""
+        return ""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook keeps: a line of text, the page, and for GitHub, a PDF or a mail the drawing."""
+        drawn = self._drawn()
+        if len(drawn) > MOST_DRAWN:
+            drawn = ""
+        pictures = {"image/svg+xml": drawn} if drawn else {}
+        return {"text/plain": repr(self), "text/html": self.page().framed(drawn), **pictures}
 
 
 class Picture(View):
-    """A view that is a vector picture as well."""
+    """A view that is a vector picture as well, which becomes PNG and PDF."""
 
-    endings: ClassVar[tuple[str, ...]] = (".html", ".svg")
+    endings: ClassVar[tuple[str, ...]] = (".html", ".svg", ".png", ".pdf")
 
     @abstractmethod
     def svg(self, *args: Any, **look: Any) -> str:
         """The picture, as the text of an SVG file."""
+
+    def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
+        """What ``svg`` draws from the same arguments, in ``scale`` pixels for each CSS pixel.
+
+        Raises:
+            ImportError: what the extra ``viz`` brings is missing. ValueError: ``svg`` refuses, or there would be
+                too many pixels.
+        """
+        return convert.png(self.svg(*args, **look), scale)
+
+    def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
+        """What ``svg`` draws from the same arguments, as vectors on a page of its size; text stays text. Raises as
+        ``png``."""
+        return convert.pdf(self.svg(*args, **look), scale)
+
+    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> str | bytes:
+        if kind != "svg" or "scale" not in look:
+            return super()._content(kind, args, look)
+        other = {name: value for name, value in look.items() if name != "scale"}
+        return scaled(self.svg(*args, **other), look["scale"])
+
+    def _drawn(self) -> str:
+        return self.svg()

@@ -98,9 +98,9 @@ def test_much_data_is_compressed() -> None:
 
 def test_a_notebook_gets_a_frame() -> None:
     made = Page('a "b" \ud800 <c>', {"x": 1}, height=321)
-    shown = made._repr_html_()
+    shown = made.framed()
     sandbox = 'sandbox="allow-scripts allow-downloads"'  # it is no part of the notebook's own origin
-    assert re.match(rf'<iframe srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', shown)
+    assert re.search(rf'<iframe class="[\w-]+" srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', shown)
     assert html.unescape(re.findall(r'srcdoc="([^"]*)"', shown)[0]) == made.html()
 
 
@@ -193,7 +193,7 @@ def test_data_arrives_as_it_was(open_file: Callable[..., Any], tmp_path: Path, m
 
 def test_the_page_runs_in_a_notebooks_frame(open_file: Callable[..., Any], tmp_path: Path) -> None:
     outer = tmp_path / "notebook.html"
-    outer.write_text(f"<!doctype html><meta charset=utf-8>{Page('t', {'x': EVIL[0]})._repr_html_()}")
+    outer.write_text(f"<!doctype html><meta charset=utf-8>{Page('t', {'x': EVIL[0]}).framed()}")
     frame = open_file(outer).frame_locator("iframe")
     assert frame.locator("#data").evaluate(SHOW) == json.dumps({"x": EVIL[0]}, separators=(",", ":"))
 

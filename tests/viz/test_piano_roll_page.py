@@ -349,7 +349,7 @@ def test_names_are_text_in_the_page(opened: Opened) -> None:
 
 def test_it_plays_in_a_notebooks_frame(open_file: Opened, tmp_path: Path) -> None:
     outer = tmp_path / "notebook.html"
-    outer.write_text(f"<!doctype html><meta charset=utf-8>{piano_roll(TUNE)._repr_html_()}", encoding="utf-8")
+    outer.write_text(f"<!doctype html><meta charset=utf-8>{piano_roll(TUNE).page().framed()}", encoding="utf-8")
     frame = open_file(outer).frame_locator("iframe")
     frame.locator("#play").click()
     for _ in range(500):

@@ -235,7 +235,7 @@ def test_saving(net: Net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot save a\.svg"):
         played.save(tmp_path / "a.svg")
     assert played.save(tmp_path / "a.html").read_text(encoding="utf-8") == played.html()
-    assert "<iframe" in played._repr_html_() and "steps" in repr(played) and list(tmp_path.iterdir())
+    assert "<iframe" in played._repr_mimebundle_()["text/html"] and "steps" in repr(played) and list(tmp_path.iterdir())
 
 
 # In a browser ---------------------------------------------------------------------------------------------

@@ -146,7 +146,8 @@ def test_text_is_text_in_picture_and_page(tmp_path: Path) -> None:
     root = ElementTree.fromstring(view.svg())
     assert not [node for node in root.iter() if node.tag.endswith(("script", "img"))]
     assert HTML not in view.html() and "<script>alert" not in view.html()
-    assert "<iframe" in view._repr_html_() and HTML not in view._repr_html_()
+    shown = view._repr_mimebundle_()["text/html"]
+    assert "<iframe" in shown and HTML not in shown
 
 
 # In a browser --------------------------------------------------------------------------------------------

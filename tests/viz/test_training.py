@@ -324,7 +324,7 @@ def test_saved_files(tmp_path: Path) -> None:
     picture, page = (view.save(tmp_path / "a.SVG", over="seconds", log=True), view.save(str(tmp_path / "a.html")))
     assert drawn(picture.read_text()).tag == "svg"
     assert "<script>alert" not in page.read_text() and page.read_text() == view.html()
-    assert "<iframe" in view._repr_html_()
+    assert "<iframe" in view._repr_mimebundle_()["text/html"]
 
 
 def test_long_logs_become_small_pictures() -> None:

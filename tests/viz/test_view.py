@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import shutil
+import sys
+import webbrowser
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,8 +19,11 @@ import pytest
 
 import minigrad as torch
 from minigrad import viz
+from minigrad.viz import show
+from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
 from minigrad.viz.view import Picture, View
+from tests.support.browser import wait_for
 
 VIEWS = ["attention", "embedding", "graph", "linked", "playback", "positional_encoding", "training"]
 
@@ -38,7 +50,6 @@ def made(name: str) -> View:
 def test_a_view_is_a_page(name: str, tmp_path: Path) -> None:
     view = made(name)
     assert isinstance(view.page(), Page) and view.html() == view.page().html()
-    assert view._repr_html_() == view.page()._repr_html_()
     path = tmp_path / "a.HTML"
     assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
     with pytest.raises(ValueError, match=r"a\.txt"):
@@ -48,7 +59,7 @@ def test_a_view_is_a_page(name: str, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.HTML"]
 
 
-@pytest.mark.parametrize("name", [name for name in VIEWS if name not in ("linked", "playback")])
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "playback"])
 def test_a_picture_is_an_svg_too(name: str, tmp_path: Path) -> None:
     view = made(name)
     assert isinstance(view, Picture)
@@ -64,3 +75,86 @@ def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
     view = viz.embedding(np.eye(3), ["a", "b", "c"])
     path = view.save(tmp_path / "b.svg", "b")
     assert path.read_text(encoding="utf-8") == view.svg("b") != view.svg()
+
+
+# Where it is shown ------------------------------------------------------------------------------------------
+
+
+def test_a_script_shows_it_in_the_browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda uri: not opened.append(uri))
+    monkeypatch.setenv("DISPLAY", ":0")
+    view = made("embedding")
+    view.show()
+    file = Path(url2pathname(urlsplit(opened[0]).path))
+    assert file.read_text(encoding="utf-8") == view.html() and capsys.readouterr().out == ""
+    shutil.rmtree(file.parent)
+
+
+@pytest.mark.parametrize("display", [True, False])
+def test_without_a_browser_it_says_where_the_page_is(
+    display: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda uri: bool(asked.append(uri)))
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in show.DISPLAYS:
+        monkeypatch.delenv(name, raising=False)
+    if display:
+        monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    made("embedding").show()
+    assert len(asked) == display  # a browser of the terminal is not opened
+    told = capsys.readouterr().out
+    file = Path(told.removeprefix("There is no browser here to show it in. The page is ").partition(";")[0])
+    assert file.read_text(encoding="utf-8").startswith("<!doctype html>") and "save('x.html')" in told
+    shutil.rmtree(file.parent)
+
+
+def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[View] = []
+    shell = SimpleNamespace(kernel=object())
+    display = SimpleNamespace(display=shown.append)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    view = made("embedding")
+    view.show()
+    assert shown == [view]
+    shell.kernel = None  # a terminal
+    assert not show.in_notebook()
+
+
+def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_module, "MOST_DRAWN", 100)
+    assert "image/svg+xml" not in made("embedding")._repr_mimebundle_()
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    """In JupyterLab and in VS Code, when they change, and as the system is where nothing is known."""
+    outer = tmp_path / "notebook.html"
+    shown = made("positional_encoding")._repr_mimebundle_()["text/html"]
+    outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{shown}', encoding="utf-8")
+    page = open_file(outer, color_scheme=system)
+    root = page.frame_locator("iframe").locator("html")
+    changes = [
+        ("", "dark"),
+        ("document.body.dataset.jpThemeLight = 'true'", "light"),
+        ("document.body.className = 'vscode-dark'; delete document.body.dataset.jpThemeLight", "dark"),
+        ("document.body.className = 'vscode-high-contrast vscode-high-contrast-light'", "light"),
+        ("document.body.className = ''", system),
+    ]
+    for change, theme in changes:
+        page.evaluate(change or "0")
+        root.and_(page.frame_locator("iframe").locator(f"[data-theme={theme}]")).wait_for()
+    assert not page.locator("iframe + img").is_visible()  # it stands for the page where that is taken out
+    page.evaluate("document.querySelector('iframe').remove()")
+    page.locator("img").wait_for()
+
+
+def test_a_frame_is_as_high_as_its_page(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    outer = tmp_path / "notebook.html"
+    outer.write_text(made("positional_encoding").page().framed(), encoding="utf-8")
+    page = open_file(outer)
+    wait_for(page, "document.querySelector('iframe').style.height != '900px'")
+    inner = page.frame_locator("iframe").locator("body").evaluate("node => node.getBoundingClientRect().height")
+    assert page.evaluate("document.querySelector('iframe').clientHeight") == min(math.ceil(inner), 1000)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
+import re
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.music.notes import Note
+from minigrad.viz.sizes import size
 
 
 def product() -> Any:
@@ -33,7 +36,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "positional_encoding": lambda: viz.positional_encoding(3, 4),
     "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
-PICTURES = sorted(set(MADE) - {"explain", "linked", "playback"})
+PAGES = sorted(set(MADE) - {"explain"})
+PICTURES = sorted(set(PAGES) - {"playback"})
 
 
 def test_its_docstring_names_every_function_and_every_file() -> None:
@@ -52,7 +56,7 @@ def test_dir_lists_the_functions_first() -> None:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the extra's packages nor any program."""
-    for name in ("graphviz", "matplotlib", "pygraphviz"):
+    for name in ("graphviz", "pygraphviz", "vl_convert"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("PATH", "")
 
@@ -61,8 +65,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", MADE)
 def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> None:
     made = MADE[name]()
-    assert made._repr_html_()
-    if name != "explain":
+    if name in PAGES:
         assert "<!doctype html>" in made.save(tmp_path / "a.html").read_text(encoding="utf-8")
     if name in PICTURES:
         assert "<svg" in made.save(tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -70,11 +73,28 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize("ending", ["pdf", "png"])
-@pytest.mark.parametrize("name", ["attention", "graph"])
-def test_what_needs_the_extra_says_how_to_install_it(name: str, ending: str, tmp_path: Path) -> None:
-    with pytest.raises((ImportError, RuntimeError), match=r"pip install 'minigrad\[viz\]'"):
-        MADE[name]().save(tmp_path / f"a.{ending}")
+def test_what_needs_the_extra_says_how_to_install_it(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(ImportError, match=r"SVG and HTML do not: .*pip install vl-convert-python"):
+        MADE["attention"]().save(tmp_path / f"a.{ending}")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
+    """Of the size that ``scale`` says, in a notebook as well, with a line of text."""
+    pytest.importorskip("vl_convert", reason="the extra viz brings it")
+    made = MADE[name]()
+    wide, high = size(made.svg())
+    larger = made.save(tmp_path / "a.svg", scale=3).read_text(encoding="utf-8")
+    assert size(larger) == pytest.approx((3 * wide, 3 * high), rel=1e-4)
+    pixels = struct.unpack(">II", made.save(tmp_path / "a.png", scale=1.5).read_bytes()[16:24])
+    assert pixels == pytest.approx((1.5 * wide, 1.5 * high), abs=2)
+    paper = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", made.save(tmp_path / "a.pdf").read_bytes())
+    assert [float(side) for side in paper[0]] == pytest.approx((0.75 * wide, 0.75 * high), rel=1e-3)
+    assert struct.unpack(">II", made.png()[16:24]) == pytest.approx((2 * wide, 2 * high), abs=2)
+    shown = made._repr_mimebundle_()
+    assert shown["image/svg+xml"] == made.svg() and shown["text/plain"] == repr(made) and "\n" not in repr(made)
+    assert "<iframe" in shown["text/html"] and "data:image/svg+xml" in shown["text/html"]
 
 
 def test_the_names_of_the_files_can_be_imported_from_all_the_same() -> None:

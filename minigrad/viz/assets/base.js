@@ -130,6 +130,62 @@ const viz = {
   /** Paint the heat maps anew that stand on the page, or within a part of it, in the colours of the theme. */
   repaint(root = document) { for (const canvas of root.querySelectorAll("canvas.heat")) canvas.dispatchEvent(new Event("repaint")); },
 
+  /**
+   * What the wheel does over a picture: it scrolls the page around it. It zooms with Ctrl or ⌘ (the pinch of a
+   * trackpad is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
+   * zoom(factor, event) zooms. `click`: false where the wheel scrolls the picture itself, and only Ctrl zooms.
+   */
+  wheel(picture, zoom, { click = true } = {}) {
+    const engage = (on) => picture.classList.toggle("engaged", on);
+    picture.addEventListener("wheel", (event) => {
+      const held = event.ctrlKey || event.metaKey;
+      if (!held && !picture.classList.contains("engaged")) {
+        if (click) viz.hint(picture, `${/Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl"} + wheel zooms`);
+        return;
+      }
+      event.preventDefault();
+      const pinch = held && Math.abs(event.deltaY) < 40;
+      zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : pinch ? 0.01 : 0.0015)), event);
+    }, { passive: false });
+    if (!click) return;
+    if (parent !== window) picture.classList.add("framed"); // where a finger scrolls what is around it as well
+    addEventListener("click", ({ target }) => engage(picture.contains(target)), true);
+    addEventListener("blur", () => engage(false));
+    addEventListener("keydown", ({ key }) => { if (key === "Escape") engage(false); }, true);
+  },
+
+  /** A word on a picture, for a moment. */
+  hint(picture, text) {
+    const { left, right, top, bottom } = picture.getBoundingClientRect();
+    let note = document.getElementById("hint");
+    if (!note) document.body.append(note = viz.el("div", { id: "hint", role: "status" }));
+    note.textContent = text;
+    note.style.left = `${(left + right) / 2}px`;
+    note.style.top = `${(Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2}px`;
+    note.classList.add("shown");
+    clearTimeout(note.dataset.timer);
+    note.dataset.timer = setTimeout(() => note.classList.remove("shown"), 1200);
+  },
+
+  /** A button "?" that shows the page's shortcuts, as the key does: [[keys, what they do]]; keys stand apart. */
+  shortcuts(all) {
+    const row = ([keys, does]) => viz.el("tr", {},
+      viz.el("th", { scope: "row" }, keys.split(" ").map((key) => [viz.el("kbd", {}, key), " "]).flat()), viz.el("td", {}, does));
+    const close = viz.el("button", { type: "button", class: "close", "aria-label": "close", onclick: () => dialog.close() }, "✕");
+    const dialog = viz.el("dialog", { id: "shortcuts", "aria-label": "shortcuts",
+      onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // beside it
+      onkeydown: (event) => {
+        event.stopPropagation(); // the page does not hear them
+        if (event.key === "?") dialog.close();
+      } }, close, viz.el("h2", {}, "Shortcuts"), viz.el("table", {}, all.map(row)));
+    document.body.append(dialog);
+    document.addEventListener("keydown", ({ key, target }) => {
+      if (key === "?" && !target.matches?.("input, select, textarea")) dialog.showModal();
+    });
+    return viz.el("button", { id: "help", type: "button", title: "shortcuts (?)", "aria-label": "shortcuts",
+      onclick: () => dialog.showModal() }, "?");
+  },
+
   theme: {
     /** Light or dark: what the system wants, or was chosen since. Who draws anew asks by `changed`. */
     listeners: [],
@@ -186,15 +242,26 @@ const viz = {
 
 {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const follow = () => viz.theme.set(dark.matches ? "dark" : "light");
+  let scheme = "system"; // what a notebook around it says
+  const follow = () => viz.theme.set(scheme === "system" ? (dark.matches ? "dark" : "light") : scheme);
   dark.addEventListener("change", follow);
   follow();
   let before = null; // paper is light
   addEventListener("beforeprint", () => { before = viz.theme.get(); viz.theme.set("light"); });
   addEventListener("afterprint", () => viz.theme.set(before));
-  viz.link.heard(({ theme }) => {
+  viz.link.heard(({ theme, scheme: told = scheme }) => {
+    if (told !== scheme) {
+      scheme = told;
+      follow();
+    }
     if (!theme) return;
     document.body.dataset.linked = ""; // the page around it has the button
     viz.theme.set(theme);
   });
+  viz.link.tell({ framed: "new" });
+  let later = 0; // a page that is being drawn changes its height often
+  new ResizeObserver(() => {
+    clearTimeout(later);
+    later = setTimeout(() => viz.link.tell({ framed: Math.ceil(document.body.getBoundingClientRect().height) }), 100);
+  }).observe(document.body);
 }

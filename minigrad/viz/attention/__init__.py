@@ -10,9 +10,9 @@ from .data import Attention, Candidate, Kind, Layer
 from .given import from_weights
 from .record import from_call
 from .tokens import Tokens, grouped, sides
-from .view import AttentionView, checked_ending
+from .view import AttentionView
 
-__all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention", "checked_ending"]
+__all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention"]
 
 
 def attention(

@@ -1,5 +1,4 @@
-"""A vector picture as a list of shapes, and as SVG. Units are points, as of fonts; y goes down. ``raster`` draws the
-same shapes as PDF and PNG: so there are three kinds only. (``viz.vector`` writes any element of SVG, but SVG alone.)"""
+"""A vector picture as a list of three kinds of shapes, and as SVG. Units are points, as of fonts; y goes down."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from ..numbers import Array, checked_number
@@ -13,10 +11,8 @@ from ..palette import DARK, LIGHT
 from ..texts import clean
 from ..view import Picture
 from .data import Attention, Candidate, Kind
-from .drawing import Drawing
 from .page import page
 from .pictures import chosen, head_picture, matrix_picture, model_picture
-from .raster import matplotlib, rendered
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
@@ -29,8 +25,6 @@ class AttentionView(Picture):
         attentions: one of each kind: see ``data.Attention``. title: of the page.
         beam: the texts of a search, best first, to be chosen from in the page; else empty.
     """
-
-    endings = (".html", ".svg", ".pdf", ".png")
 
     def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
         self.attentions = tuple(attentions)
@@ -99,51 +93,16 @@ class AttentionView(Picture):
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
-        return self._drawing(view, kind, layer, head, dark, caption).svg()
-
-    def pdf(self, *args: Any, **look: Any) -> bytes:
-        """The same as a PDF. Raises ImportError where matplotlib is missing."""
-        return rendered(self._drawing(*args, **look), "pdf")
-
-    def png(self, *args: Any, **look: Any) -> bytes:
-        """The same as a PNG. Raises ImportError where matplotlib is missing."""
-        return rendered(self._drawing(*args, **look), "png")
-
-    def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write a file: .html (the page), or .svg, .pdf, .png with the arguments of ``svg``; see ``View.save``."""
-        checked_ending(path)
-        return super().save(path, *args, **look)
-
-    def _drawing(
-        self,
-        view: Look = "head",
-        kind: Kind | None = None,
-        layer: int | None = -1,
-        head: Heads = None,
-        dark: bool = False,
-        caption: bool = True,
-    ) -> Drawing:
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette, caption)
+            return model_picture(attention, palette, caption).svg()
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette, caption)
+        return draw(attention, chosen(attention, layer, head), palette, caption).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
         for attention in self.attentions:
             if kind is None or attention.kind == kind:
                 return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
-
-
-def checked_ending(path: str | os.PathLike[str]) -> str:
-    """How a file's name ends, if attention can be saved there. Raises ValueError: another ending; ImportError: it is
-    a PDF or PNG, and matplotlib is missing."""
-    ending = Path(path).suffix.lower()
-    if ending not in AttentionView.endings:
-        raise ValueError(f"a file of attention ends in {', '.join(AttentionView.endings)}, not as {Path(path).name}")
-    if ending in (".pdf", ".png"):
-        matplotlib()
-    return ending

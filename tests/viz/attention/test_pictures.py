@@ -142,7 +142,7 @@ def test_a_layer_and_heads_or_their_mean() -> None:
 def test_strange_tokens_in_each_format(picture: Any, ending: str, tmp_path: Path) -> None:
     """The same file to the byte when it is drawn again, nothing left beside it, one warning about fonts."""
     if ending != "svg":
-        pytest.importorskip("matplotlib")
+        pytest.importorskip("vl_convert")
     path, made = tmp_path / f"a.{ending}", view(STRANGE, STRANGE)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -231,14 +231,12 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = view(list("ab"), list("cd"))
     assert made.save(str(tmp_path / "a.HTML")).read_text().startswith("<!doctype html>")
     assert (tmp_path / "a.HTML").read_text() == made.page().html()
-    with pytest.raises(ValueError, match=r"\.html, \.svg, \.pdf, \.png, not as a\.jpeg"):
+    with pytest.raises(ValueError, match=r"cannot save a\.jpeg: the ending must be one of \.html, \.svg, \.png, \.pdf"):
         made.save(tmp_path / "a.jpeg")
     with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
         made.save(tmp_path / "nowhere" / "a.svg")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'minigrad\[viz\]'"):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ImportError, match=r"pip install vl-convert-python"):
         made.save(tmp_path / "a.png")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML"]
     made.save(tmp_path / "a.svg")
@@ -275,11 +273,7 @@ def test_too_much_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
         made.page()
 
 
-def test_notebooks_show_the_page() -> None:
-    assert view(list("ab"), list("cd"))._repr_html_().startswith("<iframe srcdoc=")
-
-
 def test_importing_minigrad_imports_no_pictures() -> None:
-    told = "import sys, minigrad; print([m for m in sys.modules if 'viz' in m or 'matplotlib' in m])"
+    told = "import sys, minigrad; print([m for m in sys.modules if 'viz' in m or 'vl_convert' in m])"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

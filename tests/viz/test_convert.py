@@ -1,0 +1,81 @@
+"""SVG as PNG and PDF: what survives, what is refused, and which letters are missing."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+
+from minigrad.viz import convert
+from minigrad.viz.sizes import beside, scaled, size
+from minigrad.viz.vector import Drawing
+
+pytest.importorskip("vl_convert", reason="the extra viz brings it")
+NOWHERE = "\u0379"  # no character
+
+
+def picture(text: str = "", font: str = "sans-serif") -> str:
+    """A line of text, and an image of two pixels."""
+    drawing = Drawing(80, 40, "t")
+    drawing.text(2, 12, text, font_family=font)
+    drawing.image(0, 20, 80, 20, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    return drawing.svg()
+
+
+def test_pixels_stay_sharp_and_clips_and_dashes_stay() -> None:
+    images = pytest.importorskip("PIL.Image", reason="it reads the PNG: pip install pillow")
+    drawing = Drawing(40, 30, "t")
+    drawing.image(0, 0, 40, 10, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    drawing.open("clipPath", id="c")
+    drawing.add("rect", x=0, y=10, width=20, height=10)
+    drawing.close("clipPath")
+    drawing.add("rect", x=0, y=10, width=40, height=10, fill="#008000", clip_path="url(#c)")
+    drawing.line([(0, 25), (40, 25)], "#000000", 2, "10 10")
+    pixels = np.asarray(images.open(io.BytesIO(convert.png(drawing.svg(), 2))).convert("RGB"))
+    assert pixels.shape == (60, 80, 3)
+    assert (pixels[:20, :40] == (255, 0, 0)).all() and (pixels[:20, 40:] == (0, 0, 255)).all()
+    assert (pixels[22:38, :40] == (0, 128, 0)).all() and (pixels[22:38, 40:] == 255).all()
+    assert pixels[50, [5, 30, 45, 70], 0].tolist() == [0, 255, 0, 255]
+
+
+def test_text_stays_text_in_a_pdf() -> None:
+    """Its letters are told by code points, so that they can be searched and copied."""
+    told = convert.pdf(picture("∂ab")).partition(b"beginbfchar")[2].partition(b"endbfchar")[0]
+    assert all(code in told for code in (b"<2202>", b"<0061>", b"<0062>"))
+
+
+def test_sizes() -> None:
+    svg = picture()
+    assert size(svg) == (80, 40) and size(scaled(svg, 2.5)) == (200, 100)
+    points = svg.replace('width="80" height="40"', 'width="80pt" height="40pt"', 1)
+    assert size(points) == pytest.approx((80 * 4 / 3, 40 * 4 / 3)) and 'width="40pt"' in scaled(points, 0.5)
+    both = beside("t", svg, points)
+    assert size(both) == pytest.approx((80 + 24 + 80 * 4 / 3, 40 * 4 / 3), rel=1e-3)
+    assert convert.png(both)
+    for wrong in (0, -1, float("nan"), float("inf")):
+        for way in (convert.png, convert.pdf, scaled):
+            with pytest.raises(ValueError, match="must be positive"):
+                way(svg, wrong)
+    with pytest.raises(ValueError, match="16,000 × 8,000 pixels are too many .* 1.8e\\+02 at most"):
+        convert.png(svg, 200)
+    with pytest.raises(ValueError, match="width and height"):
+        convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    with pytest.raises(ValueError, match="no SVG"):
+        size("<html/>")
+
+
+def test_one_warning_about_all_letters_that_no_font_has() -> None:
+    with pytest.warns(UserWarning, match=f"no font here has 2 of .*: {NOWHERE} \ufdfe") as told:
+        convert.png(picture(f"a {NOWHERE}\ufdfe{NOWHERE}"))
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        convert.png(picture("aé∂ \u200d\u0301"))
+        convert.pdf(picture("", "Nobody's font, sans-serif"))
+
+
+def test_drawn_twice_it_is_the_same() -> None:
+    assert convert.png(picture("a")) == convert.png(picture("a"))
+    assert convert.pdf(picture("a")) == convert.pdf(picture("a"))
