@@ -106,8 +106,22 @@ def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
     for number, line in enumerate(lines, 1):
         source, tab, rest = line.partition("\t")
         if not tab and line.strip():
-            raise ValueError(f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation")
+            raise ValueError(_no_tab(path, number, line))
         yield bool(source.strip() and rest.partition("\t")[0].strip())
+
+
+def _no_tab(path: Path, number: int, line: str) -> str:
+    """The message for a line of a table without a tab, with a guess at what stands in its place."""
+    advice = ""
+    if mark := next((mark for mark in ",;" if mark in line), ""):
+        advice = (
+            f'. If its columns are separated by "{mark}" (CSV), save it as tab-separated text in the spreadsheet, or: '
+            f"python -c \"import csv, sys; [print(*row[:2], sep='\\t') for row in csv.reader(sys.stdin, "
+            f"delimiter='{mark}')]\" <{path} >tabs.tsv"
+        )
+    elif "  " in line:
+        advice = ". It has spaces in a row: did an editor put them in the tab's place?"
+    return f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation{advice}"
 
 
 def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str) -> Pairs:

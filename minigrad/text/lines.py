@@ -164,12 +164,15 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
 def _bad_line(path: Path, file: IO[bytes]) -> str:
     """The message for a file that is not UTF-8."""
     file.seek(0)
+    wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = "UTF-16" if wide else "WINDOWS-1252"
+    file.seek(0)
     for number, raw in enumerate(file, 1):
         try:
             raw.decode()
         except UnicodeDecodeError as error:
             return (
                 f"{path}, line {number}: not UTF-8 (byte {raw[error.start]:#04x} at {error.start}). "
-                f"Convert it first, for instance: iconv -f LATIN1 -t UTF-8"
+                f"Save it as UTF-8 in an editor or spreadsheet; or, if it is {encoding}: iconv -f {encoding} -t UTF-8"
             )
     return f"{path}: not UTF-8"

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 QUIET_SECONDS = 10.0
+ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
 
@@ -25,6 +26,7 @@ class Progress(AbstractContextManager["Progress"]):
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
         self.rate, self.metric = 0.0, ""
         self.last_line = self.mark
+        self.estimated = False
         self.bar: Any = _bar() if shown else None
 
     def __exit__(self, *raised: object) -> None:
@@ -42,6 +44,9 @@ class Progress(AbstractContextManager["Progress"]):
             self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
         if not self.shown:
             return
+        if not self.estimated and self._can_estimate(seconds):
+            self.estimated = True
+            self.note(f"{about(self.left(seconds))} left, as long as nothing else takes the processor's time")
         if self.bar is not None:
             part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
             self.bar.set_description_str(self.text(seconds), refresh=False)
@@ -53,10 +58,16 @@ class Progress(AbstractContextManager["Progress"]):
 
     def text(self, seconds: float) -> str:
         """A line of progress after so many seconds."""
-        spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
-        left = min(spent / updates * (self.steps - self.done), self.limit - seconds)
         step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} {self.unit}/s"
-        return f"{step}, loss {self.loss:.3f}, {speed}, {clock(left)} left{self.metric}"
+        return f"{step}, loss {self.loss:.3f}, {speed}, {clock(self.left(seconds))} left{self.metric}"
+
+    def left(self, seconds: float) -> float:
+        """The seconds of training that are left after so many, if updates go on as fast."""
+        spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
+        return min(spent / updates * (self.steps - self.done), self.limit - seconds)
+
+    def _can_estimate(self, seconds: float) -> bool:
+        return seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
 
     def evaluated(self, name: str, value: float) -> None:
         """Show the metric of the last evaluation."""
@@ -80,6 +91,15 @@ def _bar() -> Any:
 
             return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
     return None
+
+
+def about(seconds: float) -> str:
+    """A time as a person would say it: "about 4 min"."""
+    if seconds < 90:
+        return f"about {max(10, round(seconds, -1)):.0f} s"
+    if seconds < 90 * 60:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
 
 
 def clock(seconds: float) -> str:

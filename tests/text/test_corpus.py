@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import shlex
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -146,6 +149,31 @@ def test_missing_files(tmp_path: Path) -> None:
         read_pairs([tmp_path] * 3, "en", "de")
 
 
-def test_table_without_tabs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="line 2: no tab"):
-        read_pairs([write(tmp_path / "t.tsv", "a\tb\nc d\n")], "", "")
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("c d", "its translation$"),
+        ("21,twenty one", r'separated by "," \(CSV\), save it as tab-separated text'),
+        ("ventuno;twenty one, or so", r'separated by "," \(CSV\)'),
+        ("c    d", "spaces in a row: did an editor"),
+    ],
+)
+def test_table_without_tabs(tmp_path: Path, line: str, advice: str) -> None:
+    with pytest.raises(ValueError, match=f"line 2: no tab.*{advice}"):
+        read_pairs([write(tmp_path / "t.tsv", f"a\tb\n{line}\n")], "", "")
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_the_command_that_is_advised_for_csv_works(tmp_path: Path, mark: str) -> None:
+    table = write(tmp_path / "a.csv", f'21{mark}"twenty{mark} one"\n')
+    with pytest.raises(ValueError, match="CSV") as caught:
+        read_pairs([table], "", "")
+    command = str(caught.value).partition("or: ")[2].replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    found = read_pairs([tmp_path / "tabs.tsv"], "", "")["train"]
+    assert found == (["21"], [f"twenty{mark} one"], 0)
+
+
+def test_a_table_from_windows(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.tsv", b"\xef\xbb\xbf21\ttwenty one\r\n\r\n7\tseven\r\n")
+    assert read_pairs([table], "", "")["train"] == (["21", "7"], ["twenty one", "seven"], 1)

@@ -34,6 +34,7 @@ def test_lines_every_ten_seconds(now: list[float], capsys: pytest.CaptureFixture
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "step 70/200, loss 2.000, 120 tokens/s, 1:05 left",
+        "about 60 s left, as long as nothing else takes the processor's time",
         "step 90/200, loss 2.000, 120 tokens/s, 0:55 left",
     ]
 
@@ -135,3 +136,21 @@ def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[
 def test_clock() -> None:
     told = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
     assert {seconds: clock(seconds) for seconds in told} == told
+
+
+def test_the_time_that_it_takes_is_told_once_and_soon(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the first minute is gone, though the first updates of all may be slow."""
+    with Progress(1000, math.inf) as bar:
+        for step in range(1, 61):
+            now[0] = 0.5 * step
+            bar.advance(1.0, 10, now[0])
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("about")]
+    assert len(lines) == 1 and lines[0].startswith("about 8 min left")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(3, "about 10 s"), (44, "about 40 s"), (89, "about 90 s"), (250, "about 4 min"), (3 * 3600, "about 3.0 h")],
+)
+def test_a_time_as_a_person_says_it(seconds: float, said: str) -> None:
+    assert progress.about(seconds) == said
