@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import optim as optim
     from . import profiler as profiler
     from . import utils as utils
+    from .profiler.summary import summary as summary
     from .serialization import load as load
     from .serialization import save as save
 
@@ -74,7 +75,7 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
 _LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "serialization"}
-_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
 _ROOMS |= {"masked", "optim", "profiler", "signal", "special", "utils"}

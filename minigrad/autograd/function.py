@@ -14,7 +14,7 @@ from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from .inplace import rebase
 from .mode import enable_grad, no_grad, state
-from .tape import Node, Variable, node_of, record, wrap
+from .tape import Node, Variable, node_of, record, told, wrap
 
 
 class FunctionCtx:
@@ -185,9 +185,11 @@ class Function:
         results = output if isinstance(output, tuple) else (output,)
         results = _recorded(cls._op, ctx, args, mask, results)
         tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
-        node = node_of(tensors) if mask else None
-        for observer in watch.observers:
-            observer.applied(cls._op, args, tensors[0] if len(tensors) == 1 else tensors, node)
+        if watch.observers:
+            seen = tensors[0] if len(tensors) == 1 else tensors
+            given = told(watch.observers, cls._op, args, seen, node_of(tensors) if mask else None)
+            by_id = dict(zip(map(id, tensors), (given,) if len(tensors) == 1 else given, strict=True))
+            results = tuple(by_id.get(id(r), r) for r in results)
         return results if isinstance(output, tuple) else results[0]
 
 

@@ -24,8 +24,10 @@ class Observer:
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         """An op is about to run, on Tensors, or within a gradient rule on arrays."""
 
-    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
-        """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted."""
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
+        """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted. What this returns,
+        unless None, is what the program gets in place of the result; the other observers see the result itself. (Of
+        bare arrays, and of a change in place, it is ignored.)"""
 
     def failed(self, op: Op) -> None:
         """An op has raised an error in place of a result."""

@@ -157,9 +157,16 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         for observer in observers:
             observer.failed(op)
         raise
+    return told(observers, op, args, result, node_of(result)) if observers else result
+
+
+def told(observers: tuple[Any, ...], op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
+    """Tell who watches that an op has run; what the program gets: the result, or what one of them puts in its place."""
+    given = result
     for observer in observers:
-        observer.applied(op, args, result, node_of(result))
-    return result
+        replacement = observer.applied(op, args, result, node)
+        given = given if replacement is None else replacement
+    return given
 
 
 def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
@@ -167,8 +174,7 @@ def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
     for observer in watch.observers:
         observer.applying(op, args)
     result = record(op, args, mask, out)
-    for observer in watch.observers:
-        observer.applied(op, args, result, node_of(result))
+    told(watch.observers, op, args, result, node_of(result))
     return result
 
 

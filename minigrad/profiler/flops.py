@@ -1,5 +1,5 @@
 """How many multiplications and additions an op takes, for those that take most of a model's time: as in PyTorch,
-estimates. A product of matrices counts 2 m n k; the passes over memory that other ops need are left out."""
+estimates. The passes over memory that other ops need are left out."""
 
 from __future__ import annotations
 
@@ -7,24 +7,54 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-_KNOWN: dict[str, Callable[..., int]] = {  # from the shapes of the result and the arguments
+# Of products of matrices, how often a number is multiplied by another and added up, from the shapes of the result and
+# the arguments; of several results, the first one's.
+_PRODUCTS: dict[str, Callable[..., int]] = {
     # each number of the result is a sum over the last axis of x
-    "matmul": lambda out, x, *_: 2 * prod(out) * x[-1],
-    "linear": lambda out, x, *_: 2 * prod(out) * x[-1],
+    "matmul": lambda out, x, *_: prod(out) * x[-1],
+    "linear": lambda out, x, *_: prod(out) * x[-1],
+    "outer": lambda out, *_: prod(out),
     # a sum over the weight of its channel
-    "convolve": lambda out, x, weight, *_: 2 * prod(out) * prod(weight[1:]),
+    "convolve": lambda out, x, weight, *_: prod(out) * prod(weight[1:]),
+    # each number of y times the weight of its channel
+    "convolve_back": lambda out, y, weight, *_: prod(y) * prod(weight[1:]),
     # the product with the rows of weight, (V, D), that gives the logits
-    "linear_cross_entropy": lambda out, x, weight, *_: 2 * prod(x) * weight[0],
+    "linear_cross_entropy": lambda out, x, weight, *_: prod(x) * weight[0],
     # both products, without the softmax between them
-    "scaled_dot_product_attention": lambda out, q, k, v, *_: 2 * prod(q[:-1]) * k[-2] * (q[-1] + v[-1]),
-    "add": lambda out, *_: prod(out),
-    "mul": lambda out, *_: prod(out),
+    "scaled_dot_product_attention": lambda out, q, k, v, *_: prod(q[:-1]) * k[-2] * (q[-1] + v[-1]),
+    # each of the N rows of x meets the weight of the state, and that of its projection where there is one
+    "rnn": lambda out, x, weight, *_: x[0] * prod(weight),
+    "gru": lambda out, x, weight, *_: x[0] * prod(weight),
+    "lstm": lambda out, x, weight, project, *_: x[0] * (prod(weight) + (prod(project) if project else 0)),
 }
+PRODUCTS = {*_PRODUCTS, "einsum_pair"}
+"""The ops that ``multiply_adds`` knows."""
+_ELEMENTS = ("add", "mul")  # one for each number of the result
+
+
+def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
+    """The multiply-adds of one call of an op that is a product of matrices, from its result and arguments (tensors or
+    arrays); None of any other op."""
+    if name == "einsum_pair":
+        return _of_letters(args[2], _shape(args[0]), _shape(args[1]))
+    count = _PRODUCTS.get(name)
+    first = out[0] if isinstance(out, tuple) and out else out
+    return None if count is None else count(_shape(first), *map(_shape, args))
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
-    """Those of one call of an op, from its result and arguments (tensors or arrays); 0 if it is not in the table."""
-    count = _KNOWN.get(name)
-    if count is None or not hasattr(out, "shape"):
-        return 0
-    return count(tuple(out.shape), *(tuple(a.shape) if hasattr(a, "shape") else () for a in args))
+    """The multiplications and additions of one call of an op, two for each multiply-add; 0 if it is not known here."""
+    if name in _ELEMENTS:
+        return prod(_shape(out)) if hasattr(out, "shape") else 0
+    return 2 * (multiply_adds(name, out, args) or 0)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(value.shape) if hasattr(value, "shape") else ()
+
+
+def _of_letters(letters: tuple[str, str, str], left: tuple[int, ...], right: tuple[int, ...]) -> int:
+    """Those of an einsum of two operands; letters that stand in one alone are summed before the product."""
+    a, b, out = letters
+    lengths = {**dict(zip(a, left, strict=True)), **dict(zip(b, right, strict=True))}
+    return prod(n for letter, n in lengths.items() if letter in out or (letter in a and letter in b))

@@ -70,16 +70,20 @@ def format_rows(
 
 
 def format_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[str] = (), title: str | None = None
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    foot: Sequence[str] = (),
+    title: str | None = None,
+    left: int = 1,
 ) -> str:
-    """The rows under their heads, between lines, the first column to the left and the others to the right; ``title``
-    above, ``foot`` below."""
+    """The rows under their heads, between lines, the first columns (``left``) to the left and the others to the right;
+    ``title`` above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:
-        first = texts[0].ljust(widths[0])
-        others = [text.rjust(width) for text, width in zip(texts[1:], widths[1:], strict=True)]
-        return _GAP.join([first, *others]).rstrip()
+        padded = [text.rjust(width) for text, width in zip(texts, widths, strict=True)]
+        padded[:left] = [text.ljust(width) for text, width in zip(texts[:left], widths, strict=False)]
+        return _GAP.join(padded).rstrip()
 
     rule = _GAP.join("-" * width for width in widths)
     lines = [rule, line(head), rule, *map(line, rows), rule, *foot, ""]

@@ -1,0 +1,297 @@
+"""``minigrad.summary`` against counts by hand, and what it leaves as it was."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.nn import functional as F
+from tests.support.engine import alive, changed, parts
+from tests.support.transformers import sentences, small
+
+# Numbers --------------------------------------------------------------------------------------------------
+
+
+def linear(rows: int, inputs: int, outputs: int) -> tuple[int, int]:
+    """Parameters and multiply-adds of a linear layer."""
+    return (inputs + 1) * outputs, rows * inputs * outputs
+
+
+def attention(batch: int, length: int, width: int) -> tuple[int, int]:
+    """Those of self-attention: four projections, scores, and sums of values."""
+    return 4 * (width + 1) * width, batch * (4 * length * width * width + 2 * length * length * width)
+
+
+LAYERS: dict[str, tuple[Any, tuple[int, ...], int, int]] = {  # a layer, its input, parameters, multiply-adds
+    "linear": (lambda: nn.Linear(8, 16), (3, 5, 8), *linear(15, 8, 16)),
+    "convolution": (
+        lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2),
+        (2, 4, 9, 7),
+        6 * 2 * 9 + 6,
+        2 * 6 * 9 * 7 * 2 * 9,
+    ),
+    "strided": (lambda: nn.Conv1d(3, 5, 4, stride=2, bias=False), (2, 3, 10), 5 * 3 * 4, 2 * 5 * 4 * 3 * 4),
+    "transposed": (lambda: nn.ConvTranspose2d(3, 8, 3), (2, 3, 5, 5), 3 * 8 * 9 + 8, 2 * 3 * 25 * 8 * 9),
+    "lstm": (lambda: nn.LSTM(4, 8), (5, 2, 4), 4 * 8 * (4 + 8 + 2), 5 * 2 * 4 * 8 * (4 + 8)),
+    "projected lstm": (
+        lambda: nn.LSTM(4, 8, proj_size=3),
+        (5, 2, 4),
+        4 * 8 * (4 + 3 + 2) + 3 * 8,
+        5 * 2 * (4 * 8 * (4 + 3) + 3 * 8),
+    ),
+    "gru, both directions": (
+        lambda: nn.GRU(4, 8, bidirectional=True, batch_first=True),
+        (2, 5, 4),
+        2 * 3 * 8 * (4 + 8 + 2),
+        2 * 5 * 2 * 3 * 8 * (4 + 8),
+    ),
+    "encoder": (
+        lambda: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True),
+        (2, 5, 16),
+        attention(2, 5, 16)[0] + 17 * 32 + 33 * 16 + 4 * 16,
+        attention(2, 5, 16)[1] + 2 * 10 * 16 * 32,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_numbers_are_those_of_the_formulas(name: str) -> None:
+    make, shape, parameters, adds = LAYERS[name]
+    found = mg.summary(make(), input_size=shape)
+    assert (found.total.parameters, found.total.multiply_adds) == (parameters, adds)
+    assert (found.root.parameters, found.root.multiply_adds) == (parameters, adds)
+    assert found.root.inputs == (shape,)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_attention_counts_the_same_whether_it_is_fused_or_not(need_weights: bool) -> None:
+    x = mg.randn(2, 5, 16)
+    found = mg.summary(nn.MultiheadAttention(16, 4, batch_first=True), x, x, x, need_weights=need_weights)
+    assert (found.total.parameters, found.total.multiply_adds) == attention(2, 5, 16)
+
+
+def test_products_of_other_forms_count() -> None:
+    class Products(nn.Module):
+        def forward(self, a: Any, b: Any) -> Any:
+            return mg.einsum("bij,bjk->bk", a, b).sum() + (a @ b).sum()  # i is summed before the first product
+
+    found = mg.summary(Products(), mg.ones(2, 3, 4), mg.ones(2, 4, 5))
+    assert found.total.multiply_adds == 2 * 4 * 5 + 2 * 3 * 4 * 5
+
+
+def test_gpt_2_has_124_439_808_parameters() -> None:
+    model, t, d, layers, vocabulary = GPT2(Config()), 8, 768, 12, 50257
+    found = mg.summary(model, input_size=(1, t), dtypes=mg.int64)
+    assert found.total.parameters == found.total.trainable == 124_439_808
+    assert found.total.parameter_bytes == 4 * 124_439_808
+    per_layer = attention(1, t, d)[1] + 2 * t * d * 4 * d
+    assert found.total.multiply_adds == layers * per_layer + t * d * vocabulary
+    assert found["layers.3"].multiply_adds == per_layer
+    assert found["layers"].parameters == 12 * found["layers.0"].parameters == 85_054_464
+    text = found.text(110)
+    assert "0 … 11" in text and "12 × TransformerLayer" in text and "7,087,872" in text
+    assert text.count("TransformerLayer") == 1
+    assert mg.summary(model, fold=False).text(110).count("TransformerLayer") == 12
+
+
+def test_a_shared_parameter_counts_once() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+            self.second.weight, self.second.bias = self.first.weight, self.first.bias
+            self.again = self.first
+
+        def forward(self, x: Any) -> Any:
+            return self.again(self.second(self.first(x)))
+
+    found = mg.summary(Tied(), mg.ones(2, 4))
+    assert found.total.parameters == found.root.parameters == found["first"].parameters == 20
+    assert found["second"].parameters == 0 and found["second"].shared
+    assert (found["first"].calls, found["second"].calls) == (2, 1)
+    assert found.root.multiply_adds == 3 * 2 * 16
+    assert "shared" in found.text()
+
+
+def test_frozen_parameters_are_told_apart() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    model[0].requires_grad_(False)
+    found = mg.summary(model, mg.ones(1, 3))
+    assert (found.total.parameters, found.total.trainable, found["0"].trainable) == (26, 10, 0)
+    assert "26 partly frozen" in found.text() and "16 frozen" in found.text()
+    assert "10 trainable and 16 frozen" in found.text()
+
+
+# Memory ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_kept_is_each_array_once_without_parameters_and_inputs() -> None:
+    class Cube(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(mg.ones(10, 10))
+
+        def forward(self, x: Any) -> Any:
+            h = F.linear(x, self.weight)  # keeps its input and weight, which are free
+            return h * h * h.exp()  # keeps h, h * h and the result of exp, once each
+
+    found = mg.summary(Cube(), mg.ones(5, 10))
+    assert found.total.kept == 3 * 5 * 10 * 4
+    assert found.total.input_bytes == 5 * 10 * 4
+    with mg.no_grad():  # as a training step would keep it, whatever the mode here
+        assert mg.summary(Cube(), mg.ones(5, 10)).total.kept == found.total.kept
+
+
+def test_nothing_is_kept_where_nothing_wants_a_gradient() -> None:
+    model = nn.Linear(3, 3).requires_grad_(False)
+    assert mg.summary(model, mg.ones(2, 3)).total.kept == 0
+
+
+# The model is as it was --------------------------------------------------------------------------------------
+
+
+def test_the_model_is_as_it_was() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    model[0].eval()
+    buffers = {name: (b, b.numpy().copy(), b._version[0]) for name, b in model.named_buffers()}
+    before, state = parts(model), mg.default_generator.get_state().numpy().copy()
+    mg.summary(model, input_size=(8, 4))
+    assert changed(before, parts(model)) == []
+    np.testing.assert_array_equal(mg.default_generator.get_state().numpy(), state)
+    assert [module.training for module in model.modules()] == [True, False, True, True]
+    assert all(p.grad is None for p in model.parameters())
+    for name, b in model.named_buffers():
+        same, numbers, version = buffers[name]
+        assert b is same and b._version[0] == version
+        np.testing.assert_array_equal(b.numpy(), numbers)
+
+
+def test_no_tensor_stays_alive() -> None:
+    model = small()
+    mg.summary(model, *sentences())
+    living = alive()
+    found = mg.summary(model, *sentences())
+    assert alive() == living
+    assert found.root.calls == 1
+
+
+def test_nothing_stays_after_an_error() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(4, 2))
+    before = parts(model)
+    with pytest.raises(RuntimeError, match="linear"):
+        mg.summary(model, mg.ones(2, 3))
+    assert changed(before, parts(model)) == []
+    assert model[0].num_batches_tracked.item() == 0
+
+
+# Inputs ------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_are_given_in_any_of_these_ways() -> None:
+    model = nn.Bilinear(3, 4, 5)
+    a, b = mg.ones(2, 3), mg.ones(2, 4)
+    tables = [
+        mg.summary(model, a, b).text(100),
+        mg.summary(model, a, input2=b).text(100),
+        mg.summary(model, input_size=[(2, 3), (2, 4)]).text(100),
+        mg.summary(model, input_data=[a, b]).text(100),
+        mg.summary(model, input_data={"input1": a, "input2": b}).text(100),
+    ]
+    assert len(set(tables)) == 1
+    assert "(2, 3), (2, 4)" in tables[0]
+    assert mg.summary(nn.Linear(3, 1), (2, 3)).root.outputs == ((2, 1),)
+
+
+def test_without_inputs_there_are_parameters_alone() -> None:
+    found = mg.summary(nn.Linear(3, 2))
+    assert found.root.calls is None and found.total.parameters == 8
+    assert "multiply-adds" not in found.text() and "input" not in found.text()
+
+
+def test_mistakes_are_named() -> None:
+    model = nn.Linear(3, 2)
+    with pytest.raises(TypeError, match=r"takes a module \(nn.Module\), not function"):
+        mg.summary(mg.ones, (2, 3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="only one of these"):
+        mg.summary(model, mg.ones(2, 3), input_size=(2, 3))
+    with pytest.raises(ValueError, match="a shape with the batch"):
+        mg.summary(model, input_size=(2, -3))
+    with pytest.raises(ValueError, match="one for each of the 1 shapes"):
+        mg.summary(model, input_size=(2, 3), dtypes=["float"])
+    with pytest.raises(ValueError, match="depth must be"):
+        mg.summary(model, (2, 3), depth=-1)
+    with pytest.raises(KeyError, match="no module 'x'"):
+        mg.summary(model, (2, 3))["x"]
+
+
+# The table -----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_fits_the_width_that_there_is() -> None:
+    found = mg.summary(small(), *sentences())
+    for width in (140, 100, 80, 60):
+        table = found.text(width).splitlines()
+        assert max(map(len, table[:-4])) <= width
+        assert "parameters" in table[1]
+    assert "output" in found.text(100) and "class" not in found.text(60)
+
+
+def test_depth_says_how_many_levels_are_shown() -> None:
+    found = mg.summary(small(), *sentences(), depth=1)
+    whole = mg.summary(small(), *sentences())
+    assert "attention" not in found.text() and "attention" in whole.text()
+    assert {row.depth for row in found.rows} == {row.depth for row in whole.rows}  # the numbers are all there
+    shown = [row for row in whole.rows if row.depth == 1]
+    own = whole.total.multiply_adds - sum(row.multiply_adds for row in shown)
+    assert own == whole.root.multiply_adds - sum(row.multiply_adds for row in whole.root.children)
+
+
+def test_modules_in_plain_lists_have_rows() -> None:
+    class Hidden(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = [nn.Linear(3, 3)]
+
+        def forward(self, x: Any) -> Any:
+            return self.layers[0](x)
+
+    found = mg.summary(Hidden(), mg.ones(2, 3))
+    assert [row.kind for row in found.rows] == ["Hidden", "Linear"]
+    assert found.total.parameters == 0 and found["Linear"].multiply_adds == 18
+
+
+class _Cells(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_notebook_gets_text_and_html_whose_names_are_text() -> None:
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_module("<script>alert(1)</script>", nn.Linear(3, 2))
+
+        def forward(self, x: Any) -> Any:
+            return next(iter(self._modules.values()))(x)
+
+    found = mg.summary(Odd(), mg.ones(1, 3))
+    bundle = found._repr_mimebundle_()
+    assert bundle["text/plain"] == found.text() == str(found) == repr(found)
+    page = _Cells()
+    page.feed(bundle["text/html"])
+    assert "script" not in page.tags and page.tags.count("tr") == 1 + 2 + len(found._table().foot())
+    assert "<script>alert(1)</script>" in page.text
