@@ -2,10 +2,10 @@
 
     python -m benchmarks.graph_page [--run DIR] [--browser] [--folder DIR]
 
-Two graphs: the loss of the translator that `python -m minigrad.translate` trains (of a trained run, if its
+Two graphs: the loss of the translator that `minigrad train` trains (of a trained run, if its
 folder is given; otherwise nothing is trained), and that of a decoder of GPT-2's size: 12 layers of width 768,
-12 heads, a vocabulary of 50,257. Each is recorded while it runs, laid out as a picture (by Graphviz; after
-10 s more is folded), and written as one HTML file.
+12 heads, a vocabulary of 50,257. Each is recorded while it runs, laid out as a picture, and written as
+one HTML file.
 
 The page closes groups until all fits its window with letters of 8 pixels at least. Without a browser that is
 measured on the picture, in a window of the same size; with --browser in Chromium, offline, where the node
@@ -64,7 +64,7 @@ def translator(run: str | None) -> Call:
     from minigrad.translate.run import load
 
     if run is not None:
-        model, words, chosen = load(Path(run), "cpu")
+        model, words, chosen, _ = load(Path(run), "cpu")
     else:
         chosen = settings.preset("toy")
         words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
@@ -99,7 +99,7 @@ def measure(library: str, graph: str, file: str, run: str | None = None) -> Answ
 
     call = GRAPHS[graph](run)
     times = [time.perf_counter()]
-    view = viz.graph(call.function, *call.arguments, seconds=SECONDS)
+    view = viz.graph(call.function, *call.arguments)
     times.append(time.perf_counter())
     letters = letters_of(view.svg())
     times.append(time.perf_counter())

@@ -12,16 +12,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper, what matters (accent), numbers by
-    their sign (plus, minus), numbers that are not finite (wrong), and of things to tell apart (series)."""
+    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper and fields on it, what matters (accent),
+    numbers by their sign (plus, minus), the two ways through a graph (forward, backward), numbers that are not finite
+    (wrong), and of things to tell apart (series)."""
 
     ink: str
     quiet: str
     line: str
     paper: str
+    field: str
     accent: str
     plus: str
     minus: str
+    forward: str
+    backward: str
     wrong: str
     series: tuple[str, ...]
 
@@ -43,9 +47,12 @@ _COLOURS: dict[str, tuple[Any, Any]] = {  # on light and on dark paper
     "quiet": ("#5f6368", "#9da2a8"),
     "line": ("#dedfe0", "#34383c"),
     "paper": ("#ffffff", "#151719"),
+    "field": ("#ffffff", "#1c1f22"),
     "accent": (_ON_LIGHT[0], _ON_DARK[0]),
     "plus": (_ON_LIGHT[0], _ON_DARK[0]),
     "minus": (_ON_LIGHT[1], _ON_DARK[1]),
+    "forward": ("#35618f", "#8fb4dc"),
+    "backward": ("#9a4a1c", "#e3a377"),
     "wrong": ("#a3261c", "#f0978c"),
     "series": (_ON_LIGHT, _ON_DARK),
 }

@@ -13,7 +13,6 @@ from benchmarks import graph_page
 from benchmarks.graph_page import Call, letters_of, main, measure, missed, table
 from benchmarks.process import Failed, Missing
 from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
-from minigrad.viz.graph import view
 
 GOOD: dict[str, Any] = {
     "title": "small",
@@ -122,8 +121,3 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "no model in runs/none" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--folder", str(tmp_path / "none")])
-
-
-def test_the_layout_needs_no_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "renderer", lambda: None)
-    assert measure("minigrad", "decoder", str(tmp_path / "a.html"))["letters"] > 0

@@ -15,7 +15,9 @@
     const names = heads.length === state.layer.heads ? "all" : heads.join("-");
     viz.saveSvg(box.querySelector("svg"), `${kind.kind}-layer-${at}-head-${names}-${view}.svg`);
   } }, "Save as SVG");
-  const buttons = viz.el("span", { class: "bar last" }, save, viz.theme.button());
+  const buttons = viz.el("span", { class: "bar last" }, save, viz.shortcuts([
+    ["← → ↑ ↓", "in a picture: from word to word, cell to cell, head to head"], ["Home End", "the first, the last word"],
+    ["Enter Space", "keep a word; of a cell, how its weight comes about"], ["Escape", "let it go"]]), viz.theme.button());
   main.append(viz.el("div", { class: "bar", id: "top" }, viz.el("h1", {}, data.title), buttons),
     choices, meaning, told, box);
   const bar = new attention.Bar(state, choices);

@@ -41,7 +41,10 @@ const embedding = {
     const fit = () => embedding.fit();
     const all = viz.el("button", { type: "button", class: "last", id: "all", onclick: fit }, "Show all");
     main.append(
-      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), all, viz.theme.button()),
+      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), all,
+        viz.shortcuts([["← → ↑ ↓", "move the map"], ["+ −", "enlarge it, make it smaller"],
+          ["0", "all words"], ["Enter", "in the search: the first that was found"], ["Escape", "choose no word"],
+          ["Ctrl+wheel ⌘+wheel", "enlarge at the pointer; after a click into the map the wheel alone"]]), viz.theme.button()),
       viz.el("p", { class: "quiet told" },
         `${count} words of ${data.width} dimensions; the map has the first two principal components, `,
         `${data.explained.map(percent).join(" and ")} of the variance. `,
@@ -76,10 +79,7 @@ const embedding = {
     });
     canvas.addEventListener("pointercancel", end);
     canvas.addEventListener("pointerleave", () => embedding.point(null));
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      embedding.enlarge(Math.exp(-event.deltaY * .0015), event.offsetX, event.offsetY);
-    }, { passive: false });
+    viz.wheel(canvas, (factor, event) => embedding.enlarge(factor, event.offsetX, event.offsetY));
     const middle = () => [canvas.clientWidth / 2, canvas.clientHeight / 2];
     canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own

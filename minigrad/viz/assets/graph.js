@@ -2,6 +2,10 @@
 "use strict";
 
 const SMALLEST = 0.62; // the scale below which groups are closed until the drawing fits
+const SHORTCUTS = [["/", "search"], ["0", "all of it in the window"], ["+ −", "closer, farther"],
+  ["Tab ← → ↑ ↓", "from box to box"], ["Enter Space", "what a box is; open or close a group"],
+  ["Escape", "close the panel, and give the wheel back to the page"],
+  ["Ctrl+wheel ⌘+wheel", "closer, farther; after a click into the drawing the wheel alone"]];
 
 class GraphView {
   constructor(graph) {
@@ -12,7 +16,7 @@ class GraphView {
     this.port = viz.svg("g", { id: "port" });
     this.svg.append(this.port);
     this.legend = viz.el("div", { id: "legend" });
-    document.querySelector("main").append(this.legend);
+    document.querySelector("main").append(this.legend); // below the drawing, which it would cover
     this.panel = new GraphPanel(graph, (key) => this.reveal(key));
     this.boxes = new GraphBoxes(graph, this.panel.names);
     this.drawing = new GraphDrawing(this.boxes, this.panel, (key) => this.press(key),
@@ -70,8 +74,7 @@ class GraphView {
       if (key[0] === "g") children.push(this.opened.has(id) ? this.tree(id) : this.boxes.folded(id));
       else if (!this.boxes.reader.has(id)) children.push(this.boxes.single(id));
     }
-    const title = number ? this.boxes.width(this.boxes.title(number).join("  "), 13) + 24 : 0;
-    return { key: `g${number}`, children, title };
+    return { key: `g${number}`, children, title: this.boxes.titleRoom(number) };
   }
 
   /** Close groups, the innermost first, until all fits the window at a size that can be read. */
@@ -264,7 +267,7 @@ class GraphView {
         button("farther", "−", "farther (−)", () => this.camera.zoom(0.8))),
       this.search.element,
       button("save", "Save SVG", "the drawing as it is", () => this.save()),
-      viz.theme.button());
+      viz.shortcuts(SHORTCUTS), viz.theme.button());
   }
 
   /** Buttons of which one is pressed: values are [value, text, title]. */

@@ -1,4 +1,4 @@
-// Moving about in a drawing: dragged, zoomed by the wheel or by two fingers, fitted into its window.
+// Moving about in a drawing: dragged, zoomed by the wheel (see viz.wheel) or by two fingers, fitted into its window.
 "use strict";
 
 class GraphCamera {
@@ -89,11 +89,7 @@ class GraphCamera {
     this.svg.addEventListener("click", (event) => {
       if (this.dragged) event.stopImmediatePropagation();
     }, true);
-    this.svg.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const step = event.deltaY * (event.deltaMode ? 0.05 : 0.0015);
-      this.zoomAt(Math.exp(-step), event.clientX, event.clientY);
-    }, { passive: false });
+    viz.wheel(this.svg, (factor, event) => this.zoomAt(factor, event.clientX, event.clientY));
   }
 
   /** The same at a point of the page. */

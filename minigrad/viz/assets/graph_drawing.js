@@ -1,4 +1,5 @@
-// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients.
+// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients. Pictures are drawn by
+// minigrad/viz/graph/drawing.py: the same shapes at the same places.
 "use strict";
 
 const TIPS = { down: "l-3.4 -7h6.8z", up: "l-3.4 7h6.8z", right: "l-7 -3.2v6.4z", left: "l7 -3.2v6.4z" };
@@ -50,54 +51,54 @@ class GraphDrawing {
 
   /** The frame of an open group. */
   group(number, { x, y, width, height }) {
-    const [label, times, kind] = this.boxes.title(number);
+    const { line } = this.boxes.box(`g${number}`);
     let depth = 0;
     for (let at = number; at !== null; at = this.graph.groups[at].parent) depth++;
     const look = `group ${depth % 2 ? "odd" : "even"}`;
-    const title = viz.svg("text", { class: "title", x: x + 12, y: y + 17 }, label, times,
-      viz.svg("tspan", { class: "kind", dx: 7 }, kind));
-    return viz.svg("g", { class: look, ...this.handle(`g${number}`, `${label}${times} ${kind}, open`) },
+    const title = this.line(line, { class: "title", x: x + 12, y: y + 17 });
+    return viz.svg("g", { class: look, ...this.handle(`g${number}`, `${lineText(line)}, open`) },
       viz.svg("rect", { class: "frame", x, y, width, height, rx: 7 }),
       viz.svg("rect", { class: "bar-of", x, y, width, height: 24 }), title);
   }
 
+  /** A first line, in its parts. */
+  line(parts, place) {
+    const looks = { name: "name", kind: "kind sub", times: "name times" };
+    return viz.svg("text", place, parts.map(([text, look], i) => (
+      viz.svg("tspan", { class: looks[look], dx: i && look !== "times" ? 6 : null }, text))));
+  }
+
   /** A closed group; a repeat is a deck of cards. */
   folded(box, { x, y, width, height }) {
-    const [label, times, kind] = box.title, { below, deck } = box;
+    const { line, below, deck } = box;
     const card = { width: width - 2 * deck, height: height - 2 * deck, rx: 6 };
-    const middle = x + card.width / 2, line = y + card.height / 2;
+    const middle = x + card.width / 2, half = y + card.height / 2;
     const bodies = (deck ? [2 * deck, deck, 0] : [0])
       .map((aside) => viz.svg("rect", { class: "body", x: x + aside, y: y + aside, ...card }));
-    const name = viz.svg("text", { class: "name", x: middle, y: line - 2 }, label);
-    if (times) name.append(viz.svg("tspan", { "font-weight": "600" }, times));
-    if (kind) name.append(viz.svg("tspan", { class: "kind sub", dx: 6 }, kind));
-    const told = `${label}${times} ${kind}, ${below}, folded`;
+    const told = `${lineText(line)}, ${below}, folded`;
     return viz.svg("g", { class: "box folded", ...this.handle(box.key, told) }, bodies,
-      this.tint(box, { x, y, ...card }), name,
-      viz.svg("text", { class: "sub", x: middle, y: line + 14 }, below));
+      this.tint(box, { x, y, ...card }), this.line(line, { x: middle, y: half - 2 }),
+      viz.svg("text", { class: "sub", x: middle, y: half + 14 }, below));
   }
 
   /** A node, and the leaves at its side. */
   node(box, place) {
-    const { id, node, docks, side, height } = box, below = this.boxes.below(id);
-    const x = place.x + side, y = place.y + (height - 40) / 2, middle = x + box.body / 2;
-    const body = { x, y, width: box.body, height: 40, rx: node.kind === "op" ? 4 : 20 };
-    const text = viz.svg("text", { x: middle, y: below ? y + 17 : y + 25 });
-    this.boxes.lines(id).forEach((part, i) => {
-      const look = part.kind ? "kind sub" : part.module ? "name" : null;
-      text.append(viz.svg("tspan", { class: look, dx: i ? 6 : null }, part.text));
-    });
+    const { node, below, docks, side, height } = box;
+    const x = place.x + side, middle = x + box.body / 2, half = place.y + height / 2;
+    const body = { x, y: place.y, width: box.body, height, rx: node.kind === "op" ? 4 : 20 };
+    const text = this.line(box.line, { x: middle, y: below ? half - 3 : half + 5 });
     const handle = this.handle(box.key, `${node.name} ${node.op} ${below}`);
     const made = viz.svg("g", { class: `box ${node.kind}`, ...handle },
       viz.svg("rect", { class: "body", ...body }), this.tint(box, body), text);
-    if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: y + 32 }, below));
-    const first = place.y + (height - docks.length * 21 + 3) / 2;
-    return [made, ...docks.map((dock, i) => this.dock(dock, place.x, first + 21 * i, side - 16, x))];
+    if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: half + 12 }, below));
+    const first = place.y + (height - docks.length * DOCK.step + DOCK.step - DOCK.height) / 2;
+    const beside = (i) => [place.x, first + DOCK.step * i, side - DOCK.wire, x];
+    return [made, ...docks.map((dock, i) => this.dock(dock, ...beside(i)))];
   }
 
   /** A leaf at the side of its reader, which begins at `edge`, and its wire. */
   dock(dock, x, y, width, edge) {
-    const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: 18, rx: 9 };
+    const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: DOCK.height, rx: 9 };
     const { forward, backward } = this.directions([this.panel.out[dock.id][0]]);
     const beside = forward && backward ? 2.5 : 0, near = x + width, line = y + 9;
     const handle = this.handle(`n${dock.id}`, `${leaf.name}, ${leaf.kind}`);
@@ -172,9 +173,9 @@ class GraphDrawing {
   /** A box's colour, by the logarithm: nothing, or a rectangle on it. */
   tint(box, body) {
     const value = this.measure(box);
-    if (!(value > 0) || !this.scale) return [];
+    if (!(value > 0) || !Number.isFinite(value)) return [];
     const { low, high } = this.scale;
-    const part = high > low ? Math.log(Math.min(value, high) / low) / Math.log(high / low) : 1;
+    const part = high > low ? Math.log(value / low) / Math.log(high / low) : 1;
     const opacity = (0.05 + 0.4 * part).toFixed(3);
     return [viz.svg("rect", { class: `tint ${this.colour}`, ...body, opacity })];
   }

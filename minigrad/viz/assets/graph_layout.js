@@ -1,4 +1,5 @@
-// Where the boxes of a graph stand, and how its wires run. Nothing here touches the page.
+// Where the boxes of a graph stand, and how its wires run. Nothing here touches the page. Pictures are laid out by
+// minigrad/viz/graph/layout.py, which does the same with the same numbers: a change here is one there.
 //
 // Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
 // by longest path, order by barycentres, coordinates by weighted medians that isotonic regression keeps
@@ -176,8 +177,16 @@ const graphLayout = {
     for (const layer of layers) {
       const ends = layer.flatMap((vertex) => vertex.down.map((l) => [
         l.above.place + graphLayout.lean(l.ax, l.above), l.below.place + graphLayout.lean(l.bx, l.below)]));
-      for (let i = 0; i < ends.length; i++) {
-        for (let j = 0; j < i; j++) count += (ends[i][0] - ends[j][0]) * (ends[i][1] - ends[j][1]) < 0;
+      ends.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      const lower = []; // of those at the left, in order
+      for (const [, end] of ends) {
+        let place = 0;
+        for (let after = lower.length; place < after;) {
+          const middle = (place + after) >> 1;
+          if (end < lower[middle]) after = middle; else place = middle + 1;
+        }
+        count += lower.length - place;
+        lower.splice(place, 0, end);
       }
     }
     return count;

@@ -121,7 +121,7 @@ class GraphPanel {
       const back = edge.gradient === null ? "" : viz.el("details", {},
         viz.el("summary", {}, "the gradient that goes back to it"), this.value(edge.gradient));
       return viz.el("li", {}, viz.el("span", { class: "mono" }, edge.input), " ← ", this.link(edge.source),
-        value ? this.aside(` ${GraphPanel.shape(value)}`) : "", back);
+        value ? [" ", viz.el("span", { class: "quiet whole" }, GraphPanel.shape(value))] : "", back);
     }));
   }
 
@@ -218,7 +218,7 @@ class GraphPanel {
     const value = this.graph.values[place];
     if (!value) return otherwise && this.quiet(otherwise);
     const told = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
-    return viz.el("div", { class: "value" }, this.quiet(told.join(" · ")),
+    return viz.el("div", { class: "value" }, this.quiet(GraphPanel.whole(told)),
       value.table ? this.table(value.table) : "", value.statistics ? this.statistics(value.statistics) : "",
       value.heat ? this.heat(value.heat) : "");
   }
@@ -256,10 +256,14 @@ class GraphPanel {
     return text.split("``").map((part, i) => (i % 2 ? viz.el("code", {}, part) : part));
   }
 
+  /** Facts side by side, none of which is broken into two lines. */
+  static whole(told) { return told.map((text, i) => [i ? " · " : "", viz.el("span", { class: "whole" }, text)]).flat(); }
+
   /** A number with a minus as it is printed, in the exponent too. */
   static number(x) { return viz.format(x).replaceAll("-", "−"); }
 
-  static shape(value) { return value.shape.length ? value.shape.join(" × ") : "scalar"; }
+  /** A shape as Python writes it: "()", "(3,)", "(2, 3)". */
+  static shape({ shape }) { return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`; }
 
   static count(number) {
     return GraphPanel.unit(number, [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1]]).trim();

@@ -66,7 +66,9 @@ const lens = {
     lens.panel = viz.el("aside", {});
     lens.curves = viz.el("div", { class: "curves" });
     main.append(
-      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), save, viz.theme.button()),
+      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), save,
+        viz.shortcuts([["← → ↑ ↓", "in the table: from cell to cell"], ["Home End", "the first, the last token"],
+          ["PageUp PageDown", "ten tokens back, ten on"], ["Enter", "in the search: the next place"]]), viz.theme.button()),
       viz.el("p", { class: "quiet" }, `${lens.whole(data.positions)} ${data.positions === 1 ? "token" : "tokens"}, ${layers} ${layers === 1 ? "layer" : "layers"}. `,
         "A cell has the token that the model would choose if it stopped after that layer: the last layer's head reads the states between the layers. ",
         `Bold: it is the token that ${data.continues ? "comes next" : "stands there"}.`),

@@ -279,7 +279,9 @@
   });
 
   const title = viz.el("strong", {}, "Backward of ", data.title);
-  root.append(viz.el("div", { class: "bar top" }, title, controls, slider, told, viz.theme.button()),
+  root.append(viz.el("div", { class: "bar top" }, title, controls, slider, told,
+    viz.shortcuts([["← →", "a step back, a step on"], ["Home End", "before backward, the end"], ["Space", "play, pause"]]),
+    viz.theme.button()),
     viz.el("div", { id: "body" }, list, content));
   go(0);
   root.dataset.ready = "yes";

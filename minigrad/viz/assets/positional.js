@@ -188,7 +188,7 @@ const positional = {
   if (main) {
     viz.data().then(({ positional: data }) => {
       main.append(viz.el("div", { class: "bar" }, viz.el("h1", {}, "Sinusoidal positional encoding"),
-        viz.el("span", { class: "last" }, viz.theme.button())));
+        viz.el("span", { class: "bar last" }, viz.shortcuts([["← → ↑ ↓", "in the picture: from number to number"]]), viz.theme.button())));
       positional.draw(main, data);
     });
   }

@@ -10,6 +10,9 @@ const roll = {
   MOST: 800, // pixels a second
   LONGEST: 8e6, // pixels in all: browsers end at some 17 million
   AGO: 1, // seconds for which a note that was struck and sounds shows its arcs
+  SHORTCUTS: [["Space", "play, pause"], ["← →", "the note before, the next note"], ["↑ ↓", "the next higher or lower note at the same time"],
+    ["Home End", "the first, the last note"], ["PageUp PageDown", "10 seconds back, 10 seconds on"], ["Enter", "play from the note"],
+    ["Escape", "choose no note"], ["+ −", "closer, farther"], ["0", "all of it"], ["Ctrl+wheel ⌘+wheel", "closer, farther"], ["Shift+wheel", "scroll"]],
   OCTAVE: ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"],
 
   open(main, data) {
@@ -76,7 +79,7 @@ const roll = {
     main.append(
       viz.el("div", { class: "bar" }, viz.el("h1", {}, music.title),
         viz.el("span", { class: "quiet" }, `${count(music.count, "note")}, ${roll.clock(music.seconds)}`),
-        viz.el("span", { class: "last" }, viz.theme.button())),
+        viz.el("span", { class: "bar last" }, viz.shortcuts(roll.SHORTCUTS), viz.theme.button())),
       viz.el("div", { class: "bar controls" },
         viz.el("span", { class: "group" }, button("play", "Play", () => roll.toggle(), { title: "space" }), button("stop", "Stop", () => roll.transport.stop()), roll.clockFace()),
         roll.slider("speed", "Speed", { min: .5, max: 2, step: .05, value: 1 }, (value) => { roll.transport.speed = value; }, (value) => `${value.toFixed(2)} ×`),
@@ -222,11 +225,7 @@ const roll = {
     });
     area.addEventListener("pointercancel", () => { drag = null; area.classList.remove("moving"); });
     area.addEventListener("pointerleave", () => roll.point(null));
-    scroller.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return; // the browser scrolls
-      event.preventDefault();
-      roll.zoom(Math.exp(-event.deltaY * (event.deltaMode ? .05 : .0025)), place(event)[0]);
-    }, { passive: false });
+    viz.wheel(scroller, (factor, event) => roll.zoom(factor, place(event)[0]), { click: false });
     scroller.addEventListener("scroll", () => {
       if (roll.transport.playing && Math.abs(scroller.scrollLeft - roll.own) > 2) roll.follow.checked = false;
       roll.draw(true);

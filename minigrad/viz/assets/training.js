@@ -201,11 +201,14 @@
 
   // The page
 
+  const SHORTCUTS = [["← →", "in a chart: from value to value, with Shift ten at once"], ["Home End", "the first, the last value"],
+    ["+ −", "in a chart: fewer steps, more steps"], ["Escape", "all steps"], ...(panel ? [["Enter", "the weights of that step"],
+      ["↑ ↓", "in the list of weights: from one to another"]] : [])];
   const charts = viz.el("section", { id: "charts" }, look.charts.map((chart) => chart.figure));
   if (!data.charts.length) charts.append(viz.el("p", { id: "nothing" }, "Nothing has been logged yet."));
   root.append(
     viz.el("header", { class: "bar" },
-      viz.el("h1", {}, data.title), viz.el("span", { class: "last" }), save, viz.theme.button()),
+      viz.el("h1", {}, data.title), viz.el("span", { class: "last" }), save, viz.shortcuts(SHORTCUTS), viz.theme.button()),
     viz.el("div", { class: "bar controls" },
       viz.el("label", { class: "quiet", for: "over" }, "over "), over,
       viz.el("label", { class: "quiet", for: "smoothing" }, "smoothing "), smoothing, smoothed, whole),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any, get_args
 
 from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
-from . import dot, layout
+from . import dot, drawing
 from .data import Graph
-from .dot import Colour, Direction, Format, TooSlowError, render, renderer
 from .fold import BUDGET, Tree, total, tree
+from .labels import Direction, key_of, label_of, labels
+from .labels import packed as packed_label
 from .record import record
+from .tints import Colour
 from .values import Stored
 
 _SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
@@ -35,7 +36,6 @@ def graph(
     depth: int | None = None,
     fold: bool | int = True,
     colour: Colour = "none",
-    seconds: float = 10.0,
     backward: bool = True,
     modules: Mapping[str, Module] | None = None,
     **named: Any,
@@ -52,7 +52,6 @@ def graph(
         fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
             at first.
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
-        seconds: how long a layout by Graphviz may take before more is folded.
         backward: whether to go back from a tensor to learn the gradients; ``.grad`` is not touched.
         modules: of a tensor: modules by what they are called.
 
@@ -68,7 +67,7 @@ def graph(
             raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
     if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
         raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(recorded, direction, depth, fold, colour, seconds)
+    return GraphView(recorded, direction, depth, fold, colour)
 
 
 @dataclass(eq=False)
@@ -81,7 +80,6 @@ class GraphView(Picture):
     depth: int | None
     fold: bool | int
     colour: Colour
-    seconds: float
 
     def __repr__(self) -> str:
         boxes = len(self.tree.boxes(self.tree.opened))
@@ -90,13 +88,12 @@ class GraphView(Picture):
     @cached_property
     def tree(self) -> Tree:
         """The nested boxes of the graph, and which are open."""
-        return self._folded(BUDGET if isinstance(self.fold, bool) else self.fold, self.depth)
+        budget = BUDGET if isinstance(self.fold, bool) else self.fold
+        return tree(self.graph, self.fold is not False, budget, self.depth)
 
     def page(self) -> Page:
-        """The interactive page, which works offline. ``fit``: with more closed, where not all can be read in the
-        window."""
-        fit = self.depth is None and isinstance(self.fold, bool)
-        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
+        """The interactive page, which works offline."""
+        look = {"direction": self.direction, "colour": self.colour, "fit": self._fits}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
@@ -104,35 +101,21 @@ class GraphView(Picture):
         """Graphviz' language, for what is visible at first."""
         return dot.source(self.graph, self.tree, self.direction, self.colour)
 
-    def svg(self) -> str:
-        """A vector picture: by Graphviz, and where there is none by a simpler layout of our own."""
-        if renderer() is None:
-            return layout.svg(self.graph, self.tree, self.direction, self.colour)
-        return self._render("svg").decode()
+    def svg(self, dark: bool = False) -> str:
+        """The page's drawing, as it is at first in a window of 1280 × 800, with a legend; ``dark``: in the colours of
+        dark paper."""
+        return drawing.svg(self.scene, self.colour, dark)
 
-    def png(self) -> bytes:
-        """A picture of 144 points per inch. Raises RuntimeError without Graphviz, as program or in pygraphviz."""
-        return self._render("png")
+    @cached_property
+    def scene(self) -> drawing.Scene:
+        """What the picture shows, and where."""
+        scene = drawing.Scene.of(self.graph, self.tree, self.direction)
+        return scene.fitted() if self._fits else scene
 
-    def pdf(self) -> bytes:
-        """A vector picture for a paper. Raises as ``png`` does."""
-        return self._render("pdf")
-
-    def _folded(self, budget: int, depth: int | None = None) -> Tree:
-        return tree(self.graph, self.fold is not False, budget, depth)
-
-    def _render(self, format: Format) -> bytes:
-        """Fold further until the layout is done in time, at last into a single box."""
-        late: TooSlowError | None = None
-        boxes = len(self.tree.boxes(self.tree.opened))
-        fewer = (self._folded(budget) for budget in (BUDGET, 20, 10, 5) if budget < boxes)
-        for folded in chain([self.tree], fewer, [replace(self.tree, opened=set())]):
-            try:
-                source = dot.source(self.graph, folded, self.direction, self.colour)
-                return render(source, format, self.seconds)
-            except TooSlowError as error:
-                late = error
-        raise RuntimeError(f"even a single box was too slow: {late}. Give more seconds")
+    @property
+    def _fits(self) -> bool:
+        """Whether more is closed at first where not all can be read in the window: nobody asked for what is open."""
+        return self.depth is None and isinstance(self.fold, bool)
 
 
 # What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
@@ -150,11 +133,19 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
     groups = [
         {
             **vars(group),
-            "label": dot.label_of(graph, tree, number),
-            "children": [dot.key_of(child) for child in group.children],
+            "label": label_of(graph, tree, number),
+            "children": [key_of(child) for child in group.children],
             "total": total(graph, list(tree.nodes(number))),
         }
         for number, group in enumerate(tree.groups)
     ]
+    said = {key: packed_label(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
-    return {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened), "docks": docks, "names": names}
+    return {
+        "groups": groups,
+        "groupOf": tree.group_of,
+        "opened": sorted(tree.opened),
+        "docks": docks,
+        "names": names,
+        "labels": said,
+    }

@@ -96,7 +96,7 @@ def test_no_backward_yet(show) -> None:
 
 def test_a_list_of_equal_modules_tells_how_many(show) -> None:
     page = show(graphs.transformer(12, listed=True))
-    (name,) = [text for text in texts(page, "#drawing .folded .name") if text.startswith("blocks")]
+    (name,) = [text for text in texts(page, "#drawing .folded text") if text.startswith("blocks")]
     assert name == "blocks × 12Block"
     page.click("#drawing .folded:has-text('× 12')")
     assert texts(page, "#drawing .group .title") == ["blocks × 12Block"]

@@ -1,0 +1,239 @@
+"""What the boxes of a graph say, and how large they are for it: the same in the page, in SVG and in DOT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..letters import Family, width
+from .data import Graph, Node, Value
+from .fold import Child, Total, Tree, norm, total
+
+Direction = Literal["forward", "backward", "both"]
+Look = Literal["text", "name", "kind", "times"]
+DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
+LONGEST = 40  # characters of a name; the panel has all of it
+SEPARATOR = " · "
+SMALL = 11.0  # the size of second lines and of leaves at the side of an op
+FONTS: dict[Look, tuple[float, Family]] = {  # assets/graph.css has the same
+    "text": (13.0, "sans"),
+    "name": (14.0, "serif"),
+    "kind": (SMALL, "sans"),
+    "times": (14.0, "serif"),
+}
+TITLE = 13.0  # the size of an open group's name
+ASIDE = 6.0  # between a name and its kind
+DOCK, DOCK_GAP, DOCK_WIRE = 18.0, 3.0, 16.0  # a leaf at the side: its height, the room below it and its wire
+_JOINERS = "\u200c\u200d"  # within emoji and in many scripts
+_UNITS = ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, ""))
+
+
+@dataclass(frozen=True)
+class Label:
+    """A box. What depends on the direction is there for each of DIRECTIONS."""
+
+    line: tuple[tuple[str, Look], ...]  # its first line, in parts
+    below: tuple[str, str, str]  # the second one, "" for none
+    width: tuple[float, float, float]  # of the body
+    height: float
+    docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: their nodes, and what they say
+    side: float = 0.0  # how wide they and their wires are
+    deck: float = 0.0  # of a repeat: how far the cards behind the first one stand out
+    title: float = 0.0  # of a group: the width of its name when it is open
+
+    @property
+    def text(self) -> str:
+        """The first line."""
+        return "".join(text if look == "times" else f"  {text}" for text, look in self.line).lstrip()
+
+    def said(self, direction: Direction) -> str:
+        """The second line."""
+        return self.below[DIRECTIONS.index(direction)]
+
+    def body(self, direction: Direction) -> float:
+        """The width without the leaves at its side."""
+        return self.width[DIRECTIONS.index(direction)]
+
+
+def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
+    """Of all nodes and groups, by their keys."""
+    docks: dict[int, list[int]] = {}
+    for leaf, op in tree.docks.items():
+        docks.setdefault(op, []).append(leaf)
+    nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
+    return nodes | {key_of(("group", number)): _group(graph, tree, number) for number in range(len(tree.groups))}
+
+
+def key_of(box: Child) -> str:
+    """What a box is called in DOT, in SVG and in the page."""
+    return f"{box[0][0]}{box[1]}"
+
+
+def shortened(words: str, longest: int = LONGEST) -> str:
+    """In one line without control characters, and a long one without its middle."""
+    shown = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
+    words = " ".join("".join(shown).split())
+    return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
+
+
+# Nodes -----------------------------------------------------------------------------------------------------
+
+
+def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
+    line = _line(graph, tree, node)
+    docks = tuple((leaf, _beside(graph, tree, graph.nodes[leaf])) for leaf in leaves)
+    side = max((width(text, SMALL) + 14 for _, text in docks), default=-DOCK_WIRE) + DOCK_WIRE
+    below = _by_direction("", shown(node.value), shown(node.gradient, "∇"))
+    first = _width(line)
+    widths = tuple(max(first, width(second, SMALL), 28.0) + 22 for second in below)
+    height = max(40.0, len(docks) * (DOCK + DOCK_GAP) - DOCK_GAP)
+    return Label(line, below, widths, height, docks, side)  # type: ignore[arg-type]
+
+
+def _line(graph: Graph, tree: Tree, node: Node) -> tuple[tuple[str, Look], ...]:
+    """A name, and what kind of op it is; of an op that is all there is in a module, the module's name and class."""
+    op = graph.ops[node.op].name if node.kind == "op" else ""
+    if node.id in tree.names:
+        module = graph.modules.get(node.module)
+        kind = module.kind if module and module.kind else node.name or op
+        return (shortened(tree.names[node.id]), "name"), (shortened(kind), "kind")
+    name: tuple[str, Look] = (name_of(graph, tree, node), "text")
+    return (name, (shortened(op), "kind")) if op and node.name not in ("", op) else (name,)
+
+
+def name_of(graph: Graph, tree: Tree, node: Node) -> str:
+    """A node's name without the path of the group around it."""
+    reader = tree.docks.get(node.id)
+    path = graph.nodes[reader].module if reader in tree.names else tree.groups[tree.group_of[node.id]].path
+    return shortened((node.name.removeprefix(f"{path}.") if path else node.name) or node.op or node.kind)
+
+
+def _beside(graph: Graph, tree: Tree, leaf: Node) -> str:
+    """What a leaf at the side of an op says: its name, and of a single number which one."""
+    name, text = name_of(graph, tree, leaf), leaf.value and _single(leaf.value)
+    return f"{name} = {text}" if text else name
+
+
+def shown(value: Value | None, sign: str = "") -> str:
+    """A single number as a value, of more numbers the shape; of a gradient (``sign``) their norm."""
+    if value is None:
+        return ""
+    if (text := _single(value)) is not None:
+        return f"{sign} {text}".strip()
+    if not sign:
+        return shape(value.shape)
+    size = norm(value)
+    return "" if size is None else f"‖{sign}‖ {number(size)}"
+
+
+def _single(value: Value) -> str | None:
+    """The number of a scalar, and with the brackets of its axes that of an array of one; None of others."""
+    if len(value.shape) > 2 or value.table is None or [len(row) for row in value.table] != [1]:
+        return None
+    return "[" * len(value.shape) + number(value.table[0][0]) + "]" * len(value.shape)
+
+
+# Groups ----------------------------------------------------------------------------------------------------
+
+
+def _group(graph: Graph, tree: Tree, number: int) -> Label:
+    group = tree.groups[number]
+    line = _title(graph, tree, number)
+    below = _by_direction(*_summary(total(graph, list(tree.nodes(number)))))
+    deck = 4.0 if group.times else 0.0
+    first = _width(line)
+    widths = tuple(max(first, width(second, SMALL)) + 30 + 2 * deck for second in below)
+    title = _width(line, TITLE) + 24 if number else 0.0
+    return Label(line, below, widths, 44 + 1.5 * deck, deck=deck, title=title)  # type: ignore[arg-type]
+
+
+def _title(graph: Graph, tree: Tree, number: int) -> tuple[tuple[str, Look], ...]:
+    """A group's name, how many modules it stands for, and their class."""
+    group, label = tree.groups[number], label_of(graph, tree, number)
+    module = graph.modules.get(group.path) if group.kind != "section" else None
+    parts: list[tuple[str, Look]] = [(shortened(label), "name")]
+    if group.times:
+        parts.append((f" × {group.times}", "times"))
+    if module and module.kind and module.kind != label:
+        parts.append((shortened(module.kind), "kind"))
+    return tuple(parts)
+
+
+def label_of(graph: Graph, tree: Tree, number: int) -> str:
+    """What a group is called: a section by what stands at its ends."""
+    group = tree.groups[number]
+    if group.kind != "section":
+        return group.label or graph.title
+    return " … ".join(shortened(_at_end(graph, tree, number, end), 16) for end in (0, -1))
+
+
+def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
+    """The name of the first or the last box that is seen in a section, or in one within it."""
+    kind, number = tree.seen(tree.groups[section].children)[end]
+    if kind == "node":
+        node = graph.nodes[number]
+        return tree.names.get(number, node.name or node.op)
+    return tree.groups[number].label or _at_end(graph, tree, number, end)
+
+
+def _summary(each: Total) -> tuple[str, str, str]:
+    """What a closed group holds: in both directions, in forward, in backward."""
+    nodes = f"{each.nodes:,} node{'s' * (each.nodes != 1)}"
+    parameters = f"{count(each.parameters)} parameter{'s' * (each.parameters != 1)}" if each.parameters else ""
+    return nodes, parameters, "" if each.gradient is None else f"‖∇‖ {number(each.gradient)}"
+
+
+# Text ------------------------------------------------------------------------------------------------------
+
+
+def _by_direction(always: str, forward: str, backward: str) -> tuple[str, str, str]:
+    """The second line in each of DIRECTIONS."""
+    ways = ((always, forward), (always, backward), (always, forward, backward))
+    a, b, c = (SEPARATOR.join(filter(None, parts)) for parts in ways)
+    return a, b, c
+
+
+def _width(line: Iterable[tuple[str, Look]], title: float | None = None) -> float:
+    """Of a first line; of an open group's name, in its size."""
+    wide = -ASIDE
+    for text, look in line:
+        size, family = FONTS[look]
+        if title and family == "serif":
+            size = title
+        wide += width(text, size, family, bold=look == "times") + (0 if look == "times" else ASIDE)
+    return wide
+
+
+def number(value: float) -> str:
+    """A number as people read it: 4 digits that count, and a minus as it is printed. (As in assets/base.js.)"""
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "−Infinity"
+    size = abs(value)
+    if value == int(value) and size < 1e6:
+        text = str(int(value))
+    elif size < 1e-3 or size >= 1e6:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        text = f"{mantissa}e{int(exponent):+d}"
+    else:
+        text = f"{float(f'{value:.4g}'):.10g}"
+    return text.replace("-", "−")
+
+
+def shape(sizes: Iterable[int]) -> str:
+    """A shape as Python writes it: "()", "(3,)", "(2, 3)"."""
+    parts = [str(size) for size in sizes]
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def count(amount: int) -> str:
+    """Three digits that count: "166 k"."""
+    size, unit = next((size, unit) for size, unit in _UNITS if amount >= size)
+    return f"{float(f'{amount / size:.3g}'):g}{unit}"
+
+
+def packed(label: Label) -> dict[str, Any]:
+    """A label for the page, widths to hundredths."""
+    own = {**vars(label), "width": [round(x, 2) for x in label.width]}
+    return {name: round(x, 2) if isinstance(x, float) else x for name, x in own.items() if x or name == "below"}
