@@ -32,9 +32,9 @@ GENERATORS = ("generate_names.py", "generate_index.py", "generate_pytorch.py", "
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
-# Of minigrad.translate; other words after the task's name are sentences.
+# Of minigrad; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
-CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+CACHES = ("build", "dist", "htmlcov", "minigrad_nn.egg-info", ".coverage", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
 class Task(NamedTuple):
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 def translate(python: str, args: list[str]) -> int:
     """The translation example: it trains if nothing is given, translates sentences, or runs its commands."""
     command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
-    return call([python, "-m", "minigrad.translate", *command, *args])
+    return call([python, "-m", "minigrad", *command, *args], {"MINIGRAD_COMMAND": "python tasks.py translate"})
 
 
 def test(python: str, args: list[str]) -> int:
@@ -110,7 +110,7 @@ def clean(_python: str, _args: list[str]) -> int:
 
 
 TASKS = {
-    "translate": Task("train a small translator and talk to it (examples/translate)", translate, "translate"),
+    "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "translate"),
     "test": Task(
         "run the tests: all of them, a minute of them (--smoke), or what pytest's arguments name", test, "test"
     ),

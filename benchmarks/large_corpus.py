@@ -6,7 +6,7 @@ It writes the pairs to a temporary folder (some 300 MB), and then does in a new 
 does: reads them, learns subwords, encodes to files, and trains a transformer. After each stage stand the
 memory that the process holds and the most it has had, as the system counts: pages of mapped files are
 among it, though the system may take these back at any time. The last row is a process of its own: the command
-that a person gives, python -m minigrad.translate train.
+that a person gives, minigrad train.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iter
 
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
-    """``python -m minigrad.translate train`` on a folder's corpus: a row of the table."""
+    """``minigrad train`` on a folder's corpus: a row of the table."""
     from minigrad.translate.cli import main as translate
 
     start = time.perf_counter()

@@ -31,7 +31,7 @@ Written by `python docs/generate_pytorch.py`; a test fails when it is out of dat
 A program for PyTorch runs on minigrad in one of these ways:
 
 - `import minigrad as torch`, and `from minigrad import nn` for its other imports;
-- `python -m minigrad.compat program.py arguments`, with the program unchanged;
+- `minigrad compat program.py arguments`, with the program unchanged;
 - `minigrad.compat.as_torch()` before anything imports torch: as a call it lasts, as `with as_torch() as
   torch:` it ends with the block; `as_torch(replace=True)` puts a PyTorch that is imported already aside.
 

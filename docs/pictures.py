@@ -2,7 +2,7 @@
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 
-It needs a trained model (python -m minigrad.translate train), and for a PDF or PNG the extra "viz".
+It needs a trained model (minigrad train), and for a PDF or PNG the extra "viz".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Makes docs/serve.png: the page of ``python -m minigrad.translate serve``, as a browser shows it.
+"""Makes docs/serve.png: the page of ``minigrad serve``, as a browser shows it.
 
     python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
 
-It needs a trained model (python -m minigrad.translate train), Chromium, playwright and matplotlib.
+It needs a trained model (minigrad train), Chromium, playwright and matplotlib.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minigrad.commands import cli as command
 from minigrad.training import read_log
 from minigrad.translate import cli
 from minigrad.translate.settings import FIELDS, Settings, preset_names
@@ -135,7 +136,7 @@ def settings_of(options: list[str]) -> Settings:
     Raises:
         SystemExit: train has no such options. ValueError: options that this program sets itself.
     """
-    namespace = cli.parser().parse_args(["train", *options])
+    namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
         raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
     return cli.settings_of(namespace)

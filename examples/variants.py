@@ -77,7 +77,7 @@ def call(arguments: list[str]) -> int:
     """Run minigrad.translate, and wait for it after Ctrl-C, too, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-m", "minigrad.translate", *arguments]
+    command = [sys.executable, "-m", "minigrad", *arguments]
     with subprocess.Popen(command, env=environment) as process:
         while True:
             try:

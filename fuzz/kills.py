@@ -33,7 +33,7 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
     """A finding for each kill, with "" where there was nothing wrong."""
     for name in ("whole", "killed"):
         (folder / name).mkdir()
-    argv = [sys.executable, "-m", "minigrad.translate", *seeds.command(folder / "whole", *STEPS)]
+    argv = [sys.executable, "-m", "minigrad", *seeds.command(folder / "whole", *STEPS)]
     subprocess.run(argv, cwd=ROOT, check=True, capture_output=True)
     wanted = weights(folder / "whole" / "run" / "last.safetensors")
     seeds.command(folder / "killed")

@@ -98,7 +98,7 @@ def check_python(args: list[str]) -> None:
 
 
 # Programs that give the options that they do not know to another one
-GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {("-m", "examples.ablations"): ("-m", "minigrad.translate", "train")}
+GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {("-m", "examples.ablations"): ("-m", "minigrad", "train")}
 
 
 def find_module(name: str) -> Path:
@@ -143,7 +143,7 @@ def check_task(args: list[str]) -> None:
     assert task in tasks.TASKS, f"tasks.py has no task {task}"
     if task == "translate":
         command = [] if rest and rest[0] in tasks.TRANSLATE_COMMANDS else ["translate" if rest else "train"]
-        check_options(("-m", "minigrad.translate"), [*command, *rest])
+        check_options(("-m", "minigrad"), [*command, *rest])
     elif task == "test":
         check_pytest(rest)
     elif task == "index":
@@ -203,6 +203,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {
     "pip": check_pip,
     "pytest": check_pytest,
     "git": check_git,
+    "minigrad": lambda args: check_options(("-m", "minigrad"), args),
     "cd": check_cd,
     "source": check_source,
     "make": check_make,

@@ -48,6 +48,8 @@ LAYERS: list[set[str]] = [
     {"minigrad.models"},
     {"minigrad.programs"},
     {"minigrad.translate"},
+    {"minigrad.commands"},
+    {"minigrad.__main__"},
     {"examples"},
 ]
 # Programs and what they are made of use the public names, as other people's do; the roof does not list them.

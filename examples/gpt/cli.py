@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from minigrad.programs.cli import (
+    Command,
+    act,
     add_json,
     add_run,
     add_settings,
@@ -45,15 +47,7 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    commands = (
-        ("train", _train, "train a model, or resume a training"),
-        ("generate", _generate, "write texts"),
-        ("evaluate", _evaluate, "loss, perplexity and bits per character of a text"),
-        ("compare", _compare, "train GPT-2 and Transformer-XL of equal size, and score them by the text they see"),
-        ("export", _export, "write a folder that the transformers library reads"),
-        ("config", _config, "print all settings as a configuration file"),
-    )
-    return parser_of("examples.gpt", ABOUT, EXAMPLES, commands)
+    return parser_of("python -m examples.gpt", ABOUT, EXAMPLES, COMMANDS)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -125,8 +119,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
 
     def program() -> int:
-        options = parser().parse_args(argv)
-        return COMMANDS[options.command](options)
+        return act(parser().parse_args(argv))
 
     return run_program(program, "--batch or --window")
 
@@ -182,11 +175,16 @@ def _do_config(options: argparse.Namespace) -> int:
     return print_settings(settings_of(options), options, "examples.gpt", PRESET)
 
 
-COMMANDS = {
-    "train": _do_train,
-    "generate": _do_generate,
-    "evaluate": _do_evaluate,
-    "compare": _do_compare,
-    "export": _do_export,
-    "config": _do_config,
-}
+COMMANDS = (
+    Command("train", "train a model, or resume a training", _train, _do_train),
+    Command("generate", "write texts", _generate, _do_generate),
+    Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
+    Command(
+        "compare",
+        "train GPT-2 and Transformer-XL of equal size, and score them by the text they see",
+        _compare,
+        _do_compare,
+    ),
+    Command("export", "write a folder that the transformers library reads", _export, _do_export),
+    Command("config", "print all settings as a configuration file", _config, _do_config),
+)

@@ -8,7 +8,7 @@ from typing import Any
 import minigrad as mg
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
-from minigrad.programs.training import METRIC, command, fit, show, take_weights, trainer_of
+from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.text import Recurrence
 from minigrad.training import Trainer
@@ -96,5 +96,5 @@ def finish(trainer: Trainer, model: Any, settings: Settings, folder: Path, evalu
         f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
         flush=True,
     )
-    print("\nwrite with it:  " + command(run.PROGRAM.name, "generate", "--run", str(folder)))
+    print("\nwrite with it:  " + run.PROGRAM.typed("generate", "--run", str(folder)))
     return 0

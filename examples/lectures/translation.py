@@ -360,7 +360,7 @@ def _compared(trained: Trained) -> Section:
             ),
             Steps(("updates", "written"), texts, numbers=(0,)),
             Text(
-                "Eight pairs are learned by heart, not understood. `python -m minigrad.translate` trains the same "
+                "Eight pairs are learned by heart, not understood. `minigrad train` trains the same "
                 "model on thousands of them, and it then translates sentences that it has never seen."
             ),
         ),

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 from minigrad.programs.cli import (
+    Command,
+    act,
     add_device,
     add_run,
     add_settings,
@@ -45,16 +47,7 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    commands = (
-        ("train", _train, "train a model, or resume a training"),
-        ("generate", _generate, "write music, from nothing or from a motif on"),
-        ("harmonise", _harmonise, "write alto, tenor and bass below a melody"),
-        ("roll", _roll, "draw a MIDI file as a piano roll that plays"),
-        ("events", _events, "print a MIDI file as events, and write them as MIDI again"),
-        ("evaluate", _evaluate, "the loss of music that the model has not learned from"),
-        ("config", _config, "print all settings as a configuration file"),
-    )
-    return parser_of("examples.music", ABOUT, EXAMPLES, commands)
+    return parser_of("python -m examples.music", ABOUT, EXAMPLES, COMMANDS)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -152,8 +145,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
 
     def program() -> int:
-        options = parser().parse_args(argv)
-        return COMMANDS[options.command](options)
+        return act(parser().parse_args(argv))
 
     return run_program(program, "--batch, --window or --particles")
 
@@ -203,12 +195,12 @@ def _do_config(options: argparse.Namespace) -> int:
     return print_settings(settings_of(options), options, "examples.music", PRESET)
 
 
-COMMANDS = {
-    "train": _do_train,
-    "generate": _do_generate,
-    "harmonise": _do_harmonise,
-    "roll": _do_roll,
-    "events": _do_events,
-    "evaluate": _do_evaluate,
-    "config": _do_config,
-}
+COMMANDS = (
+    Command("train", "train a model, or resume a training", _train, _do_train),
+    Command("generate", "write music, from nothing or from a motif on", _generate, _do_generate),
+    Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, _do_harmonise),
+    Command("roll", "draw a MIDI file as a piano roll that plays", _roll, _do_roll),
+    Command("events", "print a MIDI file as events, and write them as MIDI again", _events, _do_events),
+    Command("evaluate", "the loss of music that the model has not learned from", _evaluate, _do_evaluate),
+    Command("config", "print all settings as a configuration file", _config, _do_config),
+)

@@ -12,7 +12,7 @@ from minigrad.models.music_transformer import MusicTransformer
 from minigrad.music.midi import write_midi
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
-from minigrad.programs.training import METRIC, command, fit, show, take_weights, trainer_of
+from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.training import Trainer
 
@@ -111,5 +111,5 @@ def finish(trainer: Trainer, model: MusicTransformer, pieces: list[Ids], setting
         f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
         flush=True,
     )
-    print("\nwrite with it:  " + command(run.PROGRAM.name, "generate", "--run", str(folder), "--output", "out.mid"))
+    print("\nwrite with it:  " + run.PROGRAM.typed("generate", "--run", str(folder), "--output", "out.mid"))
     return 0

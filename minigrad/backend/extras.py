@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["DISTRIBUTION", "how_to_install", "quoted"]
+__all__ = ["DISTRIBUTION", "how_to_install", "is_on_path", "quoted"]
 
 DISTRIBUTION = "minigrad-nn"  # pyproject.toml's name; the package called minigrad on PyPI is another project
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -39,14 +39,21 @@ def quoted(word: str) -> str:
     return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
 
 
-def _installer() -> str:
-    """How a person calls the pip of the Python that runs; in a notebook, the cell's magic."""
-    if "ipykernel" in sys.modules:
-        return "%pip install"
+def is_on_path(program: str) -> bool:
+    """Whether a person who types the program's name gets that of the Python that runs."""
     import shutil
 
-    found, own = shutil.which("pip"), Path(sys.executable).parent
-    if found is not None and Path(found).parent == own:
+    found = shutil.which(program)
+    return found is not None and Path(found).parent == Path(sys.executable).parent
+
+
+def _installer() -> str:
+    """How a person calls the pip of the Python that runs; in a notebook, the cell's magic."""
+    import shutil
+
+    if "ipykernel" in sys.modules:
+        return "%pip install"
+    if is_on_path("pip"):
         return "pip install"
     if find_spec("pip") is None and shutil.which("uv"):
         return f"uv pip install --python {quoted(sys.executable)}"

@@ -1,4 +1,4 @@
-"""PyTorch's ways in: ``as_torch`` and ``python -m minigrad.compat``, other spellings, no-ops and refusals.
+"""PyTorch's ways in: ``as_torch`` and ``minigrad compat``, other spellings, no-ops and refusals.
 
 It stands on top of the package, as the layer that ``extension.py`` asks for what is missing there. ``names.py`` is
 the one table of names and paths that are another spelling of something, ``no_ops.py`` of what does nothing, and

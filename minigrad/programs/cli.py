@@ -6,10 +6,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from .options import whole
 from .settings import Sections
@@ -19,20 +19,41 @@ S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
 
 
-def parser_of(
-    name: str, description: str, examples: str, commands: Sequence[tuple[str, Callable[[Any], None], str]]
-) -> argparse.ArgumentParser:
+class Command(NamedTuple):
+    """One of a program's commands.
+
+    Attributes:
+        name: the word for it. help: what it does, in a line.
+        add: adds its options to its parser. run: does it, and returns the exit status.
+    """
+
+    name: str
+    help: str
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> argparse.ArgumentParser:
     """The parser of a program.
 
     Args:
-        name: of its module. examples: of commands, shown after the options.
-        commands: the name of each, a function that adds its options, and what it does.
+        prog: what a person types to run it. examples: of commands, shown after the options.
+        commands: of which one is chosen; ``act`` does it.
     """
-    p = argparse.ArgumentParser(prog=f"python -m {name}", description=description, epilog=examples, formatter_class=RAW)
+    p = argparse.ArgumentParser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     parsers = p.add_subparsers(dest="command", required=True, metavar="command")
-    for command, add, text in commands:
-        add(parsers.add_parser(command, help=text, description=text.capitalize() + ".", formatter_class=RAW))
+    for command in commands:
+        about = command.help[0].upper() + command.help[1:] + "."
+        own = parsers.add_parser(command.name, help=command.help, description=about, formatter_class=RAW)
+        command.add(own)
+        own.set_defaults(act=command.run)
     return p
+
+
+def act(options: argparse.Namespace) -> int:
+    """Do what the chosen command is for. Returns the exit status."""
+    status: int = options.act(options)
+    return status
 
 
 def add_run(

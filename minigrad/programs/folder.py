@@ -25,6 +25,7 @@ from minigrad.training.checkpoints import check_same
 from minigrad.training.lock import locked
 
 from .settings import Sections
+from .typed import command
 
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
@@ -49,6 +50,10 @@ class Program:
     files: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
 
+    def typed(self, *arguments: str) -> str:
+        """A command of the program, as a person types it."""
+        return command(self.name, *arguments)
+
     # Reading ------------------------------------------------------------------------------------------------
 
     def find(self, path: Path) -> Path:
@@ -62,7 +67,7 @@ class Program:
                 return file
         runs = sorted({str(p.parent) for p in Path("runs").glob(f"*/{MODEL}")})
         advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
-        raise FileNotFoundError(f"there is no model in {path}. {advice} train first: python -m {self.name} train")
+        raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
     def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
         """The file of a model, the checkpoint in it, and what that says besides weights.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,13 +65,8 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
     print(about, flush=True)
     outcome = trainer.fit(lambda: write_settings(folder, settings))
     if not outcome.finished:
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(program.name, *sys.argv[1:])}")
+        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {program.typed(*sys.argv[1:])}")
     return outcome.finished
-
-
-def command(name: str, *arguments: str) -> str:
-    """A command of a program to type in the checkout."""
-    return shlex.join(["python", "-m", name, *arguments])
 
 
 def show(text: str) -> None:

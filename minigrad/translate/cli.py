@@ -1,52 +1,16 @@
-"""The command line: train, evaluate, translate, serve, config."""
+"""The translator's commands: train, translate, evaluate, serve, config."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from ..programs.cli import (
-    CLOSED,
-    add_run,
-    add_settings,
-    add_training,
-    check_output,
-    parser_of,
-    run_program,
-    start_of,
-    values_of,
-)
+from ..programs.cli import CLOSED, Command, add_run, add_settings, add_training, check_output, start_of, values_of
 from ..programs.options import whole
 from .settings import Settings, as_toml, preset
 
-ABOUT = "Train a transformer to translate, and translate with it."
-EXAMPLES = """
-examples:
-  python -m minigrad.translate train                         English to Italian (some minutes on 2 cores)
-  python -m minigrad.translate translate "I like cats"       translate with the trained model
-  python -m minigrad.translate train --data corpus.tsv       your own sentence pairs, with subwords
-  python -m minigrad.translate train --preset multi30k --data DIR --source en --target de
-  python -m minigrad.translate evaluate --run runs/multi30k-en-de
-  python -m minigrad.translate translate --run runs/multi30k-en-de <text.en >text.de
-  python -m minigrad.translate serve                         a page on this machine to type into
-  python -m minigrad.translate config --preset base >my.toml settings to change, for train --config my.toml
-
-The same command again resumes a training that was stopped in any way.
-"""
 DEFAULT = "toy without --data, else the settings of the reference recipe"
 DEFAULT_RUN = Path("runs") / "toy"
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    commands = (
-        ("train", _train, "train a model, or resume a training"),
-        ("evaluate", _evaluate, "BLEU and chrF of held-out sentences, BLEU by length, and the worst sentences"),
-        ("translate", _translate, "translate sentences: arguments, a file, or a pipe"),
-        ("serve", _serve, "a page on this machine that translates text, and shows the attention"),
-        ("config", _config, "print all settings as a configuration file"),
-    )
-    return parser_of("minigrad.translate", ABOUT, EXAMPLES, commands)
 
 
 def _train(p: argparse.ArgumentParser) -> None:
@@ -153,16 +117,6 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-
-    def program() -> int:
-        options = parser().parse_args(argv)
-        return COMMANDS[options.command](options)
-
-    return run_program(program, "--batch-tokens or --batch")
-
-
 def _do_train(options: argparse.Namespace) -> int:
     from .training import train
 
@@ -198,14 +152,14 @@ def _do_config(options: argparse.Namespace) -> int:
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
     origin = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")
-    print(as_toml(settings_of(options), f"Settings of minigrad.translate: {origin}"), end="")
+    print(as_toml(settings_of(options), f"Settings of minigrad train: {origin}"), end="")
     return 0
 
 
-COMMANDS = {
-    "train": _do_train,
-    "translate": _do_translate,
-    "evaluate": _do_evaluate,
-    "serve": _do_serve,
-    "config": _do_config,
-}
+COMMANDS = (
+    Command("train", "train a model, or resume a training", _train, _do_train),
+    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, _do_translate),
+    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, _do_evaluate),
+    Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
+    Command("config", "print all settings of a training as a configuration file", _config, _do_config),
+)

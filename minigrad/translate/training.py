@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,14 +57,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     )
     outcome = trainer.fit(lambda: run.write_settings(folder, text))
     if not outcome.finished:
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
+        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {run.PROGRAM.typed(*sys.argv[1:])}")
         return 130
     return finish(trainer, model, pairs, tokenizers, settings, folder)
-
-
-def command(*arguments: str) -> str:
-    """A command of this program to type in the checkout, in any environment."""
-    return shlex.join(["python", "tasks.py", "translate", *arguments])
 
 
 def make_trainer(
@@ -126,7 +120,7 @@ def finish(
     again = ["--run", str(folder)] if settings.data.data else []
     if len(example) > LONGEST_EXAMPLE:
         example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
-    print("\ntranslate with it:  " + command("translate", *again, example))
+    print("\ntranslate with it:  " + run.PROGRAM.typed("translate", *again, example))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`import torch` gives minigrad: by a call, within a `with`, and in a program run by `-m minigrad.compat`."""
+"""`import torch` gives minigrad: by a call, within a `with`, and in a program run by `minigrad compat`."""
 
 from __future__ import annotations
 
@@ -218,33 +218,33 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
-    output = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
+    output = python("-m", "minigrad", "compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
     assert output.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
-    python("-m", "minigrad.compat", str(program), "leave", expect=7)
+    python("-m", "minigrad", "compat", str(program), "leave", expect=7)
 
 
 def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
     program.write_text(PROGRAM.replace("from helper", "from .helper"))
-    output = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
+    output = python("-m", "minigrad", "compat", "-m", "package.train", "x", cwd=tmp_path)
     assert output.startswith(f"minigrad ['x'] {program}")
     program.rename(program.parent / "__main__.py")
-    assert python("-m", "minigrad.compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
-    assert "no module named nonesuch" in python("-m", "minigrad.compat", "-m", "nonesuch", expect=1)
+    assert python("-m", "minigrad", "compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
+    assert "no module named nonesuch" in python("-m", "minigrad", "compat", "-m", "nonesuch", expect=1)
 
 
 def test_a_traceback_begins_in_the_program(program: Path) -> None:
-    output = python("-m", "minigrad.compat", str(program), "fail", expect=1)
+    output = python("-m", "minigrad", "compat", str(program), "fail", expect=1)
     trace = output[output.index("Traceback") :]
     assert trace.splitlines()[1].strip().startswith(f'File "{program}"')
     assert trace.strip().endswith("ValueError: on purpose")
     assert "minigrad/compat" not in trace
     program.write_text("import torch\nx = (")
-    assert "SyntaxError" in python("-m", "minigrad.compat", str(program), expect=1)
+    assert "SyntaxError" in python("-m", "minigrad", "compat", str(program), expect=1)
 
 
 def test_help_and_mistakes_on_the_command_line() -> None:
-    assert "python -m minigrad.compat" in python("-m", "minigrad.compat", "--help")
-    assert "cannot read nonesuch.py" in python("-m", "minigrad.compat", "nonesuch.py", expect=2)
+    assert "minigrad compat" in python("-m", "minigrad", "compat", "--help")
+    assert "cannot read nonesuch.py" in python("-m", "minigrad", "compat", "nonesuch.py", expect=1)
 
 
 # Versions -------------------------------------------------------------------------------------------------

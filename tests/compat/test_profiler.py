@@ -43,7 +43,7 @@ with torch.profiler.profile(schedule=plan, on_trace_ready=tensorboard_trace_hand
 
 def test_a_program_that_profiles_itself(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    command = [sys.executable, "-m", "minigrad.compat", "program.py"]
+    command = [sys.executable, "-m", "minigrad", "compat", "program.py"]
     ran = subprocess.run(
         command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False, text=True, capture_output=True
     )

@@ -27,7 +27,7 @@ def on_minigrad(program: Path, output: Path) -> dict[str, Any]:
     """A program's results, from a process for it alone."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     environment = {**os.environ, **threads, **DROPOUT, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "minigrad.compat", str(program), str(output)]
+    command = [sys.executable, "-m", "minigrad", "compat", str(program), str(output)]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, f"{' '.join(command)}\n{ran.stdout}{ran.stderr}"
     with np.load(output) as archive:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from minigrad.commands.cli import parser
 from minigrad.translate import cli, settings
 from minigrad.translate.settings import FIELDS, FREE, PRESETS, Settings
+from minigrad.translate.suited import suited
 
 
 @pytest.mark.parametrize("name", settings.preset_names())
@@ -75,7 +77,7 @@ def test_a_preset_that_is_not_there() -> None:
 
 
 def given(*arguments: str) -> Settings:
-    return cli.settings_of(cli.parser().parse_args(["train", *arguments]))
+    return cli.settings_of(parser().parse_args(["train", *arguments]))
 
 
 def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> None:
@@ -85,11 +87,22 @@ def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> 
     assert (found.model.layers, found.model.heads, found.model.d_ff) == (5, 2, Settings().model.d_ff)
     assert not found.model.norm_first
     assert given() == settings.preset("toy")
-    assert given("--data", "a.en", "b.de") == Settings().changed({"data": ("a.en", "b.de")})
     assert given("--preset", "multi30k", "--steps", "9") == settings.preset("multi30k").changed({"steps": 9})
 
 
-def test_every_setting_is_an_option() -> None:
+def test_pairs_alone_have_settings_that_suit_them(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    table = tmp_path / "pairs.tsv"
+    table.write_text("".join(f"{i}\tthe {i}\n" for i in range(200)), encoding="utf-8")
+    found = given("--data", str(table), "--layers", "1")
+    values = {"data": (str(table),), "source": "source", "target": "target", "layers": 1}
+    assert found == suited(values) and found.training.steps < Settings().training.steps
+    with pytest.raises(FileNotFoundError, match="there is no"):
+        given("--data", str(tmp_path / "none.tsv"))
+
+
+def test_every_setting_is_an_option(tmp_path: Path) -> None:
+    (tmp_path / "defaults.toml").touch()
     values: dict[type, Any] = {int: 8, float: 0.25}
     for name, (section, kind, described) in FIELDS.items():
         if name == "data":
@@ -98,7 +111,7 @@ def test_every_setting_is_an_option() -> None:
         choices = described.metadata["choices"] or ("x",)
         value = choices[-1] if kind is str else values.get(kind, not default)
         option = ("" if value else "no-") + name.replace("_", "-")
-        found = given("--data", "x", f"--{option}", *([] if kind is bool else [str(value)]))
+        found = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *([] if kind is bool else [str(value)]))
         assert getattr(getattr(found, section), name) == value != default, name
 
 
@@ -112,13 +125,13 @@ def test_every_setting_is_an_option() -> None:
     ],
 )
 def test_languages_of_files(data: tuple[str, ...], found: tuple[str, str]) -> None:
-    settings = given("--data", *data)
+    settings = given("--preset", "base", "--data", *data)
     assert (settings.data.source, settings.data.target) == found
-    assert given("--data", *data, "--target", "it").data.target == "it"
+    assert given("--preset", "base", "--data", *data, "--target", "it").data.target == "it"
 
 
 def test_a_folder_has_the_languages_of_its_endings(tmp_path: Path) -> None:
-    assert given("--data", str(tmp_path)).data.source == "en"
+    assert given("--preset", "base", "--data", str(tmp_path)).data.source == "en"
 
 
 def test_what_may_change_in_a_training_that_goes_on() -> None:
@@ -130,10 +143,10 @@ def test_what_may_change_in_a_training_that_goes_on() -> None:
 
 def test_runs_have_names(tmp_path: Path) -> None:
     def folder(*arguments: str) -> str:
-        options = cli.parser().parse_args(["train", *arguments])
+        options = parser().parse_args(["train", *arguments])
         return cli.run_folder(options, cli.settings_of(options)).as_posix()
 
     assert folder() == "runs/toy"
-    assert folder("--data", str(tmp_path), "--target", "fr") == "runs/en-fr"
+    assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
     assert folder("--run", "here") == "here"
