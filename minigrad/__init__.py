@@ -56,19 +56,33 @@ from .names import *
 from .printing import set_printoptions as set_printoptions
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
+from .tracebacks import get_traceback_filtering as get_traceback_filtering
+from .tracebacks import set_traceback_filtering as set_traceback_filtering
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda as cuda
+    from . import distributions as distributions
+    from . import fft as fft
+    from . import func as func
+    from . import linalg as linalg
+    from . import masked as masked
     from . import nn as nn
     from . import optim as optim
     from . import profiler as profiler
+    from . import serialization as serialization
+    from . import signal as signal
+    from . import special as special
+    from . import text as text
     from . import utils as utils
+    from .names import tensor as tensor  # the function, where pyright would take the module
     from .profiler.summary import summary as summary
     from .serialization import load as load
     from .serialization import save as save
 
-device, dtype, bool = _Device, _DType, _bool
+device = _Device
+dtype = _DType
+bool = _bool
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -84,14 +98,13 @@ if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
     __all__ = list(_public - _helpers | {*_LAZY_NAMES, "autograd", "cuda", "nn", "optim"})
 
-
-def __getattr__(name: str) -> Any:
-    """Parts that not every program needs are imported when they are first used."""
-    if name in _LAZY:
-        return import_module(f"{__name__}.{name}")
-    if name in _LAZY_NAMES:
-        return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
-    return _extension.look_up(__name__, name)
+    def __getattr__(name: str) -> Any:
+        """Parts that not every program needs are imported when they are first used."""
+        if name in _LAZY:
+            return import_module(f"{__name__}.{name}")
+        if name in _LAZY_NAMES:
+            return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
+        return _extension.look_up(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ from .functions.arguments import Dims, axes, common_shape
 from .functions.define import named
 from .functions.indexing import extreme
 from .tensor import Tensor
+from .tracebacks import border_functions
 
 __all__ = [
     "amax",
@@ -213,3 +214,6 @@ def normalize(
     """x divided by its norm along ``dim``, or by ``eps`` if that is larger; 0 outside of the mask."""
     sizes = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / sizes.maximum(sizes.new_full((), eps))
+
+
+border_functions(globals())

@@ -39,10 +39,8 @@ from .methods import Methods
 
 
 def _bare(function: Any) -> Any:
-    """A function of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
-    code = getattr(getattr(function, "__wrapped__", None), "__code__", None)
-    alone = code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == ("input",)
-    return function.__wrapped__ if alone else function
+    """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
+    return getattr(function, "bare", function)
 
 
 _families = [value for value in globals().values() if isinstance(value, ModuleType)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .backend.dtype import DType
 from .backend.random import states_are
 from .handle import RemovableHandle as RemovableHandle
 from .methods import Methods
+from .tracebacks import border_methods, warn
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
@@ -30,14 +31,19 @@ Bool: TypeAlias = bool
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple of ints that prints as PyTorch's: ``torch.Size([2, 3])``."""
+    """A tensor's shape: a tuple of ints that shows itself as PyTorch's does: ``minigrad.Size([2, 3])``."""
 
     def numel(self) -> int:
         """The number of elements of the shape."""
         return int(np.prod(self, dtype=np.int64))
 
     def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
+        return dt.shown(f"Size({list(self)})")
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
 
     def __getitem__(self, key: Any) -> Any:
         part = tuple.__getitem__(self, key)
@@ -126,7 +132,10 @@ class Tensor(Methods["Tensor"]):
             RuntimeError: True for integers or bools, False for the result of a recorded op.
         """
         if requires_grad and dt.kind_of(self.array) not in "fc":
-            raise RuntimeError(f"only Tensors of floating point dtype can require gradients, not {self.dtype}")
+            raise RuntimeError(
+                f"only Tensors of floating point and complex dtype can require gradients, not {self.dtype}: convert "
+                f"with .float()"
+            )
         if not requires_grad and self._source()[0] is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables; use .detach() for a copy")
         self._needs = bool(requires_grad)
@@ -134,7 +143,13 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def grad(self) -> Tensor | None:
-        """The sum of the gradients of every ``backward()``."""
+        """The sum of the gradients of every ``backward()``. Asking a tensor that is no leaf warns: it has none, unless
+        ``retain_grad()`` was called."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: backward() fills .grad "
+                "of leaves alone. Call .retain_grad() on it before backward(), or look at the leaf it was computed from"
+            )
         return self._grad
 
     @grad.setter
@@ -272,14 +287,17 @@ class Tensor(Methods["Tensor"]):
         array = self.numpy()
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
-    def item(self) -> Any:
+    def item(self) -> Int | Float:
         """The one element as a Python number.
 
         Raises:
             RuntimeError: there is not exactly one.
         """
         if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+            count = self.array.size
+            raise RuntimeError(
+                f"a Tensor with {count} elements cannot be converted to Scalar: use .tolist(), or index it"
+            )
         return self.array.item()
 
     def tolist(self) -> Any:
@@ -356,6 +374,10 @@ class Tensor(Methods["Tensor"]):
         if self.dtype is dt.bfloat16:  # as bits, which all can read
             return _rebuilt, (*state[:1], array.view(np.uint16), *state[2:], attributes, "bfloat16")
         return _rebuilt, (*state, attributes) if attributes else state
+
+
+border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
+border_methods(Tensor, "__float__", "__int__", "__index__")
 
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:

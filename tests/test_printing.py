@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.parity import torch
+from tests.support.parity import in_torch_words, torch
 
 pytestmark = pytest.mark.parity
-
-
-def in_torch_words(text: str) -> str:
-    """Our text with the names that differ as torch has them."""
-    return text.replace("minigrad.", "torch.")
 
 
 SHOWN: list[Any] = [

@@ -47,7 +47,7 @@ def test_a_center() -> None:
     ("call", "text"),
     [
         (lambda: windows.hann(-1), "hann requires non-negative window length, got M=-1"),
-        (lambda: windows.hann(3, dtype=minigrad.int64), "hann expects float32 or float64 dtypes, got: torch.int64"),
+        (lambda: windows.hann(3, dtype=minigrad.int64), "hann expects float32 or float64 dtypes, got: minigrad.int64"),
         (lambda: windows.exponential(3, tau=-1), "Tau must be positive"),
         (lambda: windows.exponential(3, center=1), "Center must be None"),
         (lambda: windows.gaussian(3, std=0), "Standard deviation must be positive"),

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..tracebacks import border_functions as _border_functions
 from . import function, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -30,3 +31,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+_border_functions(globals())

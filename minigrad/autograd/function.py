@@ -12,6 +12,7 @@ import numpy as np
 
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
+from ..tracebacks import border
 from .inplace import rebase
 from .mode import enable_grad, no_grad, state
 from .tape import Node, Variable, node_of, record, told, wrap
@@ -163,6 +164,7 @@ class Function:
     vjp = backward
 
     @classmethod
+    @border
     def apply(cls, *args: Any) -> Any:
         """Run ``forward``, and record it where an argument wants a gradient."""
         for observer in watch.observers:

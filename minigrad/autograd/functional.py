@@ -11,6 +11,7 @@ from typing import Any
 
 from ..backend import xp
 from ..ops.elementwise import clone
+from ..tracebacks import border_functions
 from .calls import apply
 from .jacobian import filled, pull, push, rows
 from .mode import enable_grad
@@ -253,3 +254,6 @@ def _check_strategy(strategy: str, vectorize: bool) -> None:
         raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
+
+
+border_functions(globals())

@@ -7,12 +7,14 @@ them. While a thread has none, watching costs one look at an empty tuple an op.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..backend.dtype import Array
-from ..ops.op import Op, Watch, watch
+from ..ops.op import Op, Traced, Watch, watch
+from ..tracebacks import shorten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -126,11 +128,20 @@ def announced(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not watch.observers:
-            return function(*args, **kwargs)
-        results: list[Any] = []
-        with span(function.__name__, "call", results):
-            results.append(function(*args, **kwargs))
-        return results[0]
+        try:
+            if not watch.observers:
+                result = function(*args, **kwargs)
+            else:
+                results: list[Any] = []
+                with span(function.__name__, "call", results):
+                    results.append(function(*args, **kwargs))
+                result = results[0]
+            if isinstance(result, Traced):
+                frame = sys._getframe(1)
+                result._origin = frame.f_code, frame.f_lasti
+            return result
+        except Exception as error:
+            shorten(error)
+            raise
 
     return call  # type: ignore[return-value]

@@ -10,6 +10,20 @@ import numpy as np
 from .extras import how_to_install
 
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
+_library = "minigrad"  # what dtypes and the like are shown as parts of
+
+
+def shown(name: str) -> str:
+    """A name of the library's as ``repr`` shows it: "minigrad.float32"; in a PyTorch program "torch.float32"."""
+    return f"{_library}.{name}"
+
+
+def show_as(library: str) -> str:
+    """Let dtypes, sizes and the like show themselves as parts of a library of this name, from now on. Gives the name
+    until now."""
+    global _library
+    before, _library = _library, library
+    return before
 
 
 class DType:
@@ -34,7 +48,7 @@ class DType:
         self.rank = rank
 
     def __repr__(self) -> str:
-        return f"torch.{self.name}"  # PyTorch's text, which programs take apart
+        return shown(self.name)
 
     def to_complex(self) -> DType:
         """The complex dtype whose parts are of this one: complex64, of float64 complex128."""
@@ -230,7 +244,7 @@ class layout:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"torch.{self.name}"
+        return shown(self.name)
 
 
 class memory_format(layout):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 
+from ..backend import dtype
 from ..extension import PACKAGE
 
 minigrad = sys.modules[PACKAGE]
@@ -14,19 +15,21 @@ Modules = dict[str, ModuleType]
 
 
 @contextmanager
-def _restoring(modules: Modules) -> Iterator[ModuleType]:
-    """A context whose end restores ``sys.modules``."""
+def _restoring(modules: Modules, shown: str) -> Iterator[ModuleType]:
+    """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves."""
     try:
         yield minigrad
     finally:
         _put(modules)
+        dtype.show_as(shown)
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """From now on ``import torch``, and every import from within it, gives minigrad.
 
     ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. An installed PyTorch is
-    neither touched nor imported. The call does not reach processes started by ``spawn``.
+    neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". The call does
+    not reach processes started by ``spawn``.
 
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).
@@ -42,7 +45,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
             "anything imports torch, or put PyTorch aside with `with as_torch(replace=True):`"
         )
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
-    return _restoring(before)
+    return _restoring(before, dtype.show_as("torch"))
 
 
 def _now() -> Modules:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -14,6 +13,7 @@ from ..functions.creation import empty
 from ..functions.pointwise import exp
 from ..functions.random import rand
 from ..tensor import Size, Tensor
+from ..tracebacks import border_methods, warn
 from .constraints import Constraint
 from .utils import Shape
 from .utils import size as size_of
@@ -44,6 +44,10 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
     _validate_args = __debug__
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        border_methods(cls, "__init__", "log_prob", "sample", "rsample", "cdf", "icdf", "entropy")
 
     def __init__(
         self, batch_shape: Shape = NO_AXES, event_shape: Shape = NO_AXES, validate_args: bool | None = None
@@ -156,7 +160,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """``sample((n,))``, by its old name."""
-        warnings.warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning, stacklevel=2)
+        warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning)
         return self.sample((n,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -221,6 +225,9 @@ class Distribution:
                 value = self.__dict__[name]
                 parts.append(f"{name}: {value.item() if value.numel() == 1 else value.size()}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+border_methods(Distribution, "__init__", "log_prob", "sample", "rsample", "cdf", "icdf", "entropy")
 
 
 def _kind(value: Tensor) -> str:

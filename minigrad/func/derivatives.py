@@ -10,6 +10,7 @@ from ..autograd.jacobian import filled, pull, push, rows
 from ..autograd.tape import Variable
 from ..autograd.walk import nodes_behind
 from ..tensor import Tensor
+from ..tracebacks import border_functions
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 Function = Callable[..., Any]
@@ -201,3 +202,6 @@ def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> boo
     known = {id(x) for x in inputs}
     edges = (edge for node in nodes_behind(outputs) for edge in node.edges)
     return any(isinstance(edge[0], Variable) and id(edge[0]) not in known for edge in edges)
+
+
+border_functions(globals())

@@ -9,6 +9,7 @@ from ..functions.random import get_rng_state, set_rng_state
 from ..functions.shaping import stack
 from ..nn.module import Module
 from ..tensor import Tensor
+from ..tracebacks import border_functions
 from ..utils._pytree import tree_flatten, tree_unflatten
 
 Dims = Any  # an axis, None, or these in the form of the arguments
@@ -112,3 +113,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         for name, p in every[0].items()
     }
     return parameters, {name: stack([model[name] for model in buffers]) for name in buffers[0]}
+
+
+border_functions(globals())

@@ -16,6 +16,7 @@ from ..backend import dtype as dt
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
+Operand = Scalar | np.generic | np.ndarray[Any, Any]  # beside a tensor
 Maybe = Any  # a dtype or a device, however it is written, or None
 
 
@@ -129,6 +130,17 @@ def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
     return data
 
 
+def _unequal(data: Any, depth: int = 0) -> str:
+    """Which of nested lists differ in length."""
+    lengths = [len(part) if isinstance(part, (list, tuple)) else None for part in data]
+    other = next((n for n in lengths if n != lengths[0]), lengths[0])
+    if other != lengths[0]:
+        found = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
+        return f"at dim {depth + 1} there are {found[0]} and {found[1]}"
+    parts = (_unequal(part, depth + 1) for part in data if isinstance(part, (list, tuple)))
+    return next((text for text in parts if text), "") or (f"those at dim {depth} differ" if depth == 0 else "")
+
+
 def _from_python(data: Any, dtype: Any) -> Any:
     """Nested lists, possibly with tensors inside, as a NumPy array."""
     if isinstance(data, (list, tuple)):
@@ -142,7 +154,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
     except ValueError as error:
         if "cannot convert float" in str(error):
             raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
-        raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
+        raise ValueError(f"cannot make a tensor: nested lists must have equal lengths, but {_unequal(data)}") from None
     wide = array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)
     if wide or array.dtype == np.uint64:
         raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")

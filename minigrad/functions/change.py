@@ -9,6 +9,7 @@ from ..autograd.inplace import bump, check_mutable, rebase
 from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
+from ..tracebacks import shorten
 
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -18,9 +19,13 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_mutable(self, name)
-        source = _before(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
-        return _become(self, function(source, *args, **kwargs), name)
+        try:
+            check_mutable(self, name)
+            source = _before(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
+            return _become(self, function(source, *args, **kwargs), name)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return in_place(method, function)
 
@@ -30,10 +35,14 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_mutable(self, name)
         before = object.__new__(type(self))
         before.__dict__.update(self.__dict__)
-        view = function(before, *args, **kwargs)
+        try:
+            check_mutable(self, name)
+            view = function(before, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
         if view is not before:
             self.array, self._base, self._view = view.array, view._base, view._view
             self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs

@@ -16,9 +16,9 @@ from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
 from ..tensor import Size, Tensor
+from ..tracebacks import wrapping
 from .arguments import Maybe, raw, same_layout, sizes, to_array
 from .define import attached, function, named
-from .spelling import wrapping
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:

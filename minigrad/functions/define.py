@@ -27,6 +27,7 @@ from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
 from ..tensor import Tensor
+from ..tracebacks import shorten
 from .arguments import Scalar, operand
 from .change import Change, changing
 from .change import in_place as changes
@@ -124,13 +125,23 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
     """Define the function of one tensor that an op is. ``in_place`` as for ``method``."""
 
     def function(input: Tensor) -> Tensor:
-        return apply(op, (input,))
+        try:
+            return apply(op, (input,))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def change(input: Tensor) -> Tensor:
-        return mutate(input, op, (input,))
+        try:
+            return mutate(input, op, (input,))
+        except Exception as error:
+            shorten(error)
+            raise
 
     places = Places(free, method, in_place=_change(in_place, lambda function: changes(change, function)))
-    return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
+    public = _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
+    public.bare = function  # type: ignore[attr-defined]
+    return public
 
 
 def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in_place: bool | Change = True) -> Binary:

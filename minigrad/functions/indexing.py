@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..backend import is_array, of, xp
 from ..deferred import Deferred
 from ..ops import indexing as i
 from ..tensor import Tensor
+from ..tracebacks import border, shorten
 from . import return_types
 from .arguments import (
     Scalar,
@@ -99,10 +100,21 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             raise IndexError(
                 f"index {part} is out of bounds for dimension {place} with size {input.array.shape[place]}"
             )
+        if _is_mask(part) and part.shape != input.array.shape[place : place + part.ndim]:
+            raise _other_mask(part.shape, input.array.shape, place)
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
         step = part.ndim if _is_mask(part) else 1
         place, after = place + step, after - step
+
+
+def _other_mask(mask: tuple[int, ...], shape: tuple[int, ...], place: int) -> IndexError:
+    """The error for a mask of another shape than the axes that it stands for, the first of them ``place``."""
+    i = next(i for i, n in enumerate(mask) if n != shape[place + i])
+    return IndexError(
+        f"getitem: The shape of the mask {list(mask)} at index {i} does not match the shape of the indexed tensor "
+        f"{list(shape)} at index {place + i}"
+    )
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
@@ -134,13 +146,17 @@ def _is_mask(part: Any) -> bool:
 
 def getitem(input: Tensor, key: Any) -> Tensor:
     """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
-    index = index_of(input, key)
-    _check(input, index)
-    if not _PLAIN.issuperset(map(type, index)):
-        if (steps := _in_two_steps(index)) is not None:
-            input, index = apply(i.getitem, (input, steps[0])), steps[1]
-        index = _kept(index, input)
-    return apply(i.getitem, (input, index))
+    try:
+        index = index_of(input, key)
+        _check(input, index)
+        if not _PLAIN.issuperset(map(type, index)):
+            if (steps := _in_two_steps(index)) is not None:
+                input, index = apply(i.getitem, (input, steps[0])), steps[1]
+            index = _kept(index, input)
+        return apply(i.getitem, (input, index))
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
@@ -150,6 +166,7 @@ def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
     return tuple(p.copy() if is_array(p) else p for p in index)
 
 
+@border
 def setitem(input: Tensor, key: Any, value: Any) -> None:
     """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
     index = index_of(input, key)
@@ -189,7 +206,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
-    i.check_indices(index.array, length, name, error)
+    i.check_indices(index.array, length, name, error, f" along dimension {place}")
     return place, index
 
 
@@ -354,7 +371,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
     """Raise RuntimeError for a mask that is not bool, or on another device."""
     if mask.array.dtype.kind != "b":
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}: use .bool()")
     same_device(mask.array, like.array, name)
 
 
@@ -365,6 +382,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = common_shape(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
     return apply(i.getitem, (input.expand(shape), (where,)))
+
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 
 
 @method
@@ -378,14 +401,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @method
 @scalars_as_vectors
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.ValuesIndices:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk:
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
 @method
 @scalars_as_vectors
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.ValuesIndices:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
@@ -395,6 +418,18 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``dim``, int64."""
     return sort(input.detach(), dim, descending).indices
+
+
+@overload
+def unique(input: Tensor, sorted: bool = True, *, dim: int | None = None) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any: ...
 
 
 @method

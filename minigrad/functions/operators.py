@@ -15,11 +15,12 @@ from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
 from ..tensor import Tensor
+from ..tracebacks import border, shorten
 from . import indexing, linalg, pointwise, special
-from .arguments import operand
+from .arguments import Operand, operand
 from .define import attached, method
 
-Operator = Callable[[Tensor, Any], Tensor]
+Operator = Callable[[Tensor, Tensor | Operand], Tensor]
 # NumPy's functions that are operators of a tensor; most have PyTorch's names.
 _UFUNCS = {"matmul": linalg.matmul, "power": pointwise.pow, "equal": pointwise.eq} | {
     name: getattr(pointwise, name)
@@ -33,12 +34,16 @@ _UFUNCS = {"matmul": linalg.matmul, "power": pointwise.pow, "equal": pointwise.e
 def _operator(op: Op) -> Operator:
     """``a + b``"""
 
-    def operator(self: Tensor, other: Any) -> Tensor:
-        if not isinstance(other, Variable) and other.__class__ is not float:
-            other = operand(other, self)
-            if other is NotImplemented:
-                return NotImplemented
-        return apply(op, (self, other))
+    def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
+        try:
+            if not isinstance(other, Variable) and other.__class__ is not float:
+                other = operand(other, self)
+                if other is NotImplemented:
+                    return NotImplemented
+            return apply(op, (self, other))
+        except Exception as error:
+            shorten(error)
+            raise
 
     return _documented(operator, op)
 
@@ -46,11 +51,15 @@ def _operator(op: Op) -> Operator:
 def _swapped(op: Op) -> Operator:
     """``b + a`` for a ``b`` that is not a tensor."""
 
-    def operator(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if not isinstance(self, Variable):
             raise TypeError(f"the first argument of a tensor's method must be Tensor, not {type(self).__name__}")
-        other = operand(other, self)
-        return NotImplemented if other is NotImplemented else apply(op, (other, self))
+        try:
+            other = operand(other, self)
+            return NotImplemented if other is NotImplemented else apply(op, (other, self))
+        except Exception as error:
+            shorten(error)
+            raise
 
     return _documented(operator, op)
 
@@ -58,9 +67,13 @@ def _swapped(op: Op) -> Operator:
 def _in_place(op: Op) -> Operator:
     """``a += b``"""
 
-    def operator(self: Tensor, other: Any) -> Tensor:
-        other = operand(other, self)
-        return NotImplemented if other is NotImplemented else mutate(self, op, (self, other))
+    def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
+        try:
+            other = operand(other, self)
+            return NotImplemented if other is NotImplemented else mutate(self, op, (self, other))
+        except Exception as error:
+            shorten(error)
+            raise
 
     return _documented(operator, op)
 
@@ -73,7 +86,7 @@ def _documented(operator: Operator, op: Op) -> Operator:
 def _without_bools(usual: Operator) -> Operator:
     """``a - b``, which takes no bools."""
 
-    def operator(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
             return pointwise.sub(self, other)  # its error names the alternative
         return usual(self, other)
@@ -105,7 +118,11 @@ __le__, __gt__, __ge__ = _operator(e.le), _operator(e.gt), _operator(e.ge)
 
 @attached
 def __neg__(self: Tensor) -> Tensor:
-    return pointwise.neg(self) if self.array.dtype.kind == "b" else apply(e.neg, (self,))
+    try:
+        return pointwise.neg(self) if self.array.dtype.kind == "b" else apply(e.neg, (self,))
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 @attached
@@ -126,16 +143,21 @@ def __invert__(self: Tensor) -> Tensor:
 
 
 @attached
-def __matmul__(self: Tensor, other: Any) -> Tensor:
-    other = operand(other, self)
-    if not hasattr(other, "array"):
-        return NotImplemented
-    linalg.check_floats_agree(self, other, "matmul")
-    return apply(linear.matmul, (self, other))
+def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
+    try:
+        other = operand(other, self)
+        if not hasattr(other, "array"):
+            return NotImplemented
+        linalg.check_floats_agree(self, other, "matmul")
+        return apply(linear.matmul, (self, other))
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 @attached
-def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+@border
+def __rmatmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     other = operand(other, self)
     return linalg.matmul(other, self) if hasattr(other, "array") else NotImplemented
 
@@ -149,6 +171,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 
 
 @attached
+@border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's functions: those that are operators call the tensor's, all others compute with NumPy arrays."""
     if method != "__call__" or kwargs:

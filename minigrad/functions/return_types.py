@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self, TypeVarTuple
+
+from ..backend import dtype as dt
+from ..tensor import Tensor
+
+Parts = TypeVarTuple("Parts")
 
 
-class Result(tuple[Any, ...]):
+class Result(tuple[*Parts]):
     """A tuple whose elements have the names that its class annotates. (A ``NamedTuple`` takes much longer to define,
     and there are many.)
 
@@ -23,193 +28,224 @@ class Result(tuple[Any, ...]):
             for i, name in enumerate(cls._fields):
                 setattr(cls, name, property(itemgetter(i)))
 
-    def __new__(cls, *values: Any) -> Any:
+    def __new__(cls, *values: *Parts) -> Self:
         if len(values) != len(cls._fields):
             raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(values)} values")
-        return tuple.__new__(cls, values)
+        given: Any = values
+        return tuple.__new__(cls, given)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)
 
     def __repr__(self) -> str:
-        fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
-        return f"torch.return_types.{type(self).__name__}(\n{fields})"
+        fields = ",\n".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
+        return dt.shown(f"return_types.{type(self).__name__}(\n{fields})")
 
 
-class ValuesIndices(Result):
+class ValuesIndices(Result[Tensor, Tensor]):
     """Elements, and their indices along an axis."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
-def _of(name: str) -> type[ValuesIndices]:
-    doc = f"The result of ``{name}``: (values, indices)."
-    return type(name, (ValuesIndices,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+class max(ValuesIndices):
+    """The result of ``max``."""
 
 
-max, min, sort, topk = _of("max"), _of("min"), _of("sort"), _of("topk")
-cummax, cummin, kthvalue = _of("cummax"), _of("cummin"), _of("kthvalue")
-median, nanmedian, mode = _of("median"), _of("nanmedian"), _of("mode")
+class min(ValuesIndices):
+    """The result of ``min``."""
 
 
-class aminmax(Result):
+class sort(ValuesIndices):
+    """The result of ``sort``."""
+
+
+class topk(ValuesIndices):
+    """The result of ``topk``."""
+
+
+class cummax(ValuesIndices):
+    """The result of ``cummax``."""
+
+
+class cummin(ValuesIndices):
+    """The result of ``cummin``."""
+
+
+class kthvalue(ValuesIndices):
+    """The result of ``kthvalue``."""
+
+
+class median(ValuesIndices):
+    """The result of ``median``."""
+
+
+class nanmedian(ValuesIndices):
+    """The result of ``nanmedian``."""
+
+
+class mode(ValuesIndices):
+    """The result of ``mode``."""
+
+
+class aminmax(Result[Tensor, Tensor]):
     """The result of ``aminmax``."""
 
-    min: Any
-    max: Any
+    min: Tensor
+    max: Tensor
 
 
-class linalg_eigh(Result):
+class linalg_eigh(Result[Tensor, Tensor]):
     """The result of ``linalg.eigh``."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
-class linalg_qr(Result):
+class linalg_qr(Result[Tensor, Tensor]):
     """The result of ``linalg.qr``."""
 
-    Q: Any
-    R: Any
+    Q: Tensor
+    R: Tensor
 
 
-class linalg_slogdet(Result):
+class linalg_slogdet(Result[Tensor, Tensor]):
     """The result of ``linalg.slogdet``."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Tensor
+    logabsdet: Tensor
 
 
-class linalg_svd(Result):
+class linalg_svd(Result[Tensor, Tensor, Tensor]):
     """The result of ``linalg.svd``."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 
-class linalg_cholesky_ex(Result):
+class linalg_cholesky_ex(Result[Tensor, Tensor]):
     """The result of ``linalg.cholesky_ex``."""
 
-    L: Any
-    info: Any
+    L: Tensor
+    info: Tensor
 
 
-class linalg_eig(Result):
+class linalg_eig(Result[Tensor, Tensor]):
     """The result of ``linalg.eig``."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
-class linalg_inv_ex(Result):
+class linalg_inv_ex(Result[Tensor, Tensor]):
     """The result of ``linalg.inv_ex``."""
 
-    inverse: Any
-    info: Any
+    inverse: Tensor
+    info: Tensor
 
 
-class linalg_ldl_factor(Result):
+class linalg_ldl_factor(Result[Tensor, Tensor]):
     """The result of ``linalg.ldl_factor``."""
 
-    LD: Any
-    pivots: Any
+    LD: Tensor
+    pivots: Tensor
 
 
-class linalg_ldl_factor_ex(Result):
+class linalg_ldl_factor_ex(Result[Tensor, Tensor, Tensor]):
     """The result of ``linalg.ldl_factor_ex``."""
 
-    LD: Any
-    pivots: Any
-    info: Any
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
 
 
-class linalg_lstsq(Result):
+class linalg_lstsq(Result[Tensor, Tensor, Tensor, Tensor]):
     """The result of ``linalg.lstsq``."""
 
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 
-class linalg_lu(Result):
+class linalg_lu(Result[Tensor, Tensor, Tensor]):
     """The result of ``linalg.lu``."""
 
-    P: Any
-    L: Any
-    U: Any
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 
-class linalg_lu_factor(Result):
+class linalg_lu_factor(Result[Tensor, Tensor]):
     """The result of ``linalg.lu_factor``."""
 
-    LU: Any
-    pivots: Any
+    LU: Tensor
+    pivots: Tensor
 
 
-class linalg_lu_factor_ex(Result):
+class linalg_lu_factor_ex(Result[Tensor, Tensor, Tensor]):
     """The result of ``linalg.lu_factor_ex``."""
 
-    LU: Any
-    pivots: Any
-    info: Any
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 
-class linalg_solve_ex(Result):
+class linalg_solve_ex(Result[Tensor, Tensor]):
     """The result of ``linalg.solve_ex``."""
 
-    result: Any
-    info: Any
+    result: Tensor
+    info: Tensor
 
 
-class svd(Result):
+class svd(Result[Tensor, Tensor, Tensor]):
     """The result of ``svd``."""
 
-    U: Any
-    S: Any
-    V: Any
+    U: Tensor
+    S: Tensor
+    V: Tensor
 
 
-class qr(Result):
+class qr(Result[Tensor, Tensor]):
     """The result of ``qr``."""
 
-    Q: Any
-    R: Any
+    Q: Tensor
+    R: Tensor
 
 
-class geqrf(Result):
+class geqrf(Result[Tensor, Tensor]):
     """The result of ``geqrf``."""
 
-    a: Any
-    tau: Any
+    a: Tensor
+    tau: Tensor
 
 
-class lu_unpack(Result):
+class lu_unpack(Result[Tensor, Tensor, Tensor]):
     """The result of ``lu_unpack``."""
 
-    P: Any
-    L: Any
-    U: Any
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 
-class triangular_solve(Result):
+class triangular_solve(Result[Tensor, Tensor]):
     """The result of ``triangular_solve``."""
 
-    solution: Any
-    cloned_coefficient: Any
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 
-class histogram(Result):
+class histogram(Result[Tensor, Tensor]):
     """The result of ``histogram``."""
 
-    hist: Any
-    bin_edges: Any
+    hist: Tensor
+    bin_edges: Tensor
 
 
-class frexp(Result):
+class frexp(Result[Tensor, Tensor]):
     """The result of ``frexp``."""
 
-    mantissa: Any
-    exponent: Any
+    mantissa: Tensor
+    exponent: Tensor

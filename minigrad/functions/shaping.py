@@ -83,7 +83,8 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The axes in the order ``dims`` (numbers, or one sequence of them)."""
     order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
     if sorted(order) != list(range(input.array.ndim)):
-        raise RuntimeError(f"permute: dims {order} must name each of the {input.array.ndim} axes once")
+        ndim = input.array.ndim
+        raise RuntimeError(f"permute: {len(order)} dims {order} must name each of the {ndim} axes once")
     return apply(s.permute, (input, order))
 
 

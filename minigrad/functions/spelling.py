@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import xp
+from ..tracebacks import is_border, shorten, wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {
@@ -33,18 +34,22 @@ def spelled(function: Function) -> Function:
     results."""
 
     def with_spellings(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            try:
+        try:
+            if not kwargs:
                 return function(*args)
-            except AttributeError as error:
-                raise _no_tensor(function, args, error) from error
-        out = kwargs.pop("out", None) if "out" in kwargs else None
-        if not _SPELLINGS.keys().isdisjoint(kwargs):
-            kwargs = _respelled(function, kwargs)
-        result = function(*args, **kwargs)
-        return result if out is None else _written(result, out, [*args, *kwargs.values()])
+            out = kwargs.pop("out", None) if "out" in kwargs else None
+            if not _SPELLINGS.keys().isdisjoint(kwargs):
+                kwargs = _respelled(function, kwargs)
+            result = function(*args, **kwargs)
+            return result if out is None else _written(result, out, [*args, *kwargs.values()])
+        except Exception as error:
+            refused = _no_tensor(function, args, error) if isinstance(error, AttributeError) else error
+            shorten(refused)
+            if refused is not error:
+                raise refused from None
+            raise
 
-    return wrapping(with_spellings, function)
+    return is_border(wrapping(with_spellings, function))
 
 
 def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -58,15 +63,6 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
     return signature(function).parameters
 
 
-def wrapping(wrapper: Any, function: Any) -> Any:
-    """What ``functools.wraps`` does, in less time: hundreds of functions are wrapped when minigrad is imported."""
-    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
-    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
-    wrapper.__annotations__ = function.__annotations__
-    wrapper.__dict__ = {**function.__dict__, "__wrapped__": function}
-    return wrapper
-
-
 _NO_TENSORS = (bool, int, float, complex, str, list, tuple, type(None))
 
 
@@ -74,8 +70,11 @@ def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], error: Attri
     """A TypeError for a list or number in a tensor's place; any other error as it is."""
     if isinstance(error.obj, Variable) or not (error.name == "array" or isinstance(error.obj, _NO_TENSORS)):
         return error
-    wrong = args[0] if args and isinstance(args[0], _NO_TENSORS) else error.obj
-    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(wrong).__name__}")
+    if args and isinstance(args[0], _NO_TENSORS):
+        first, wrong = f"argument {unwrap(function).__code__.co_varnames[0]!r} (position 1)", args[0]
+    else:
+        first, wrong = "an argument", error.obj
+    return TypeError(f"{function.__name__}(): {first} must be Tensor, not {type(wrong).__name__}")
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from ..tensor import Tensor
+from ..tracebacks import warn
 from . import functional as F
 from . import init as fillers
 from .layer import FunctionLayer, Layer
@@ -71,7 +71,7 @@ class Hardtanh(FunctionLayer, function=F.hardtanh):
             value = self.__dict__.pop(old_name)
             if value is not None:
                 text = f"keyword argument `{old_name}` is deprecated: use `{name}`"
-                warnings.warn(text, FutureWarning, stacklevel=3)
+                warn(text, FutureWarning)
                 setattr(self, name, value)
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")

@@ -5,13 +5,13 @@ Each module keeps its own hooks; the tables here hold the hooks of all modules (
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..autograd import Function
 from ..tensor import RemovableHandle, Tensor
+from ..tracebacks import warn
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -131,10 +131,7 @@ def _call_silently(hook: Hook, *arguments: Any) -> None:
     try:
         hook(*arguments)
     except Exception as error:
-        warnings.warn(
-            f"a forward hook with always_call=True raised an exception, silenced as another error came first: {error}",
-            stacklevel=5,
-        )
+        warn(f"a forward hook with always_call=True raised an exception, silenced as another error came first: {error}")
 
 
 class _Through(Function):
@@ -182,10 +179,9 @@ class Border:
             return _tied(result, self._passed_output, False)
         if isinstance(result, Tensor):
             return _tied((result,), self._passed_output, False)[0]
-        warnings.warn(
+        warn(
             "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-            f"received {type(result)}",
-            stacklevel=5,
+            f"received {type(result)}"
         )
         return result
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -21,6 +20,7 @@ from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm, undrawn
 from ..tensor import Tensor
+from ..tracebacks import border_functions, warn
 from .module import Module
 
 P = ParamSpec("P")
@@ -82,10 +82,8 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal, truncated to [a, b] (values, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
-        warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-            "incorrect.",
-            stacklevel=3,
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
     pending: Any = ones_like(tensor, dtype="bool")
     while pending.any():
@@ -186,7 +184,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """gain / √fan, or 0 for a tensor without elements, with a warning."""
     if 0 in tensor.array.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        warn("Initializing zero-element tensors is a no-op")
         return 0.0
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -259,7 +257,7 @@ def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P,
 
     @functools.wraps(function)
     def warning(*args: P.args, **kwargs: P.kwargs) -> T:
-        warnings.warn(f"{name.format(old)} is now deprecated in favor of {name.format(new)}.", FutureWarning, 2)
+        warn(f"{name.format(old)} is now deprecated in favor of {name.format(new)}.", FutureWarning)
         return function(*args, **kwargs)
 
     warning.__name__ = warning.__qualname__ = old
@@ -270,3 +268,6 @@ uniform, normal, constant, eye = (renamed(f) for f in (uniform_, normal_, consta
 dirac, sparse, orthogonal = (renamed(f) for f in (dirac_, sparse_, orthogonal_))
 xavier_uniform, xavier_normal = renamed(xavier_uniform_), renamed(xavier_normal_)
 kaiming_uniform, kaiming_normal = renamed(kaiming_uniform_), renamed(kaiming_normal_)
+
+
+border_functions(globals())

@@ -18,6 +18,8 @@ from inspect import Parameter as Argument
 from typing import Any, ClassVar, dataclass_transform
 
 from ..functions.creation import empty
+from ..tensor import Tensor
+from ..tracebacks import border
 from . import init
 from .module import Module
 from .parameter import Parameter
@@ -97,7 +99,7 @@ class FunctionLayer(Layer):
                 if name in vars(cls):
                     delattr(cls, name)
         if cls._fields:
-            cls.__init__ = _constructor(cls._fields)  # type: ignore[method-assign]
+            cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:
             taken = inspect.signature(function).parameters
             cls._function = staticmethod(function)
@@ -106,7 +108,7 @@ class FunctionLayer(Layer):
     def __post_init__(self) -> None:
         """Called after the fields have been set: check and convert them here."""
 
-    def forward(self, *inputs: Any, **named: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Tensor:
         settings = {name: getattr(self, name) for name in self._settings}
         return self._function(*inputs, **named, **settings)
 

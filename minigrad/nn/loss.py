@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..tensor import Tensor
+from ..tracebacks import warn
 from . import functional as F
 from .functional._checks import Flag, reduction_of
 from .layer import FunctionLayer
@@ -175,7 +175,7 @@ class NLLLoss2d(NLLLoss, function=F.nll_loss):
     """NLLLoss under its old name for images."""
 
     def __post_init__(self) -> None:
-        warnings.warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning, stacklevel=3)
+        warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning)
         super().__post_init__()
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ..autograd import no_grad
 from ..autograd.observer import span
@@ -15,13 +15,25 @@ from ..backend.device import Device
 from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
+from ..tracebacks import border_methods, shorten
 from . import hooks
 from .parameter import Buffer, Parameter
 from .state import Stateful
 
 T = TypeVar("T", bound="Module")
+Arguments = ParamSpec("Arguments")
+Result_co = TypeVar("Result_co", covariant=True)
 Convert = Callable[[Tensor], Tensor]
 _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
+
+
+class Computes(Protocol[Arguments, Result_co]):
+    """What has a ``forward``: by it type checkers know what a call of a module takes and returns."""
+
+    @property
+    def forward(self) -> Callable[Arguments, Result_co]: ...
+
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class Module(Stateful):
@@ -61,20 +73,30 @@ class Module(Stateful):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        border_methods(cls, "__init__")
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**_empty_tables(), **state})
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         """The computation. Every subclass writes its own."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function: write forward(self, ...)'
+        )
 
     forward: Callable[..., Any] = _no_forward
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not watch.observers:
-            return self._hooked_call(*args, **kwargs)
-        with span(type(self).__name__, "module", self):
-            return self._hooked_call(*args, **kwargs)
+    def __call__(self: Computes[Arguments, Result_co], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result_co:
+        try:
+            if not watch.observers:
+                return self._hooked_call(*args, **kwargs)
+            with span(type(self).__name__, "module", self):
+                return self._hooked_call(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
         """The result of ``forward``, with the hooks around it."""
@@ -132,7 +154,10 @@ class Module(Stateful):
     def _check_ready(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
             plural = "s" if kind == "parameter" else ""
-            raise AttributeError(f"cannot assign {kind}{plural} before Module.__init__() call")
+            raise AttributeError(
+                f"cannot assign {kind}{plural} before Module.__init__() call: begin {type(self).__name__}.__init__ "
+                f"with super().__init__()"
+            )
 
     def _make_room(self, name: str, kind: str) -> None:
         """Remove an attribute of that name, unless it is of this kind already."""
@@ -486,6 +511,11 @@ class Module(Stateful):
         lines += self._child_lines()
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{self._get_name()}(\n  {body}\n)"
+
+
+border_methods(Module, "__setattr__", "register_parameter", "register_buffer", "add_module", "set_submodule", "to")
+border_methods(Module, "get_parameter", "get_buffer", "_apply", "requires_grad_")
+border_methods(Stateful, "load_state_dict", "state_dict")
 
 
 def _empty_tables() -> dict[str, Any]:

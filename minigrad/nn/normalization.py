@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..backend import dtype as dt
 from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
+from ..tracebacks import warn
 from . import functional as F
 from . import init
 from .functional._spatial import tuple_of
@@ -183,7 +183,10 @@ class _NormBase(_Affine):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.array.ndim not in self._dims:
             expected = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(f"expected {expected} input (got {input.array.ndim}D input)")
+            raise ValueError(
+                f"expected {expected} input (got {input.array.ndim}D input): {self._get_name()} takes (N, C, ...), and "
+                f"this has the shape {tuple(input.array.shape)}"
+            )
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **named: Any
@@ -307,7 +310,7 @@ class _InstanceNorm(_NormBase):
             expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
             raise ValueError(f"{expected}, but got: {size}.")
         unused = "num_features, which is not used because affine=False"
-        warnings.warn(f"input's size at dim={dim} does not match {unused}", stacklevel=3)
+        warn(f"input's size at dim={dim} does not match {unused}")
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):

@@ -7,16 +7,16 @@ one, else H), D directions (1 or 2), L layers, N rows of all steps together.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..autograd.calls import apply
 from ..functions.creation import empty, zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
 from ..tensor import Tensor
+from ..tracebacks import warn
 from . import functional as F
 from . import init
 from .module import Module
@@ -27,6 +27,7 @@ __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "R
 
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
+Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # what runs through a layer, and comes out of it
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -166,7 +167,8 @@ class RNNBase(_Recurrent):
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size={self.input_size}, got {input.size(-1)}")
+            problem = f"input.size(-1) must be equal to input_size={self.input_size}, got {input.size(-1)}"
+            raise RuntimeError(f"{self._kind()}: {problem} (the input's shape is {tuple(input.array.shape)})")
         if batch_sizes is None and input.size(1 if self.batch_first else 0) == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
 
@@ -181,7 +183,10 @@ class RNNBase(_Recurrent):
     ) -> None:
         """Check the shape of a hidden state. Raises RuntimeError with ``msg``."""
         if tuple(hx.shape) != tuple(expected_hidden_size):
-            raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.shape)))
+            axes = "(layers · directions, batch, hidden size), whether batch_first or not"
+            raise RuntimeError(
+                f"{msg.format(tuple(expected_hidden_size), list(hx.shape))}: {self._kind()} wants {axes}"
+            )
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         """``check_input``, and ``check_hidden_size`` of the state or states."""
@@ -278,7 +283,7 @@ class RNNBase(_Recurrent):
             self.check_input(x, batch_sizes)
             return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
         if self.mode == "LSTM" and len(hx) != 2:
-            raise RuntimeError("LSTM expects two hidden states: hx must be a pair (h_0, c_0)")
+            raise RuntimeError(f"LSTM expects two hidden states: hx must be a pair (h_0, c_0), not {type(hx).__name__}")
         if self.mode != "LSTM" and not isinstance(hx, Tensor):
             raise TypeError(f"{self._kind()}: hx must be a Tensor, not {type(hx).__name__}")
         states = self._as_tuple(hx)
@@ -305,10 +310,9 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
     if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
         raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        warnings.warn(
+        warn(
             f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
+            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
         )
     if mode not in _GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
@@ -352,6 +356,10 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
 
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
+
 
 class _Gated(RNNBase):
     """A layer whose class has the mode."""
@@ -382,6 +390,10 @@ class GRU(_Gated):
 
     mode = "GRU"
 
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
+
 
 class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
@@ -392,6 +404,12 @@ class LSTM(_Gated):
     """
 
     mode = "LSTM"
+
+    if TYPE_CHECKING:
+
+        def __call__(
+            self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
+        ) -> tuple[Sequences, tuple[Tensor, Tensor]]: ...
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         """(L·D, B, H): the shape of the cell state for an input."""

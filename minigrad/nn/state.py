@@ -105,6 +105,8 @@ class Stateful:
                 quoted = ", ".join(f'"{name}"' for name in names)
                 plan.insert(0, f"{kind} key(s) in state_dict: {quoted}. ")
         if plan:
+            if hint := _renamed(*plan.keys):
+                plan.append(hint)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(plan))
         plan.carry_out()
         return plan.keys
@@ -268,6 +270,19 @@ def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
             f"the shape in current model is {tensor.shape}."
         )
     return value, ""
+
+
+def _renamed(missing: list[str], unexpected: list[str]) -> str:
+    """What to do where the names of a state dict are the module's but for a prefix; "" if that is not so."""
+    for longer, shorter, change in (
+        (unexpected, missing, "remove it: {name.removeprefix(%r): value for name, value in state.items()}"),
+        (missing, unexpected, "add it: {%r + name: value for name, value in state.items()}"),
+    ):
+        prefix = longer[0].removesuffix(shorter[0]) if longer and shorter else ""
+        if prefix and {prefix + name for name in shorter} == set(longer):
+            whose = "state dict's" if longer is unexpected else "module's"
+            return f"The {whose} names begin with {prefix!r}, the others do not: {change % prefix}"
+    return ""
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:

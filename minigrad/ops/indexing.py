@@ -261,10 +261,10 @@ def _smallest(key: Array, k: int) -> Array:
     return m.take_along_axis(places, chosen, -1)
 
 
-def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError) -> None:
+def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
     """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
     if of(indices).device_type == "cpu" and indices.size:
         low, high = int(np.min(indices)), int(np.max(indices))
         if low < 0 or high >= rows:
             bad = low if low < 0 else high
-            raise error(f"{name}: index {bad} is out of range: indices must be in 0 .. {rows - 1}")
+            raise error(f"{name}: index {bad} is out of range: indices must be in 0 .. {rows - 1}{where}")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 import functools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from ..autograd import enable_grad
 from ..autograd.observer import span
+from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import xp
@@ -22,6 +22,7 @@ from ..backend.dtype import Array
 from ..nn.hooks import register
 from ..nn.module import clear_grad
 from ..tensor import RemovableHandle, Tensor
+from ..tracebacks import border_methods, shorten, warn
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Rate = float | Tensor
@@ -29,6 +30,7 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Closure = Callable[[], Any]
 Step = TypeVar("Step", bound=Callable[..., Any])
+Loss = TypeVar("Loss")
 Values = SimpleNamespace
 ZEROS = ""  # in ``Optimizer._state``: zeros, whatever the options are
 
@@ -63,20 +65,28 @@ def _with_hooks(step: Step) -> Step:
         self: Optimizer = args[0]
         if getattr(type(self), "step", None) is not wrapped:
             return step(*args, **kwargs)
-        self._opt_called = True  # a schedule asks for it
-        for hook in self._hooks["step_pre"].values():
-            changed = hook(self, args, kwargs)
-            if changed is not None:
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
-                args, kwargs = changed
-        with span(f"{type(self).__name__}.step", "step", self):
-            result = step(*args, **kwargs)
-        for hook in self._hooks["step_post"].values():
-            hook(self, args, kwargs)
-        return result
+        try:
+            return _hooked_step(step, self, args, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    self._opt_called = True  # a schedule asks for it
+    for hook in self._hooks["step_pre"].values():
+        changed = hook(self, args, kwargs)
+        if changed is not None:
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
+            args, kwargs = changed
+    with span(f"{type(self).__name__}.step", "step", self):
+        result = step(*args, **kwargs)
+    for hook in self._hooks["step_post"].values():
+        hook(self, args, kwargs)
+    return result
 
 
 class Optimizer:
@@ -118,12 +128,15 @@ class Optimizer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        border_methods(cls, "__init__")
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(f"params should be an iterable of Tensors or dicts, but got {params.type()}")
+            raise TypeError(
+                "params should be an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
+            )
         _check_flags(type(self).__name__, defaults)
         self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
         self.defaults = defaults
@@ -131,7 +144,10 @@ class Optimizer:
         self.param_groups: list[Group] = []
         entries: list[Any] = list(params)
         if not entries:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list: model.parameters() is a generator, which can be used once, and "
+                "finds only layers that are attributes or in an nn.ModuleList, not those in a plain list"
+            )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
 
@@ -167,7 +183,7 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, value)
         if len({id(p) for p in params}) < len(params):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
+            warn("optimizer contains a parameter group with duplicate parameters")
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
             less = "without" if "param_names" in self.param_groups[0] else "with"
             raise ValueError(f"cannot add param group {less} names: all groups should be with/without names")
@@ -185,6 +201,12 @@ class Optimizer:
 
     # A step ---------------------------------------------------------------------------------------------
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
+
+    @_with_hooks
     def step(self, closure: Closure | None = None) -> Any:
         """Change every parameter that has a gradient.
 
@@ -202,8 +224,6 @@ class Optimizer:
             with self._in_float32(narrow) if narrow else nullcontext():
                 self._update_all(ready, group)
         return loss
-
-    step = _with_hooks(step)
 
     @contextmanager
     def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
@@ -276,8 +296,7 @@ class Optimizer:
 
     def _changed(self, p: Tensor) -> None:
         """Let graphs that were recorded before notice the change."""
-        p._version[0] += 1
-        p._version[1] = ("step", f"{type(self).__name__}.step()")
+        note_change(p._version, "step", f"{type(self).__name__}.step()")
 
     # State ----------------------------------------------------------------------------------------------
 
@@ -364,6 +383,9 @@ class Optimizer:
             options = [f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params"]
             text += f"\nParameter Group {i}\n{''.join(options)}"
         return f"{text})"
+
+
+border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zero_grad")
 
 
 # State --------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 from ..backend import of
 from ..backend.device import Device
 from ..tensor import Tensor
+from ..tracebacks import border_functions
 from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .checkpoint import How, load_archive, load_legacy, save_archive
@@ -169,3 +170,6 @@ def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     """Read the tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
     return Reader(safetensors_file.read(Source(filename))[1], placing(Device(device))).everything()
+
+
+border_functions(globals())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from warnings import warn
 
 from .. import cuda
 from ..autograd import is_grad_enabled
 from ..autograd.recompute import Contexts, Region, is_in_first_run
 from ..tensor import Tensor
+from ..tracebacks import border_functions, warn
 
 
 def checkpoint(
@@ -87,7 +87,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Any) -> None:
     """Warn if no tensor among the inputs requires a gradient."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-        warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
@@ -100,3 +100,6 @@ def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, devic
     """Restore the states from ``get_device_states``."""
     for device, state in zip(devices, states, strict=True):
         cuda.set_rng_state(state, device)
+
+
+border_functions(globals())

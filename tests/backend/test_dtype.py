@@ -50,7 +50,7 @@ def test_names_and_aliases() -> None:
         dt.int16,
         dt.int32,
     )
-    assert repr(dt.int64) == "torch.int64"
+    assert repr(dt.int64) == "minigrad.int64"
     assert (dt.float32.itemsize, dt.float32.is_floating_point, dt.uint8.is_signed, dt.int8.is_signed) == (
         4,
         True,

@@ -209,7 +209,7 @@ def test_legacy_constructor() -> None:
 def test_requires_grad() -> None:
     assert minigrad.zeros(2, requires_grad=True).is_leaf
     assert minigrad.randn(2, requires_grad=True).requires_grad
-    with pytest.raises(RuntimeError, match="floating point dtype can require gradients"):
+    with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
         minigrad.tensor([1, 2], requires_grad=True)
 
 

@@ -269,15 +269,15 @@ def test_bad_input() -> None:
         x.gather(0, i)
     with pytest.raises(RuntimeError, match="scatter: index 5"):
         x.scatter(1, i, 1.0)
-    with pytest.raises(RuntimeError, match=r"index tensor of an integer dtype, not torch.float32"):
+    with pytest.raises(RuntimeError, match=r"index tensor of an integer dtype, not minigrad.float32"):
         x.gather(0, x)
     with pytest.raises(RuntimeError, match="same number of dimensions"):
         x.gather(0, minigrad.tensor([0]))
-    with pytest.raises(RuntimeError, match=r"boolean masks, but got mask with dtype torch\.float32"):
+    with pytest.raises(RuntimeError, match=r"boolean masks, but got mask with dtype minigrad\.float32"):
         x.masked_fill(x, 1)
     with pytest.raises(RuntimeError, match="0-dimensional value"):
         x.masked_fill(x > 0, minigrad.ones(4))
-    with pytest.raises(RuntimeError, match=r"cannot be converted to type torch.int64"):
+    with pytest.raises(RuntimeError, match=r"cannot be converted to type minigrad.int64"):
         minigrad.zeros(2, dtype=minigrad.int64).masked_fill(minigrad.tensor([True, False]), float("inf"))
     with pytest.raises(RuntimeError, match="masked_fill"):
         x.masked_fill(minigrad.tensor([True, False]), 1)

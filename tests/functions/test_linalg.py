@@ -110,7 +110,7 @@ def test_errors() -> None:
         x @ y
     with pytest.raises(RuntimeError, match="at least one axis"):
         x @ minigrad.tensor(1.0)
-    with pytest.raises(RuntimeError, match=r"same dtype, but got: torch\.float32 and torch\.float64"):
+    with pytest.raises(RuntimeError, match=r"same dtype, but got: minigrad\.float32 and minigrad\.float64"):
         x @ minigrad.ones(3, dtype=minigrad.float64)
     with pytest.raises(RuntimeError, match=r"mm: expected a tensor of 2 dimensions, but got shape \(3,\)"):
         x.mm(minigrad.ones(3))

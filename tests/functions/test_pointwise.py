@@ -253,7 +253,7 @@ def test_devices_do_not_mix() -> None:
 def test_in_place_dtypes() -> None:
     n = minigrad.tensor([1, 2])
     with pytest.raises(
-        RuntimeError, match=r"result type torch.float32 can't be cast to the desired output type torch.int64"
+        RuntimeError, match=r"result type minigrad.float32 can't be cast to the desired output type minigrad.int64"
     ):
         n += 0.5
     with pytest.raises(RuntimeError, match="can't be cast"):

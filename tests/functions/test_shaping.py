@@ -119,7 +119,7 @@ def test_forms(index: int) -> None:
 def test_shapes_are_sizes() -> None:
     x = minigrad.zeros(2, 3)
     assert x.shape == (2, 3) == x.size()
-    assert repr(x.shape) == "torch.Size([2, 3])"
+    assert repr(x.shape) == "minigrad.Size([2, 3])"
     assert x.shape.numel() == 6
     batch, rest = x.shape
     assert (batch, rest, x.size(0), x.size(-1), x.dim(), x.ndim, x.numel(), x.nelement()) == (2, 3, 2, 3, 2, 2, 6, 6)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.parity import assert_close, gradients, listed, ours, theirs, torch
+from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
 
 pytestmark = pytest.mark.parity
 Call = Callable[[Any, Any], Any]
@@ -108,7 +108,7 @@ def test_nan(name: str) -> None:
 def test_printing_of_named_tuples() -> None:
     for t in (minigrad, torch):
         text = repr(t.tensor([3.0, 1.0, 2.0]).median(0))
-        assert text == "torch.return_types.median(\nvalues=tensor(2.),\nindices=tensor(2))"
+        assert in_torch_words(text) == "torch.return_types.median(\nvalues=tensor(2.),\nindices=tensor(2))"
 
 
 def test_refusals() -> None:
@@ -195,4 +195,4 @@ def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8"])
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
     found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
-    assert (str(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
+    assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)

@@ -76,7 +76,7 @@ def test_parameter_containers() -> None:
     named = nn.ParameterDict({"a": minigrad.ones(2)})
     named["b"] = nn.Parameter(minigrad.ones(1))
     assert list(named.state_dict()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
-    assert "(0): Parameter containing: [torch.float32 of size 2]" in repr(values)
+    assert "(0): Parameter containing: [minigrad.float32 of size 2]" in repr(values)
     assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(named)
 
 

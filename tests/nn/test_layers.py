@@ -143,7 +143,7 @@ def test_embedding_errors() -> None:
     layer = nn.Embedding(4, 3)
     with pytest.raises(IndexError, match=r"embedding: index 4 is out of range: indices must be in 0 \.\. 3"):
         layer(minigrad.tensor([0, 4]))
-    with pytest.raises(RuntimeError, match=r"integer dtype, but got torch\.float32: use \.long\(\)"):
+    with pytest.raises(RuntimeError, match=r"integer dtype, but got minigrad\.float32: use \.long\(\)"):
         layer(minigrad.ones(2))
     with pytest.raises(AssertionError, match="Padding_idx must be within"):
         nn.Embedding(4, 3, padding_idx=4)

@@ -11,6 +11,7 @@ import torch
 from torch.nn.utils.rnn import PackedSequence
 
 import minigrad
+from tests.support.parity import in_torch_words
 
 DTYPES = {
     getattr(torch, name): getattr(minigrad, name)
@@ -172,12 +173,13 @@ def tensors(value: Any) -> Iterator[Any]:
 def check_equal(theirs: Any, ours: Any, what: str) -> None:
     """Raise AssertionError unless two results agree in shape, dtype and values."""
     if not isinstance(theirs, torch.Tensor):
-        same = str(theirs) == str(ours) or (isinstance(theirs, float) and np.isclose(theirs, ours, equal_nan=True))
+        same = str(theirs) == in_torch_words(ours)
+        same = same or (isinstance(theirs, float) and np.isclose(theirs, ours, equal_nan=True))
         assert same, f"{what} is {ours!r}, PyTorch's {theirs!r}"
         return
     assert isinstance(ours, minigrad.Tensor), f"{what} is a {type(ours).__name__}, PyTorch's a Tensor"
     assert tuple(theirs.shape) == tuple(ours.shape), f"{what}: shape {list(ours.shape)}, PyTorch's {list(theirs.shape)}"
-    assert str(theirs.dtype) == str(ours.dtype), f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}"
+    assert str(theirs.dtype) == in_torch_words(ours.dtype), f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}"
     if theirs.layout is not torch.strided:
         return
     expected, actual = numbers(theirs), ours.detach().array

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 
-from .parity import host, torch
+from .parity import host, in_torch_words, torch
 
 Program = Callable[..., Any]  # called with a library and tensors of it
 NEAR = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}  # others: 1e-9
@@ -49,7 +49,7 @@ def same(ours: Any, theirs: Any, what: str, near: float | None = None) -> None:
         assert ours == theirs, f"{what}: {ours!r}, PyTorch's {theirs!r}"
         return
     assert tuple(ours.shape) == tuple(theirs.shape), f"{what}: {tuple(ours.shape)}, PyTorch's {tuple(theirs.shape)}"
-    assert str(ours.dtype) == str(theirs.dtype), f"{what}: {ours.dtype}, PyTorch's {theirs.dtype}"
+    assert in_torch_words(ours.dtype) == str(theirs.dtype), f"{what}: {ours.dtype}, PyTorch's {theirs.dtype}"
     near = near or NEAR.get(str(theirs.dtype).removeprefix("torch."), 1e-9)
     expected = host(theirs.resolve_conj().resolve_neg())
     np.testing.assert_allclose(host(ours), expected, rtol=near, atol=near, err_msg=what)

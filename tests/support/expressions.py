@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import minigrad
+from minigrad.backend.dtype import show_as
 
 from .parity import torch
 
@@ -56,7 +57,12 @@ def _result(expression: str, t: Any) -> Any:
 
 def assert_alike(expression: str) -> None:
     """Equal values, dtypes and shapes in both libraries, or errors of one type."""
-    expected, found = _result(expression, torch), _result(expression, minigrad)
+    expected = _result(expression, torch)
+    before = show_as("torch")
+    try:
+        found = _result(expression, minigrad)
+    finally:
+        show_as(before)
     _compare(found, expected, expression)
 
 

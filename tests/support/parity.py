@@ -48,6 +48,11 @@ def host(value: Any) -> Array:
     return value.numpy(force=True) if hasattr(value, "detach") else np.asarray(value)
 
 
+def in_torch_words(value: Any) -> str:
+    """The text of ours with the library's name as torch has it."""
+    return str(value).replace("minigrad.", "torch.")
+
+
 def listed(values: Any) -> list[Any]:
     """One value or several, as a list."""
     return list(values) if isinstance(values, (tuple, list)) else [values]

@@ -1,5 +1,6 @@
 """The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
 
+from ...tracebacks import border_functions as _border_functions
 from .activation import *
 from .attention import *
 from .classification import *
@@ -16,3 +17,5 @@ from .normalization import *
 from .padding import *
 from .pooling import *
 from .regression import *
+
+_border_functions(globals())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from warnings import warn
-
 from ...tensor import Tensor
+from ...tracebacks import warn
 
 Flag = bool | None
 
@@ -30,13 +29,13 @@ def probability(name: str, p: float) -> None:
         raise ValueError(f"{name} probability has to be between 0 and 1, but got {p}")
 
 
-def reduction_of(size_average: Flag, reduce: Flag, reduction: str, stacklevel: int = 3) -> str:
+def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
     """The reduction, "none", "mean" or "sum"; PyTorch's two old flags, if one of them is not None, override it."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     elif reduction == "elementwise_mean":  # the first name of "mean"
         text = "reduction='elementwise_mean' is deprecated, please use reduction='mean' instead."
-        warn(text, stacklevel=stacklevel)
+        warn(text)
         reduction = "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'none', 'mean' or 'sum'")
@@ -47,6 +46,6 @@ def reduced(
     losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
 ) -> Tensor:
     """The losses, times their weights if there are any, themselves, their mean, or their sum."""
-    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
+    reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses

@@ -96,7 +96,7 @@ class Axes(NamedTuple):
         if input.array.ndim != self.n + 1:
             raise RuntimeError(
                 f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}, but got "
-                f"input of size: {list(input.array.shape)}"
+                f"input of size: {list(input.array.shape)}: unsqueeze(0) adds an axis, for the batch or the channels"
             )
         out = run(input.unsqueeze(0))
         return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -21,6 +20,7 @@ from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.op import Op
 from ...tensor import Tensor
+from ...tracebacks import warn
 from ._checks import same_dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
@@ -219,7 +219,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
     if dim is not None:
         return dim
     text = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X."
-    warnings.warn(text, stacklevel=3)
+    warn(text)
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -50,6 +50,8 @@ def scaled_dot_product_attention(
         key, value = _shared_heads(query, key), _shared_heads(query, value)
     leads = {t.array.shape[:-2] for t in (query, key, value)}
     lead = leads.pop() if len(leads) == 1 else common_shape(*leads)
+    if attn_mask is not None:
+        _check_mask(attn_mask, (*lead, query.array.shape[-2], key.array.shape[-2]))
     q, k, v = (_folded(t, lead) for t in (query, key, value))
     out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
@@ -83,6 +85,16 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
     if mask is not None and kind_of(mask.array) not in "bf":
         problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
         raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
+
+
+def _check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
+    """Refuse a mask that does not broadcast to the scores (..., T, S)."""
+    shape = mask.array.shape
+    if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
+        raise RuntimeError(
+            f"scaled_dot_product_attention: attn_mask of shape {tuple(shape)} does not broadcast to the scores (..., T, S), "
+            f"{scores}: {scores[-2:]} fits"
+        )
 
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:

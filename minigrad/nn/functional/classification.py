@@ -109,8 +109,10 @@ def _rows(
     integers(name, "a target", target)
     if not shape or tuple(target.array.shape) != expected:
         same_rank, same_batch = target.array.ndim == len(expected), target.array.shape[:1] == expected[:1]
-        kind = ValueError if same_rank and not same_batch else RuntimeError  # as in PyTorch
+        kind = ValueError if len(shape) < 2 or (same_rank and not same_batch) else RuntimeError  # as in PyTorch
         problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
+        if target.array.shape == shape and batched:
+            problem += ": take .argmax(1) of classes that are 1 of 0 and 1, or .float() of probabilities"
         raise kind(f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     classes = shape[1] if batched else shape[0]
     if weight is not None:

@@ -101,7 +101,9 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     wanted = size[0] if transposed else size[1] * groups
     if shape[1] != wanted:
         problem = f"expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
-        raise RuntimeError(f"{context}, {problem}")
+        layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
+        where = f"channels are axis 1, the input is {layout[len(shape) - 3]}"
+        raise RuntimeError(f"{name}: {context}, {problem}: {where}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
         problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"

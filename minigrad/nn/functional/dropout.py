@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ...autograd.calls import apply
@@ -13,6 +12,7 @@ from ...autograd.tape import wrap
 from ...backend import of, random
 from ...ops.dropout import dropout as op
 from ...tensor import Tensor
+from ...tracebacks import warn
 from ._checks import probability
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -50,10 +50,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. To drop "
-            "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d.",
-            stacklevel=2,
+            "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
         )
     return _channels(input, p, training, inplace)
 
@@ -67,10 +66,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
     ndim = input.array.ndim
     if ndim not in usual:
-        warnings.warn(
+        warn(
             f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {name} is for inputs of "
-            f"{usual[0]} or {usual[1]} axes. To drop elements use dropout.",
-            stacklevel=3,
+            f"{usual[0]} or {usual[1]} axes. To drop elements use dropout."
         )
 
 

@@ -85,8 +85,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif num_classes == 0:
         raise RuntimeError("num_classes should be positive")
     if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
-        bound = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
-        raise RuntimeError(f"one_hot: Class values must be {bound}")
+        low, high = int(tensor.min()), int(tensor.max())
+        bound = "non-negative" if low < 0 else f"smaller than num_classes ({num_classes})"
+        raise RuntimeError(f"one_hot: Class values must be {bound}, but there is {low if low < 0 else high}")
     return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
 
 

@@ -8,7 +8,6 @@ input's last axis.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -18,6 +17,7 @@ from ...functions.creation import linspace
 from ...functions.pointwise import level, where
 from ...functions.shaping import stack
 from ...tensor import Tensor
+from ...tracebacks import warn
 from ._checks import same_dtype
 from .activation import hardtanh
 
@@ -66,7 +66,7 @@ def grid_sample(
 def _aligned(align_corners: bool | None) -> bool:
     if align_corners is None:
         text = "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0."
-        warnings.warn(f"{text} Please specify align_corners.", stacklevel=3)
+        warn(f"{text} Please specify align_corners.")
     return bool(align_corners)
 
 

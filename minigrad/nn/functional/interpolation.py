@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ...backend.dtype import kind_of, uint8
 from ...functions.creation import as_tensor
 from ...tensor import Tensor
+from ...tracebacks import warn
 from ._spatial import tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -169,7 +169,7 @@ def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
     """``interpolate`` under its old name."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -185,7 +185,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 def _renamed(name: str, result: Tensor) -> Tensor:
     old = f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead."
-    warnings.warn(old, stacklevel=3)
+    warn(old)
     return result
 
 

@@ -141,9 +141,9 @@ def _check(
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
     """Refuse masks that do not fit."""
     (batch, heads, target, _), source = q.array.shape, k.array.shape[2]
-    for name, tensor, shapes in (
-        ("attn_mask", mask, [(target, source), (batch * heads, target, source)]),
-        ("key_padding_mask", padding, [(batch, source)]),
+    for name, tensor, shapes, meanings in (
+        ("attn_mask", mask, [(target, source), (batch * heads, target, source)], "(T, S), or (batch · heads, T, S)"),
+        ("key_padding_mask", padding, [(batch, source)], "(batch, S)"),
     ):
         if tensor is None:
             continue
@@ -153,7 +153,8 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
             )
         if tuple(tensor.array.shape) not in shapes:
             expected, actual = " or ".join(map(str, shapes)), tuple(tensor.array.shape)
-            raise RuntimeError(f"MultiheadAttention: {name} must have shape {expected}, not {actual}")
+            kind = RuntimeError if tensor is mask else AssertionError  # as in PyTorch
+            raise kind(f"MultiheadAttention: {name} must have shape {expected}, not {actual}: {meanings}")
 
 
 def _project_in(

@@ -150,7 +150,10 @@ def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
 
 def _check_several(values: int, input: Tensor) -> None:
     if values == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {tuple(input.shape)}: a "
+            f"single value has no variance; take a larger batch, or call eval() on the model"
+        )
 
 
 def group_norm(
@@ -198,7 +201,7 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape = input.array.shape
     if math.prod(shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {tuple(input.shape)}")
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
     if input.array.size and (running_mean is not None or running_var is not None):
         flat = _wide(input.detach()).flatten(2)

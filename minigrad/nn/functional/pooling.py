@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Literal, Protocol, cast, overload
 
 import numpy as np
 
@@ -25,6 +25,35 @@ __all__ += ["fractional_max_pool2d", "fractional_max_pool3d", "lp_pool2d", "lp_p
 __all__ += ["max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 Step = Each | None
+
+
+class MaxPool(Protocol):
+    """``max_pool2d``, for type checkers: a tensor, or with ``return_indices`` a pair."""
+
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Each,
+        stride: Step = None,
+        padding: Each = 0,
+        dilation: Each = 1,
+        ceil_mode: bool = False,
+        return_indices: Literal[False] = False,
+    ) -> Tensor: ...
+
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Each,
+        stride: Step = None,
+        padding: Each = 0,
+        dilation: Each = 1,
+        ceil_mode: bool = False,
+        *,
+        return_indices: Literal[True],
+    ) -> tuple[Tensor, Tensor]: ...
 
 
 def _max_pool(
@@ -57,7 +86,9 @@ def _max_pool(
     return _picked(input, ops.largest_cells(input.detach(), window), return_indices)
 
 
-max_pool1d, max_pool2d, max_pool3d = over(1, _max_pool), over(2, _max_pool), over(3, _max_pool)
+max_pool1d: MaxPool = cast(Any, over(1, _max_pool))
+max_pool2d: MaxPool = cast(Any, over(2, _max_pool))
+max_pool3d: MaxPool = cast(Any, over(3, _max_pool))
 
 
 def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:

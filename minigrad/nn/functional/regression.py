@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
@@ -12,6 +11,7 @@ from ...backend import of
 from ...functions import pointwise
 from ...ops import loss as ops
 from ...tensor import Tensor
+from ...tracebacks import warn
 from ._checks import Flag, reduced, reduction_of, same_dtype
 from .activation import logsigmoid
 
@@ -22,10 +22,9 @@ __all__ += ["l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     """input - target, with PyTorch's warning where one is broadcast."""
     if input.array.shape != target.array.shape:
-        warnings.warn(
+        warn(
             f"{name}: the target's size ({tuple(target.shape)}) is not the input's ({tuple(input.shape)}). "
-            "This will likely lead to incorrect results due to broadcasting. Please make them the same size.",
-            stacklevel=3,
+            "This will likely lead to incorrect results due to broadcasting. Please make them the same size."
         )
     common = dt.result_type(input.array, target.array)
     return input.to(common) - target.to(common)
@@ -35,7 +34,7 @@ def _weighted_mean(
     losses: Tensor, weight: Tensor | None, reduction: str, size_average: Flag = None, reduce: Flag = None
 ) -> Tensor:
     """``reduced``, but the mean divides by the sum of the weights."""
-    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
+    reduction = reduction_of(size_average, reduce, reduction)
     if weight is None or reduction != "mean":
         return reduced(losses, reduction, weight=weight)
     return (losses * weight).sum() / weight.expand(losses.shape).sum()
@@ -113,7 +112,10 @@ def binary_cross_entropy(
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
-        raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
+        raise RuntimeError(
+            f"binary_cross_entropy: all elements of input should be between 0 and 1, but they lie between "
+            f"{array.min():g} and {array.max():g}: take the sigmoid, or binary_cross_entropy_with_logits"
+        )
     return reduced(apply(ops.binary_cross_entropy, (input, target)), reduction, size_average, reduce, weight)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 
 from ...autograd import no_grad
@@ -11,6 +10,7 @@ from ...functions.creation import zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
 from ...tensor import Tensor
+from ...tracebacks import border_functions, warn
 from ..init import renamed
 
 Parameters = Tensor | Iterable[Tensor]
@@ -21,7 +21,7 @@ def _listed(parameters: Parameters) -> list[Tensor]:
         return [parameters]
     listed = list(parameters)
     if not listed and not isinstance(parameters, (list, tuple)):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=4)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     return listed
 
 
@@ -98,3 +98,6 @@ def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | 
     """Clamp all elements of the gradients to ±``clip_value``, in place."""
     for gradient in _gradients(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))
+
+
+border_functions(globals())

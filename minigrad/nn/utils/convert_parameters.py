@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ...autograd import no_grad
 from ...functions.shaping import cat
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -32,3 +33,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise RuntimeError(f"the parameters hold {count} numbers, the vector has shape {tuple(vec.shape)}")
     for parameter, part in zip(listed, vec.split([p.numel() for p in listed]), strict=True):
         parameter.copy_(part.reshape(parameter.shape))
+
+
+border_functions(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 from ..functional.normalization import normalize
 from ..module import Module
 from .parametrize import register_parametrization
@@ -80,3 +81,6 @@ def spectral_norm(
     dim = default_dim(module) if dim is None else dim
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)
+
+
+border_functions(globals())

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 from ..containers import ModuleDict, ModuleList
 from ..module import Module
 from ..parameter import Parameter
@@ -197,3 +198,6 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     else:
         module.register_parameter(tensor_name, Parameter(value, first.requires_grad))
     return module
+
+
+border_functions(globals())

@@ -15,6 +15,7 @@ from ...backend.dtype import Array
 from ...functions.creation import full, tensor
 from ...functions.shaping import cat
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
@@ -241,3 +242,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (L, ...) of a PackedSequence; the inverse of ``pack_sequence``."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+border_functions(globals())

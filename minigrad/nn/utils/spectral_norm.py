@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from ...autograd import no_grad
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 from ..functional.normalization import normalize
 from ..module import Module
 from ..parameter import Parameter
@@ -88,3 +89,6 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Make the normalised weight an ordinary parameter. Raises ValueError if it is not normalised."""
     SpectralNorm.detach(module, name)
     return module
+
+
+border_functions(globals())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...tensor import Tensor
+from ...tracebacks import border_functions
 from ..module import Module
 
 
@@ -52,3 +53,6 @@ def functional_call(
     finally:
         for table, name, value in reversed(before):
             table[name] = value
+
+
+border_functions(globals())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, TypeVar
 
 from ...functions.reduction import norm
 from ...tensor import Tensor
+from ...tracebacks import border_functions, warn
 from ..module import Module
 from ..parameter import Parameter
 
@@ -111,10 +111,9 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Raises:
         RuntimeError: the parameter has been replaced before.
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     WeightNorm(name, dim).attach(module)
     return module
@@ -124,3 +123,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make one parameter of the two again. Raises ValueError if there are no two."""
     WeightNorm.detach(module, name)
     return module
+
+
+border_functions(globals())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...tensor import Tensor
+from ...tracebacks import border_methods, warn
 from ..optimizer import Group, Optimizer
 
-_EARLY = "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped"
+_EARLY = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped. Call "
+    "them the other way round"
+)
 _EPOCH = "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or load a state_dict"
 _LAST = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 _OTHER_LENGTH = (
@@ -35,6 +38,10 @@ class LRScheduler:
     """
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        border_methods(cls, "__init__", "step", "load_state_dict")
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1, verbose: Any = None) -> None:
         check_optimizer(optimizer)
@@ -65,10 +72,10 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
-            warnings.warn(_EARLY, UserWarning, stacklevel=2)
+            warn(_EARLY)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(_EPOCH, UserWarning, stacklevel=2)
+            warn(_EPOCH)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -106,6 +113,9 @@ class LRScheduler:
         self.__dict__.update(state)
 
 
+border_methods(LRScheduler, "__init__", "step", "load_state_dict")
+
+
 class GroupScheduler(LRScheduler):
     """A schedule with a formula: a subclass writes ``_rate(i, lr)``, or ``_closed_form(i, base)``, or both."""
 
@@ -120,7 +130,7 @@ class GroupScheduler(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` has the present ones."""
         if not self._get_lr_called_within_step:
-            warnings.warn(_LAST, UserWarning, stacklevel=2)
+            warn(_LAST)
         return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
 
     def _get_closed_form_lr(self) -> list[Any]:

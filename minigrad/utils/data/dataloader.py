@@ -7,18 +7,19 @@ import os
 import pickle
 import sys
 import time
-import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice, repeat
 from multiprocessing.connection import wait
-from typing import Any, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ...autograd.observer import span
 from ...backend.random import Generator, default_generator
+from ...tracebacks import border_methods, warn
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
 from .dataset import Dataset, IterableDataset, examples_of
@@ -26,12 +27,24 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, ba
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
+if TYPE_CHECKING:  # before Python 3.13, defaults are for type checkers, which need no package for them
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    Batch_co = DefaultTypeVar("Batch_co", covariant=True, default=Any)
+else:
+    Batch_co = TypeVar("Batch_co", covariant=True)
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 _PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
 
 
-class DataLoader(Generic[T_co]):
+class Examples(Protocol[T_co]):
+    """Anything that has examples by their number, such as a list."""
+
+    def __getitem__(self, index: int, /) -> T_co: ...
+
+
+class DataLoader(Generic[T_co, Batch_co]):
     """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the batches that PyTorch gives.
 
     Args:
@@ -54,24 +67,27 @@ class DataLoader(Generic[T_co]):
         persistent_workers: keep the workers for the next pass.
         in_order: batches in the sampler's order; else as they are ready.
 
+    To type checkers it is a ``DataLoader[Example, Batch]``, of which ``DataLoader[Example]`` says nothing of the batch:
+    its type is that which ``collate_fn`` returns.
+
     Raises:
         ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took
             longer than ``timeout``; an error of the dataset in a worker, with its traceback in the text.
     """
 
-    dataset: Dataset[T_co]
+    dataset: Any  # so that its len() is known to type checkers, if it has one
     _iterator: _BaseDataLoaderIter | None = None
     _initialized = False
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Examples[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
         batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
+        collate_fn: Callable[[list[Any]], Batch_co] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
@@ -130,12 +146,15 @@ class DataLoader(Generic[T_co]):
             raise TypeError(f"multiprocessing_context should be a valid context object or its name, not {context}")
         return context
 
+    def __class_getitem__(cls, types: Any) -> GenericAlias:
+        return GenericAlias(cls, types)  # with the type of batches, or without
+
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, self._checked_context(value) if name == "multiprocessing_context" else value)
 
-    def __iter__(self) -> _BaseDataLoaderIter:
+    def __iter__(self) -> Iterator[Batch_co]:
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
         if not self.persistent_workers:
             return kind(self)
@@ -149,7 +168,7 @@ class DataLoader(Generic[T_co]):
         """The number of batches. Raises TypeError if the dataset has no length."""
         if not self._iterable:
             return len(self._index_sampler)
-        size = self._reported = len(self.dataset)  # type: ignore[arg-type]
+        size = self._reported = len(self.dataset)
         if self.batch_size is None:
             return size
         return batch_count(size, self.batch_size, self.drop_last)
@@ -234,14 +253,17 @@ class _BaseDataLoaderIter:
         if loader._reported is None or self._num_yielded <= len(loader):
             return
         hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
-        warnings.warn(
+        warn(
             f"IterableDataset {loader.dataset!r} says that it has {loader._reported} examples, {len(loader)} "
-            f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}",
-            stacklevel=3,
+            f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
         )
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+
+border_methods(DataLoader, "__init__", "__iter__")
+border_methods(_BaseDataLoaderIter, "__next__")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
+from ...tracebacks import border_functions, warn
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset"]
 __all__ += ["random_split"]
@@ -51,7 +51,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
-            raise AssertionError("Size mismatch between tensors")
+            lengths = ", ".join(str(len(tensor)) for tensor in tensors)
+            raise AssertionError(f"Size mismatch between tensors: TensorDataset takes equally many rows, not {lengths}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -180,7 +181,10 @@ def random_split(
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _counts(lengths, size)
     if sum(lengths) != size:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ValueError(
+            f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}: give "
+            f"lengths that add up to it, or fractions that add up to 1"
+        )
     order = (generator or default_generator).permutation(size).tolist()
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
@@ -196,5 +200,8 @@ def _counts(fractions: Sequence[float], size: int) -> list[int]:
         counts[i % len(counts)] += 1
     for i, count in enumerate(counts):
         if count == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return counts
+
+
+border_functions(globals())

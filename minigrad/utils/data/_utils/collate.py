@@ -83,12 +83,24 @@ def _stacked_arrays(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
+def _stacked(tensors: Any) -> Tensor:
+    shapes = {tuple(t.shape) for t in tensors}
+    if len(shapes) > 1:
+        other = next(i for i, t in enumerate(tensors) if t.shape != tensors[0].shape)
+        sizes = f"{list(tensors[0].shape)} at entry 0 and {list(tensors[other].shape)} at entry {other}"
+        raise RuntimeError(
+            f"stack expects each tensor to be equal size, but got {sizes}: the examples of a batch differ in shape; "
+            f"give the DataLoader a collate_fn that pads them (nn.utils.rnn.pad_sequence)"
+        )
+    return stack(list(tensors), 0)
+
+
 def _by(join: Callable[[Any], Any]) -> Joiner:
     return lambda batch, *, collate_fn_map=None: join(batch)
 
 
 default_collate_fn_map: Joiners = {
-    Tensor: _by(lambda tensors: stack(list(tensors), 0)),
+    Tensor: _by(_stacked),
     np.ndarray: _stacked_arrays,
     (np.bool_, np.number, np.object_): _by(as_tensor),
     float: _by(lambda numbers: tensor(numbers, dtype=dt.float64)),

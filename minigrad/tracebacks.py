@@ -1,0 +1,177 @@
+"""Tracebacks and warnings that point at the user's line.
+
+A mistake is noticed deep within the library, and its cause is the line that called it. Where an error leaves the
+library, ``shorten`` takes the library's frames out of its traceback; the frames of the user's own functions that the
+library called (``forward``, hooks) stay. A function is such a border under ``@border``, or, where a call more would
+cost time, by these lines, which cost nothing as long as there is no error:
+
+    try:
+        return apply(op, args)
+    except Exception as error:
+        shorten(error)
+        raise
+
+Keep the bare ``raise``: it adds no frame of its own. JAX and TensorFlow filter tracebacks likewise; here, too, it can
+be turned off (``set_traceback_filtering(False)``, or MINIGRAD_TRACEBACK_FILTERING=off in the environment).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PACKAGE = __name__.partition(".")[0]
+_BELOW = {"numpy", "cupy", "cupyx", "safetensors", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_PYTHON = os.path.dirname(os.__file__) + os.sep
+_filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
+
+
+def set_traceback_filtering(enabled: bool) -> None:
+    """Whether tracebacks leave out the frames within minigrad. They do from the start, unless the environment variable
+    MINIGRAD_TRACEBACK_FILTERING is "off"."""
+    global _filtering
+    _filtering = bool(enabled)
+
+
+def get_traceback_filtering() -> bool:
+    """Whether tracebacks leave out the frames within minigrad."""
+    return _filtering
+
+
+# Errors -----------------------------------------------------------------------------------------------------
+
+
+def shorten(error: BaseException) -> None:
+    """Take the library's frames out of the traceback of an error, and of those that it is chained to.
+
+    An error that began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain.
+    """
+    if _filtering:
+        _shorten(error, {})
+
+
+def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
+    """``shorten``; ``seen`` holds, by id, whether an error of the chain is the user's as well."""
+    before, error.__traceback__ = error.__traceback__, _of_user(error.__traceback__)
+    seen[id(error)] = before is None or error.__traceback__ is not None
+    for name in ("__cause__", "__context__"):
+        link = getattr(error, name)
+        if link is not None and id(link) not in seen:
+            _shorten(link, seen)
+        if link is not None and not seen[id(link)]:
+            setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
+
+
+def _of_user(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of the library, and of what it called that is not the user's."""
+    kept: list[TracebackType] = []
+    in_library = True  # a border asks, and is the first frame
+    while trace is not None:
+        in_library = is_library(trace.tb_frame) or (in_library and _is_below(trace.tb_frame))
+        if not in_library:
+            kept.append(trace)
+        trace = trace.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether a frame runs the library's code."""
+    return _package(frame) == PACKAGE
+
+
+def _is_below(frame: FrameType) -> bool:
+    """Whether a frame runs what the library stands on: array libraries, Python's own modules."""
+    path = frame.f_code.co_filename
+    is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
+    return is_python or _package(frame) in _BELOW
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
+def border(function: Function) -> Function:
+    """A function whose errors leave the library here."""
+
+    def bordered(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return is_border(wrapping(bordered, function))
+
+
+def is_border(function: Any) -> Any:
+    """Mark a function as a border, so that it is not made one twice."""
+    function.is_border = True
+    return function
+
+
+def wrapping(wrapper: Any, function: Any) -> Any:
+    """What ``functools.wraps`` does, in less time: hundreds of functions are wrapped when minigrad is imported."""
+    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
+    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
+    wrapper.__annotations__ = function.__annotations__
+    wrapper.__dict__ = {**function.__dict__, "__wrapped__": function}
+    return wrapper
+
+
+def border_functions(names: dict[str, Any]) -> None:
+    """Make the public functions of a module, or of a package with its files, borders, given its ``globals()`` at the
+    end of the file."""
+    home = names["__name__"]
+    for name, function in list(names.items()):
+        if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
+            names[name] = border(function)
+            names[name].__module__ = home  # pickle looks there for it
+
+
+def border_methods(cls: type, *names: str) -> None:
+    """Make methods that a class of the library defines itself borders. A user's class stays as it is."""
+    if cls.__module__.partition(".")[0] != PACKAGE:
+        return
+    for name in names:
+        if _may_be_border(method := vars(cls).get(name)):
+            setattr(cls, name, border(method))
+
+
+def _may_be_border(function: Any) -> bool:
+    is_ours = type(function) is FunctionType and function.__module__.partition(".")[0] == PACKAGE
+    return is_ours and not hasattr(function, "is_border")
+
+
+# Warnings ---------------------------------------------------------------------------------------------------
+
+
+def user_frames() -> Iterator[FrameType]:
+    """The calls on the stack that are neither the library's nor NumPy's, from the innermost out."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if _package(frame) not in (PACKAGE, "numpy"):  # ops run within a decorator of NumPy's
+            yield frame
+        frame = frame.f_back
+
+
+def user_frame() -> FrameType:
+    """The innermost of ``user_frames``, or else this one."""
+    return next(user_frames(), sys._getframe())
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that names the user's line, however deep in the library it is given; by default once a line."""
+    frame = user_frame()
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "")
+    warnings.warn_explicit(message, category, *place, registry=registry)
