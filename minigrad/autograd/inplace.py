@@ -15,6 +15,7 @@ from ..ops.op import Op
 from .calls import apply
 from .mode import state
 from .observer import span
+from .origin import let_go, note_change
 from .places import caller
 from .tape import RETAINED, Array, Node, record_observed, wanted, wrap
 from .views import Viewing
@@ -105,13 +106,14 @@ def _check_fits(target: Viewing, result: Array, op: Op) -> None:
 
 def bump(target: Viewing, name: str) -> None:
     """Count a change in place, and note where the program made it."""
-    target._version[0] += 1
-    target._version[1] = ("x[...] = value" if name == "put" else f"{name}_", caller())
+    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", caller())
 
 
 def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
     before, slot = target._node, target._slot
+    if result._node is not None:
+        let_go(result._node, target)
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._version[0]
     if before is not None and before.hooks:

@@ -8,7 +8,6 @@ The walk back over the nodes is in ``walk.py``. What a library adds rests on thi
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ import numpy as np
 from ..backend import ARRAY_TYPES, dtype, of
 from ..ops.op import Op, Plan, Traced, watch
 from .mode import state
+from .origin import Origin, Place, noted, order, origin_of
 
 Array = dtype.Array
 _new = object.__new__
-_order = count()  # a node is younger than all that it was computed from
 RETAINED = -1  # the number of retain_grad's hook: those of register_hook have positive ones
 
 
@@ -38,6 +37,7 @@ class Variable(Traced):
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
+    _origin: Origin | Place | None = None  # of a constant: how it was made, or by which expression
 
     def __hash__(self) -> int:
         return id(self)
@@ -62,6 +62,7 @@ class Node:
         op: the op.
         plan: which inputs want a gradient, and by which rules.
         edges: for each of them (its node, or itself where it is a leaf; slot; shape; dtype).
+        others: the arguments that want no gradient, by position, as far as they are remembered (origin.py).
         saved: the kept arguments; None once the walk has freed them, Lost until they are computed again.
         versions: for each kept tensor its version counter, and the count when it was kept.
         out: the result, where a rule wants it, of several all of them; their versions are then the last of those.
@@ -71,7 +72,7 @@ class Node:
         results: of an op with several results, the shape, dtype and namespace of each.
         hooks: by result, functions that see and may replace its gradient.
         place: the line of the program that called the op, where somebody has noted it.
-        order: its number in order of creation.
+        order: its number in order of creation: a node is younger than all that it was computed from.
     """
 
     __slots__ = (
@@ -81,6 +82,7 @@ class Node:
         "kernel",
         "op",
         "order",
+        "others",
         "out",
         "place",
         "plan",
@@ -94,6 +96,7 @@ class Node:
     op: Op
     plan: Plan
     edges: list[tuple[Any, int, tuple[int, ...], Any]]
+    others: tuple[Any, ...]
     saved: list[Any] | Lost | None
     versions: list[tuple[list[Any], int]]
     out: Array | tuple[Array, ...] | None
@@ -197,13 +200,16 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     """
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
+        if state.grad and result.__class__ is not tuple:
+            result._origin = origin_of(op, args)
         return result
     node = _new(_node)
-    node.op, node.plan, node.order = op, op.plan(mask, len(args)), next(_order)
+    node.op, node.plan, node.order = op, op.plan(mask, len(args)), next(order)
     node.kernel, node.residual = kernel, residual
     node.out = node.results = node.hooks = node.place = None
     node.shapes = [a.array.shape for a in args[op.arity :]] if op.variadic else None
     node.edges = [_edge(args[i]) for i in node.plan.inputs]
+    node.others = tuple([noted(args[i]) for i in node.plan.others]) if node.plan.others else ()
     node.saved = [args[i] for i in node.plan.keep]
     node.versions = [(a._version, a._version[0]) for a in node.saved if isinstance(a, Variable)]
     if result.__class__ is tuple:

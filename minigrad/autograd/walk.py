@@ -20,6 +20,7 @@ from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
 from .mode import enable_grad, state
 from .observer import span
+from .origin import note_change
 from .tape import RETAINED, Lost, Node, Variable, wrap
 
 Array = dt.Array
@@ -374,7 +375,7 @@ def _walked_twice(node: Node) -> RuntimeError:
 
 
 def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
-    name, place = version[1]
+    name, place, _ = version[1]
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {place} has "
@@ -438,9 +439,7 @@ def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None
         leaf._grad = wrap(array if ours else array.copy())
     else:
         leaf._grad.array += bare(gradient)
-        version = leaf._grad._version
-        version[0] += 1
-        version[1] = ("the accumulation of gradients", "backward()")
+        note_change(leaf._grad._version, "the accumulation of gradients", "backward()")
     if after := leaf._after:
         for hook in list(after.values()):
             hook(leaf)

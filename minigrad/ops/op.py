@@ -48,6 +48,7 @@ class Traced:
     """What records the ops it goes through. An op that meets one hands itself over to its ``apply``."""
 
     array: Any
+    _origin: Any = None
 
     @staticmethod
     def apply(op: Op, args: tuple[Any, ...]) -> Any:
@@ -65,17 +66,19 @@ class Plan:
     Attributes:
         inputs: the positions of those inputs among the arguments.
         needs: for each argument, whether it is one of them.
+        others: the positions of those that are not.
         keep: the positions of the arguments to keep.
         keeps_out: whether to keep the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
             ``(g, out, shape, which, shapes, kept, *kept)``.
     """
 
-    __slots__ = ("inputs", "keep", "keeps_out", "needs", "rules")
+    __slots__ = ("inputs", "keep", "keeps_out", "needs", "others", "rules")
 
     def __init__(self, op: Op, mask: int, arity: int) -> None:
         self.needs = tuple(bool(mask >> i & 1) for i in range(arity))
         self.inputs = tuple(i for i in range(arity) if self.needs[i])
+        self.others = tuple(i for i in range(arity) if not self.needs[i])
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
         kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
         names = {name for _, wanted in kept_for for name in wanted}

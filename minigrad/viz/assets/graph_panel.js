@@ -2,6 +2,8 @@
 "use strict";
 
 const LOOKS = 8; // attentions that a panel names
+const FREED = "gone: a backward pass has freed the graph, and keeps the gradients of leaves alone; "
+  + "backward(retain_graph=True) keeps these, and so does a picture that is made before";
 
 /** `graph` is the page's data; `go(key)` shows a box ("n3", "g4"). */
 class GraphPanel {
@@ -9,6 +11,7 @@ class GraphPanel {
     this.graph = graph;
     this.go = go;
     this.names = new Map(graph.names ?? []); // of ops that are all there is in a module: the module's
+    this.freed = graph.nodes.some(({ released }) => released);
     this.layers = []; // of attention that is shown on the same page: {path, told, …}
     this.into = graph.nodes.map(() => []);
     this.out = graph.nodes.map(() => []);
@@ -38,7 +41,7 @@ class GraphPanel {
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
       this.looks([node]),
       this.made(node),
-      this.section("Value", this.value(node.value, "its numbers are gone: only the shape is known")),
+      this.section("Value", this.value(node.value), node.missing ? this.quiet(node.missing) : ""),
       this.section("Gradient", this.gradient(node)),
       node.kind === "op" ? this.section("Inputs", this.inputs(id)) : "",
       op ? this.rules(op) : "",
@@ -98,7 +101,8 @@ class GraphPanel {
     if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
     if (node.gradient === null && !parts.length) {
-      return this.quiet(node.kind === "constant" ? "none: a constant has no gradient" : "none arrived");
+      if (node.kind === "constant" || node.constant) return this.quiet("none: a constant has no gradient");
+      return this.quiet(node.kind === "op" && this.freed ? FREED : "none arrived");
     }
     const several = parts.some((edge) => edge.slot);
     const of = (slot) => (several ? `, of result ${slot + 1}` : "");

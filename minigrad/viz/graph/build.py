@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+from weakref import ReferenceType
 
+from ...autograd.origin import Faint, is_changed
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
-from ...nn.parameter import Parameter
+from ...ops.op import Op
 from ...utils._pytree import tree_leaves
 from . import data
-from .data import Edge, Graph, Kind, Saved, common
-from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
+from .again import UnknownError, array_of, computed_again, kept_arguments
+from .belonging import modules_of
+from .data import Edge, Graph, Kind, Saved
+from .leaves import Names, distinct
+from .names import Modules, Named, argument_name, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown
 from .rules import op_info
 from .values import outline, value_of
+
+HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
+_NOW = "in place, since it was read: these are its numbers now"
+_BACK = 3  # ops behind a constant that are shown where they lead to a tensor with a name
 
 
 class Builder:
@@ -32,20 +40,25 @@ class Builder:
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
-        self._names = _Names(modules, named, seen)
-        self._modules = {} if seen else modules_of(self.tape, self._names.parameters)
+        self._names = Names(modules, named, seen)
+        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
         self._graph = Graph(title, [], [], {}, {}, 0)
         self._leaves: dict[int, Any] = {}  # by number
+        self._held: list[Any] = []  # results of ops that want no gradient, whose ids are in use
         self._op_keys: dict[int, str] = {}  # by the op's id
-        self._alive = _alive(root, self.tape)
+        unseen = [node for node in self.tape if node not in self._ops_seen]
+        self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in named)], self.tape))
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
+        self._known = {}  # they need not live on
+        distinct(node for node in self._graph.nodes if node.kind != "op")
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
         """The tensors that no recorded op made, and that want a gradient."""
-        return [leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind != "constant"]
+        nodes = self._graph.nodes
+        return [leaf for i, leaf in self._leaves.items() if nodes[i].kind in ("input", "parameter")]
 
     def is_released(self) -> bool:
         """Whether a backward has freed what nodes kept."""
@@ -72,10 +85,12 @@ class Builder:
         """A node of the tape, after the leaves that it reads."""
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [input_name(node, i) for i in node.plan.inputs]
-        sources = [self._read(edge[0], "input", added, name) for edge, name in zip(node.edges, names, strict=True)]
-        constants = [self._read(value, "constant", added, name) for name, value in others]
+        added.op = node.op.name  # which leaves of it may be called after
+        pairs = zip(node.edges, names, strict=True)
+        sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
+        constants = [self._constant(value, added, name, node.order, _BACK) for name, value in others]
         added.id = self.number[node] = len(self._graph.nodes)
-        added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
+        added.op, added.name = self._op_key(node.op), self._names.result(node) or node.op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
         self._graph.nodes.append(added)
         for position, (name, source) in enumerate(zip(names, sources, strict=True)):
@@ -88,37 +103,91 @@ class Builder:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
         place, code = (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
-        kept = [(i, input_name(node, i), value) for i, value in _kept_arguments(node) if value is not None]
-        attributes = {name: argument_text(value) for _, name, value in kept if not is_array(value)}
-        others = [(name, value) for i, name, value in kept if i not in node.plan.inputs and is_array(value)]
+        kept = dict(kept_arguments(node))
+        read = [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
+        attributes, others = _sorted((input_name(node, i), value) for i, value in read)
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
-        if (node, 0) in self._alive:
-            added.value = value_of(self._alive[node, 0])
-        elif (node, 0) in self._shapes:
+        if (node, 0) in self._known:
+            added.value = value_of(self._known[node, 0])
+            return added, others
+        freed = ", and a backward pass has freed the graph" if self.is_released() else ""
+        added.missing = f"Its numbers were not kept{freed}: {self._missing.get(node, '')}. {HOW}."
+        if (node, 0) in self._shapes:
             added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
         return added, others
 
-    def _op_key(self, node: Node) -> str:
-        """The key of a node's op: its name, numbered where Functions have the same name."""
-        op = node.op
+    def _op_key(self, op: Op) -> str:
+        """The key of an op: its name, numbered where Functions have the same name."""
         if id(op) not in self._op_keys:
             same = sum(info.name == op.name for info in self._graph.ops.values())
             key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
             self._graph.ops[key] = op_info(op, self.root.array)
         return self._op_keys[id(op)]
 
-    def _read(self, value: Any, kind: Kind, reader: data.Node, name: str) -> int:
-        """The number of what an op reads as ``name``: of a leaf, which is added where it is new."""
+    def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
+        """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
         number = self._place(value)
         if number is None:
             number = self.number[id(value)] = len(self._graph.nodes)
             self._leaves[number] = value
-            leaf = self._names.leaf(number, value, kind, reader.module, name)
+            leaf = self._names.leaf(number, value, kind, reader, name)
             leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
-            seen = self._leaves_seen.get(id(value))
-            leaf.value = seen[0] if seen else value_of(value.array if isinstance(value, Variable) else value)
+            self._tell_value(leaf, value, since)
             self._graph.nodes.append(leaf)
         return number
+
+    def _tell_value(self, leaf: data.Node, value: Any, since: int) -> None:
+        """Note the numbers of a tensor as an op of that order has read it, or that they are not known."""
+        if seen := self._leaves_seen.get(id(value)):
+            leaf.value = seen[0]
+        elif isinstance(value, Faint):
+            try:
+                leaf.value = value_of(array_of(value, since))
+            except UnknownError as error:
+                leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
+                leaf.missing = f"Its numbers were not kept: {error}. {HOW}."
+        else:
+            leaf.value = value_of(value.array if isinstance(value, Variable) else value)
+            if isinstance(value, Variable) and is_changed(value._version, since):
+                leaf.attributes["changed"] = _NOW
+
+    def _constant(self, value: Any, reader: data.Node, name: str, since: int, back: int) -> int:
+        """The number of a constant that an op reads. If an op made it of something that has a name, such as the target
+        of a loss, this op is shown."""
+        if isinstance(value, Faint) and value.get() is not None:
+            value = value.get()
+        number = self._place(value)
+        origin = _origin(value)
+        if (
+            number is not None
+            or origin is None
+            or not back
+            or self._names.called(value)
+            or not self._leads(value, back)
+        ):
+            return self._read(value, "constant", reader, name, since)
+        op, args, made, _ = origin
+        added = data.Node(-1, "op", op.name, op.name, reader.module, constant=True)
+        given = [(argument_name(op, i), a() if isinstance(a, ReferenceType) else a) for i, a in enumerate(args)]
+        added.attributes, others = _sorted(given)
+        sources = [(name, self._constant(a, added, name, made, back - 1), a) for name, a in others]
+        number = added.id = self.number[id(value)] = len(self._graph.nodes)
+        self._held.append(value)
+        added.op = self._op_key(op)
+        self._tell_value(added, value, since)
+        self._graph.nodes.append(added)
+        self._graph.edges += [Edge(source, number, name, getattr(a, "_slot", 0)) for name, source, a in sources]
+        return number
+
+    def _leads(self, value: Any, back: int) -> bool:
+        """Whether a constant was made, by so many ops at most, of a tensor that has a name or a place in the graph."""
+        origin = _origin(value)
+        if not back or origin is None:
+            return False
+        found = [a() if isinstance(a, ReferenceType) else a for a in origin[1]]
+        read = [a for a in found if isinstance(a, Variable | Faint)]
+        alive = [a.get() if isinstance(a, Faint) and a.get() is not None else a for a in read]
+        return any(self._names.called(a) or self._place(a) is not None or self._leads(a, back - 1) for a in alive)
 
     def _place(self, value: Any) -> int | None:
         """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
@@ -144,50 +213,40 @@ class Builder:
                     added.saved.append(Saved(name, sum(new.values()), self._place(whose)))
 
 
-class _Names:
-    """What leaves and results are called."""
-
-    def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
-        self.parameters = modules.parameters()
-        self.arguments: dict[int, str] = {}
-        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
-        self.results = dict(seen.variables.names) if seen else {}
-        for name, tensor in named:
-            self.arguments.setdefault(id(tensor), name)
-            source, slot = tensor._source()
-            if source is not None:
-                self.results.setdefault((source, slot), name)
-
-    def result(self, node: Node) -> str:
-        """The names of those of a node's results that have one, or ""."""
-        slots = range(len(node.results or (None,)))
-        return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
-
-    def leaf(self, number: int, leaf: Any, kind: Kind, module: str, read_as: str) -> data.Node:
-        """A leaf's node: named by its module, as an argument, as a variable, as a view, or as what first reads it."""
-        names = self.parameters.get(id(leaf), [])
-        if kind == "input" and (names or isinstance(leaf, Parameter)):
-            kind = "parameter"
-        if names:
-            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
-            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
-        argument, base = self.arguments.get(id(leaf), ""), id(getattr(leaf, "_base", None))
-        viewed = next(iter(self.parameters.get(base, ())), self.arguments.get(base, ""))
-        name = argument or self.variables.get(id(leaf), "") or (f"{viewed} (a view)" if viewed else read_as)
-        return data.Node(number, kind, "", name, "" if argument else module)
+def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
+    """The arguments of an op that are no arrays, as text, and those that are, by name; without those that are None."""
+    attributes, others = dict[str, str](), Arrays()
+    for name, value in arguments:
+        if is_array(value) or isinstance(value, Faint):
+            others.append((name, value))
+        elif value is not None:
+            attributes[name] = argument_text(value)
+    return attributes, others
 
 
-def _alive(root: Variable, tape: list[Node]) -> dict[Any, Any]:
-    """The arrays of results that nobody has noted and that are still alive, by node and slot: of the tensor that all
-    lead to, and of what nodes keep and nobody has changed since."""
-    alive: dict[Any, Any] = {root._source(): root.array}
+def _origin(value: Any) -> Any:
+    """The Origin of a constant that an op made: if it is known, and the constant has not changed since."""
+    origin: Any = value.origin if isinstance(value, Faint) else getattr(value, "_origin", None)
+    if origin is None or not isinstance(origin[0], Op):
+        return None
+    return None if isinstance(value, Variable) and is_changed(value._version, origin[2]) else origin
+
+
+def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
+    """The arrays of results that are still alive and that nobody has changed since, by node and slot: of the tensors
+    that the program has, and of what nodes keep."""
+    alive: dict[Any, Any] = {}
+    for tensor in tensors:
+        source = tensor._source()
+        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._version[0]:  # it has not changed since
+            alive.setdefault(source, tensor.array)
     for node in tape:
         if any(version[0] != noted for version, noted in node.versions):
             continue
         if node.out is not None:
             for slot, array in enumerate(node.out if isinstance(node.out, tuple) else (node.out,)):
                 alive.setdefault((node, slot), array)
-        for _, value in _kept_arguments(node):
+        for _, value in kept_arguments(node):
             if isinstance(value, Variable) and "array" in vars(value):
                 alive.setdefault((value._node, value._slot), value.array)
     return alive
@@ -203,16 +262,9 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
 # What nodes keep ------------------------------------------------------------------------------------------
 
 
-def _kept_arguments(node: Node) -> list[tuple[int, Any]]:
-    """The arguments that a node of an op keeps, by position."""
-    if not isinstance(node.saved, list) or node.op.backward is not None:
-        return []
-    return list(zip(node.plan.keep, node.saved, strict=True))
-
-
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
     """Names and values of all that a node keeps, and what leads to the node whose results they are."""
-    yield from ((input_name(node, i), value, value) for i, value in _kept_arguments(node))
+    yield from ((input_name(node, i), value, value) for i, value in kept_arguments(node))
     if node.op.backward is None:
         yield "out", node.out, node
         yield "kernel", node.residual, None
@@ -234,33 +286,3 @@ def _owners(value: Any) -> list[Any]:
         if hasattr(array, "nbytes") and hasattr(array, "strides"):
             owners.append(owner(array))
     return owners
-
-
-# Which module an op belongs to, where nobody watched the call ----------------------------------------------
-
-
-def modules_of(tape: Sequence[Node], names: Mapping[int, Sequence[str]]) -> dict[Node, str]:
-    """The path of a module for each op, from the names of parameters by their ids.
-
-    An op that reads parameters belongs to their module (but for one with several names). What runs between two
-    such ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
-    "layers.0".
-    """
-    known: dict[Node, str] = {}
-    for node in tape:
-        read = (names.get(id(edge[0]), ()) for edge in node.edges)
-        if modules := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
-            known[node] = _around(*modules)
-    before, after = _last(tape, known), _last(tape[::-1], known)
-    return {node: known.get(node, _around(before[node], after[node])) for node in tape}
-
-
-def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
-    """For each node the last module known up to there, "" before the first."""
-    modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
-    return dict(zip(tape, islice(modules, 1, None), strict=True))
-
-
-def _around(*paths: str) -> str:
-    """The innermost module around all of them."""
-    return ".".join(common(path.split(".") for path in paths))

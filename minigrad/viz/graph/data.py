@@ -73,11 +73,13 @@ class Node:
     # gradient; where there is something to say of them, "backward" and "checkpoint".
     attributes: dict[str, str] = field(default_factory=dict)
     value: Value | None = None  # of the result (of several, the first)
+    missing: str = ""  # why its numbers are not known, and what to do about it
     gradient: Value | None = None  # what arrives at it in backward, summed
     forward_seconds: float | None = None  # None where it was not timed
     backward_seconds: float | None = None
     saved: list[Saved] = field(default_factory=list)  # what it keeps alive
     released: bool = False  # whether a backward has freed what it kept
+    constant: bool = False  # an op whose result wants no gradient: it is shown where it leads to a constant
 
 
 @dataclass

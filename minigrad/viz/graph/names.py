@@ -8,15 +8,17 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from traceback import walk_stack
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
+from ...ops.op import Op
 from ...profiler.names import ModuleNames
 from ..vector import cut
 from .data import ModuleInfo, ways
@@ -24,6 +26,8 @@ from .data import ModuleInfo, ways
 PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
 Named = list[tuple[str, Variable]]
+_MOST = 1000  # tensors of a container that are named after it
+_LONGEST = 60  # characters of an expression
 _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
 
 
@@ -57,15 +61,55 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return copied
 
 
-def variables_of(frame: FrameType) -> tuple[Named, dict[str, Module]]:
-    """The local and global variables of a function that are tensors or modules."""
-    tensors, modules = Named(), dict[str, Module]()
-    for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
-        if isinstance(value, Variable):
-            tensors.append((name, value))
-        elif isinstance(value, Module):
-            modules.setdefault(name, value)
+def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
+    """The local and global variables of functions (the innermost first) that are tensors or modules; after them, of
+    the innermost alone, the tensors in lists, tuples, dictionaries and objects: "params[0]", "self.scale"."""
+    tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
+    for frame in frames:
+        both = [*variables(frame).items(), *frame.f_globals.items()]
+        for name, value in sorted(both, key=lambda pair: pair[0].startswith("_")):  # a notebook's _1 comes last
+            if isinstance(value, Variable):
+                tensors.append((name, value))
+            elif isinstance(value, Module):
+                modules.setdefault(name, value)
+            elif frame is frames[0]:
+                holders.setdefault(name, value)
+    for name, value in holders.items():
+        tensors += islice(held_in(value, name), _MOST)
     return tensors, modules
+
+
+def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variable]]:
+    """The tensors in a container or in an object of the program, as an expression has them: "layers[0].w"."""
+    if isinstance(value, Variable):
+        yield name, value
+    elif depth and type(value) is dict:
+        for key, inner in islice(value.items(), _MOST):
+            yield from held_in(inner, f"{name}[{key!r}]", depth - 1)
+    elif depth and type(value) in (list, tuple):
+        for i, inner in enumerate(islice(value, _MOST)):
+            yield from held_in(inner, f"{name}[{i}]", depth - 1)
+    elif depth and _is_of_program(type(value)):
+        for key, inner in list(getattr(value, "__dict__", {}).items()):
+            yield from held_in(inner, f"{name}.{key}", depth - 1)
+
+
+def _is_of_program(kind: type) -> bool:
+    """Whether a class is the program's own, and no library's."""
+    package = kind.__module__.partition(".")[0]
+    file = getattr(sys.modules.get(package), "__file__", None) or ""
+    return package not in sys.stdlib_module_names and package != PACKAGE and "site-packages" not in file
+
+
+def expression(code: CodeType, offset: int) -> str:
+    """The text of the expression that an instruction belongs to, in one line; "" where it cannot be read."""
+    line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
+    lines = linecache.getlines(code.co_filename)[(line or 1) - 1 : end]
+    if line is None or begin is None or stop is None or not lines:
+        return ""
+    lines[-1] = lines[-1].encode()[:stop].decode(errors="ignore")  # columns are counted in bytes
+    lines[0] = lines[0].encode()[begin:].decode(errors="ignore")
+    return cut(" ".join(" ".join(lines).split()), _LONGEST)
 
 
 def function_text(function: Callable[..., Any]) -> str:
@@ -114,10 +158,17 @@ def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]
         yield name, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from tensors_within(inner, f"{name}.{key}" if name else str(key))
+            yield from tensors_within(inner, _key_name(name, key))
     elif isinstance(value, list | tuple):
         for i, inner in enumerate(value):
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
+
+
+def _key_name(name: str, key: Any) -> str:
+    """What stands under a key: "batch.mask", and of what is no identifier "batch['\\n']", that one sees which it is."""
+    if isinstance(key, str) and all(part.isidentifier() or part.isdigit() for part in key.split(".")):
+        return f"{name}.{key}" if name else key
+    return f"{name}[{key!r}]" if name else repr(key)
 
 
 def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Named:
@@ -161,10 +212,15 @@ class Modules:
         """All names of each parameter and buffer, by its id."""
         names: dict[int, list[str]] = {}
         for path, module in self._by_path.items():
-            for name, held in (*module._parameters.items(), *module._buffers.items()):
+            own = ((name, held) for name, held in vars(module).items() if isinstance(held, Variable))
+            for name, held in (*module._parameters.items(), *module._buffers.items(), *own):
                 if held is not None:
                     names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
         return names
+
+    def by_path(self) -> dict[str, Module]:
+        """All that are known."""
+        return self._by_path
 
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
         """What is known of the modules at these paths, and of those around them."""
@@ -190,7 +246,11 @@ def _info(path: str, module: Module | None) -> ModuleInfo:
 def input_name(node: Node, i: int) -> str:
     """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a user's Function as its
     ``forward`` does."""
-    op = node.op
+    return argument_name(node.op, i)
+
+
+def argument_name(op: Op, i: int) -> str:
+    """What an op calls its argument ``i``; see ``input_name``."""
     function = getattr(op, "function", None)
     if function is not None:
         names = [p.name for p in inspect.signature(function.forward).parameters.values()]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.places import user_frame
+from ...autograd.places import user_frame, user_frames
 from ...autograd.tape import Variable
 from ...autograd.walk import nodes_behind
 from ...backend import of
@@ -108,7 +108,7 @@ def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) ->
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
         )
-    variables, of_caller = variables_of(user_frame())
+    variables, of_caller = variables_of(*user_frames())
     known = Modules()
     for name, module in (of_caller if modules is None else modules).items():
         known.add(name, module)

@@ -1,0 +1,184 @@
+"""Values that the tape has not kept: computed again where that is sure to be right, and otherwise said to be unknown."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.autograd import Function
+from minigrad.ops.op import op
+from minigrad.viz.graph import again
+from minigrad.viz.graph.data import Graph, Node
+from minigrad.viz.graph.record import record
+
+
+def by_name(graph: Graph) -> dict[str, Node]:
+    return {node.name: node for node in graph.nodes}
+
+
+def numbers(node: Node) -> Any:
+    assert node.value is not None and node.missing == ""
+    return np.array(node.value.table).reshape(node.value.shape)
+
+
+def test_all_results_before_and_after_a_backward() -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    loss = ((x * x + 3).exp() / 2).sum()
+    expected = {"mul": [1, 4], "add": [4, 7], "exp": np.exp([4, 7]), "div": np.exp([4, 7]) / 2}
+    for is_freed in (False, True):
+        if is_freed:
+            loss.backward()
+        nodes = by_name(record(loss, backward=False))
+        for name, value in expected.items():
+            np.testing.assert_allclose(numbers(nodes[name]), value, rtol=1e-6)
+        assert nodes["mul"].released == is_freed
+
+
+@pytest.mark.parametrize("how", ["in place", "by an optimiser", "behind the library's back"])
+def test_what_was_computed_from_a_leaf_that_has_changed_is_not_known(how: str) -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x + 1).square().sum()
+    loss.backward()
+    if how == "in place":
+        with minigrad.no_grad():
+            x.mul_(2)
+    elif how == "by an optimiser":
+        minigrad.optim.SGD([x], lr=0.1).step()
+    else:
+        x.data -= 0.1 * x.grad
+    graph = record(loss)
+    nodes = by_name(graph)
+    for name in ("add", "square"):
+        assert nodes[name].value.table is None  # type: ignore[union-attr]
+        assert nodes[name].value.shape == (2,)  # type: ignore[union-attr]
+        assert "changed since" in nodes[name].missing and "viz.graph(function, inputs)" in nodes[name].missing
+        assert "a backward pass has freed the graph" in nodes[name].missing
+    assert numbers(nodes["loss"]) == 13
+    assert ("changed" in nodes["x"].attributes) == (how != "behind the library's back")
+
+
+def test_a_constant_that_is_gone_and_one_that_is_small() -> None:
+    x = minigrad.ones(5, 5, requires_grad=True)
+    loss = (x + minigrad.ones(5, 5) + minigrad.tensor(2.0)).sum()
+    nodes = [node for node in record(loss, backward=False).nodes if node.name != "x"]
+    gone, first, small, second, last = nodes
+    assert (gone.name, small.name) == ("minigrad.ones(5, 5)", "minigrad.tensor(2.0)")
+    assert gone.value is not None and gone.value.table is None and gone.value.shape == (5, 5)
+    assert all("is gone" in node.missing for node in (gone, first, second))
+    assert numbers(small) == 2 and numbers(last) == 100
+
+
+def test_a_constant_that_is_gone_is_made_again_of_what_is_there() -> None:
+    x, target = minigrad.ones(5, 5, requires_grad=True), minigrad.arange(25).reshape(5, 5)
+    loss = F.mse_loss(x, target)  # which converts the target
+    nodes = by_name(record(loss, backward=False))
+    np.testing.assert_array_equal(numbers(nodes["target"]), target.array)
+    np.testing.assert_array_equal(numbers(nodes["sub"]), 1 - target.array)
+    assert nodes["cast"].constant
+
+
+def test_dropout_is_not_drawn_again() -> None:
+    x = minigrad.ones(6, 6, requires_grad=True)
+    dropped = F.dropout(x + 1, 0.5)
+    state = minigrad.get_rng_state()
+    found = by_name(record(dropped.sum(), backward=False))["dropped"]
+    np.testing.assert_array_equal(numbers(found), dropped.array)
+    assert bool((state == minigrad.get_rng_state()).all())
+    total = F.dropout(x + 1, 0.5).sum()
+    total.backward()
+    assert numbers(next(node for node in record(total).nodes if node.op == "dropout")).sum() == total.item()
+
+
+def test_ops_of_the_program_do_not_run_again() -> None:
+    calls: list[str] = []
+
+    class Noise(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            calls.append("Noise")
+            return x + minigrad.randn(2)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    @op("dx = g", x=lambda g: g)
+    def noisy(x: Any) -> Any:
+        calls.append("noisy")
+        return x + np.random.default_rng().normal(size=x.shape).astype(x.dtype)
+
+    x = minigrad.ones(2, requires_grad=True)
+    nodes = by_name(record((noisy(Noise.apply(x)) + 1).sum(), backward=False))
+    assert calls == ["Noise", "noisy"]
+    assert "Noise is the program's own" in nodes["Noise"].missing
+    assert "Noise is the program's own" in nodes["add"].missing
+
+
+def test_a_large_graph_is_not_computed_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(again, "BUDGET", 50)
+    x = minigrad.ones(10, requires_grad=True)
+    loss = (x + 1 + 2 + 3 + 4).sum()
+    known = ["too large" not in node.missing for node in record(loss, backward=False).nodes]
+    assert known == [True, True, True, True, False, True]
+
+
+def test_changes_in_place_of_results() -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y[0] = 5.0
+    y.add_(1)
+    table = minigrad.zeros(3)
+    table[1:] = x
+    loss = (y * 3).sum() + table.sum()
+    graph = record(loss, backward=False)
+    for node in graph.nodes:
+        assert node.missing == "", node
+    values = {node.op: numbers(node).tolist() for node in graph.nodes if node.kind == "op"}
+    assert values["put"] in ([5, 4], [0, 1, 2]) and values["add"] == 36
+
+
+def test_nothing_stays_alive_for_a_picture() -> None:
+    x, target = minigrad.ones(5, 5, requires_grad=True), minigrad.ones(5, 5)
+    gone = weakref.ref(target)
+    loss = F.mse_loss(x, target)
+    scaled = target * 2
+    del target
+    assert gone() is None
+    running = minigrad.tensor(0.0)
+    first = weakref.ref(running)
+    for _ in range(100):
+        running = running + 1
+    depth, origin = 0, running._origin
+    while origin is not None:
+        depth, origin = depth + 1, getattr(origin[1][0], "origin", None)
+    assert first() is None and depth < 10
+    record(loss, backward=False)
+    assert scaled.shape == (5, 5)
+
+
+def test_a_small_constant_that_becomes_a_result_is_no_cycle() -> None:
+    weight, y = minigrad.ones(2, requires_grad=True), minigrad.zeros(2)
+    y.add_(weight)
+    y[0] = weight[1]
+    gone = weakref.ref(y)
+    gc.disable()
+    try:
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_module_that_runs_in_the_call_and_what_was_computed_before() -> None:
+    x = minigrad.ones(2, 3, requires_grad=True)
+    h = x + 1
+    graph = record(nn.Linear(3, 2), (h,))
+    assert all(node.value is not None and node.value.table is not None for node in graph.nodes)
+    assert numbers(next(node for node in graph.nodes if node.op == "add")).tolist() == [[2, 2, 2]] * 2
