@@ -1,0 +1,69 @@
+"""``minigrad profile`` and ``minigrad compat``: a person's program runs as if by itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from minigrad.commands import cli
+
+PROGRAM = """
+import sys
+import minigrad as mg
+
+model = mg.nn.Linear(2, 1)
+model(mg.ones(3, 2)).sum().backward()
+print("said", sys.argv[1:], __name__)
+if "leave" in sys.argv:
+    sys.exit(7)
+if "fail" in sys.argv:
+    raise ValueError("on purpose")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program; what running it changes is put back."""
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    return file
+
+
+def test_a_profile_is_a_table_and_a_trace(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = program.with_name("trace.json")
+    assert cli.main(["profile", "--rows", "3", "--trace", str(trace), str(program), "--lr", "1"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("said ['--lr', '1'] __main__\n") and "Self CPU" in told.out
+    assert told.err == f"wrote {trace}\n"
+    assert any(event["name"] == "linear" for event in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"])
+
+
+def test_a_profile_by_module(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["profile", "--by", "module", "--memory", str(program)]) == 0
+    told = capsys.readouterr().out
+    assert "\nLinear " in told and "Kept" in told
+
+
+def test_the_status_is_the_programs_and_the_table_comes_in_any_case(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["profile", str(program), "leave"])
+    assert stop.value.code == 7 and "Self CPU" in capsys.readouterr().out
+    assert cli.main(["profile", str(program), "fail"]) == 1
+    told = capsys.readouterr()
+    assert "Self CPU" in told.out and told.err.rstrip().endswith("ValueError: on purpose")
+    assert told.err.splitlines()[1].strip().startswith(f'File "{program}"')
+
+
+@pytest.mark.parametrize("command", ["profile", "compat"])
+def test_a_program_that_is_not_there(command: str, program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "nonesuch.py"]) == 1
+    assert capsys.readouterr().err == "error: cannot read nonesuch.py\n"
+    assert cli.main([command, "-m", "nonesuch"]) == 1
+    assert capsys.readouterr().err == "error: no module named nonesuch\n"

@@ -1,0 +1,98 @@
+"""``minigrad viz``: which picture the words on the command line ask for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from minigrad.commands import cli
+from minigrad.commands.viz import view_of
+from minigrad.translate import Translator
+from minigrad.viz.training import TrainingView
+from minigrad.viz.view import View
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a training of three steps."""
+    folder = tmp_path / "first"
+    folder.mkdir()
+    lines = (json.dumps({"step": step, "loss": 1 / step}) for step in (1, 2, 3))
+    (folder / "log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["curves.html", "curves.svg"])
+def test_a_run_is_drawn_to_a_file(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = run.with_name(name)
+    assert cli.main(["viz", str(run), "--output", str(file)]) == 0
+    assert capsys.readouterr().err == f"wrote {file}\n"
+    assert "loss" in file.read_text(encoding="utf-8")
+
+
+def test_a_picture_is_scaled(run: Path) -> None:
+    sizes = []
+    for scale in ("1", "2"):
+        cli.main(["viz", str(run), "--output", str(file := run.with_name("a.svg")), "--scale", scale])
+        sizes.append(float(file.read_text(encoding="utf-8").partition('width="')[2].partition('"')[0]))
+    assert sizes[1] == 2 * sizes[0]
+
+
+def test_runs_are_compared(run: Path) -> None:
+    second = run.with_name("second")
+    second.mkdir()
+    (second / "log.jsonl").write_bytes((run / "log.jsonl").read_bytes())
+    view = view_of([str(run), str(second / "log.jsonl")])
+    assert isinstance(view, TrainingView) and [one.name for one in view.runs] == ["first", "second"]
+
+
+def test_without_a_file_it_is_shown(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[View] = []
+    monkeypatch.setattr(View, "show", shown.append)
+    assert cli.main(["viz", str(run)]) == 0
+    assert len(shown) == 1 and isinstance(shown[0], TrainingView)
+
+
+def test_a_sentence_is_translated_and_its_attention_drawn(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Any] = []
+
+    class Stub:
+        def translate(self, sentences: list[str]) -> list[Any]:
+            return [SimpleNamespace(source=sentence, text=sentence.upper(), notes=["a word"]) for sentence in sentences]
+
+        def look(self, translation: Any) -> Any:
+            seen.append(translation)
+            return view_of([str(run)])
+
+    monkeypatch.setattr(Translator, "load", lambda path, device: Stub())
+    assert cli.main(["viz", str(run), "two words", "--output", str(run / "a.svg")]) == 0
+    told = capsys.readouterr()
+    assert told.out == "TWO WORDS\n" and told.err.startswith("note: a word\n") and seen[0].source == "two words"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere"], "there is no nowhere"),
+        (["model.safetensors"], "give a sentence, too"),
+        (["first", "two", "words"], "one sentence, in quotation marks"),
+        (["a.mid", "first"], "one MIDI file"),
+        (["."], "holds no log.jsonl"),
+        (["first", "--scale", "2"], "give --output"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(
+    run: Path, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(run.parent)
+    for name in ("model.safetensors", "a.mid"):
+        Path(name).write_bytes(b"")
+    assert cli.main(["viz", *words]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and told in error and error.count("\n") == 1

@@ -1,0 +1,51 @@
+"""What is missing is told with a command, and the command works; then all that the next steps need is installed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from book import WHEEL, command, one_line, start, step
+from pairs import write_pairs
+from user import write_user_program
+
+import minigrad as mg
+from minigrad import viz
+
+EXTRAS = "completion,music,translate,viz"
+TOOLS = ("ipykernel", "jedi", "mypy", "nbclient", "pyright[nodejs]")
+
+
+@step("a PNG without the extra: the error names a command that fetches minigrad's library, not another project")
+def _() -> None:
+    try:
+        viz.graph(mg.ones(2, requires_grad=True).sum()).save("first.png")
+    except ImportError as error:
+        assert re.search(r"pip install vl-convert-python", str(error)) and "minigrad[" not in str(error), error
+    else:
+        raise AssertionError("a PNG without the library that draws it")
+
+
+@step("minigrad completion: the command of its message installs what is missing")
+def _() -> None:
+    told = one_line(command("minigrad", "completion", "bash", status=1))
+    install = told.partition("shtab: ")[2]
+    assert install == "pip install shtab", told
+    command(*shlex.split(install), "-q")
+    assert "minigrad" in command("minigrad", "completion", "bash")
+
+
+@step("training needs the extra translate, and says so before it begins")
+def _() -> None:
+    told = one_line(command("minigrad", "train", status=1))
+    assert "pip install " in told and "minigrad[" not in told, told
+
+
+@step("pip install 'minigrad_nn….whl[…]'; checkers, trainings and the like begin in the background")
+def _() -> None:
+    command("pip", "install", "-q", f"{WHEEL}[{EXTRAS}]", *TOOLS)
+    write_pairs()
+    write_user_program()
+    start("train", "minigrad", "train", "--data", "numbers.tsv", "--steps", "60", "--run", "runs/numbers")
+    start("mypy", "mypy", "--strict", "user.py")
+    start("pyright", "pyright", "user.py")

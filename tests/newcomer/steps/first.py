@@ -1,0 +1,74 @@
+"""The first minutes, with NumPy and safetensors alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from book import command, python, step
+
+import minigrad
+import minigrad as mg
+from minigrad import nn, viz
+
+TEN_LINES = """
+import minigrad as mg
+from minigrad import nn
+
+mg.manual_seed(0)
+x = mg.linspace(-3, 3, 200)[:, None]
+model = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 1))
+adam = mg.optim.Adam(model.parameters(), lr=0.02)
+for _ in range(300):
+    loss = nn.functional.mse_loss(model(x), x.sin())
+    adam.zero_grad()
+    loss.backward()
+    adam.step()
+print("loss", loss.item())
+"""
+
+
+@step("import minigrad: the installed package, and NumPy and safetensors alone")
+def _() -> None:
+    assert Path(minigrad.__file__).is_relative_to(sys.prefix), minigrad.__file__
+    installed = {line.split("==")[0].lower() for line in command("pip", "freeze").splitlines()}
+    assert {name.split(" ")[0] for name in installed} <= {"minigrad-nn", "numpy", "safetensors"}, installed
+
+
+@step("minigrad --version, also by python -m minigrad")
+def _() -> None:
+    told = command("minigrad", "--version")
+    assert told.startswith("minigrad 0.") and "NumPy 2" in told and "Python 3." in told and "CuPy none" in told, told
+    assert command("python", "-m", "minigrad", "--version") == told
+
+
+@step("minigrad --help tells of all commands; a slip of the pen is told in a line")
+def _() -> None:
+    told = command("minigrad", "--help")
+    for name in ("train", "translate", "evaluate", "serve", "config", "viz", "profile", "compat", "completion"):
+        assert f"\n    {name}" in told, told
+        assert command("minigrad", name, "--help").startswith(f"usage: minigrad {name} ")
+    wrong = command("minigrad", "trian", status=2)
+    assert "'trian'" in wrong and "Traceback" not in wrong
+
+
+@step("ten lines that train a model")
+def _() -> None:
+    assert float(python(TEN_LINES).split()[1]) < 1e-3
+
+
+@step("a picture as a page and as SVG, with no other library")
+def _() -> None:
+    a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(-3.0, requires_grad=True)
+    for name in ("first.html", "first.svg"):
+        viz.graph(a * b).save(name)
+    assert "Content-Security-Policy" in Path("first.html").read_text(encoding="utf-8")
+    assert Path("first.svg").read_text(encoding="utf-8").lstrip().startswith("<svg")
+
+
+@step("weights saved and loaded again")
+def _() -> None:
+    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    mg.save(model.state_dict(), "weights.safetensors")
+    other.load_state_dict(mg.load("weights.safetensors"))
+    assert mg.equal(model.weight, other.weight)

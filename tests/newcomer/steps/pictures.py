@@ -1,0 +1,109 @@
+"""Pictures: of a scalar formula, of models, in every format, in a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from pathlib import Path
+
+from book import command, python, step
+
+import minigrad as mg
+from minigrad import nn, viz
+
+NOTEBOOK = """
+import nbclient, nbformat, sys
+
+cells = [
+    "import minigrad as mg; from minigrad import nn, viz",
+    "model = nn.Linear(2, 1); viz.graph(model(mg.ones(1, 2)).sum())",
+    "mg.summary(model, mg.ones(1, 2))",
+    "viz.graph(mg.ones(2, requires_grad=True).sum()).show()",
+]
+notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+nbformat.validate(notebook)
+nbformat.write(notebook, "executed.ipynb")
+"""
+
+
+def words(svg: str) -> str:
+    """The texts of a picture, with plain minus signs."""
+    texts = re.findall(r">([^<>]+)<", svg)
+    return " | ".join(html.unescape(text).strip() for text in texts if text.strip()).replace("−", "-")
+
+
+@step("micrograd's formula: every value is in the picture, and the names are those of the program")
+def _() -> None:
+    a, b, c = (mg.tensor(value, requires_grad=True) for value in (2.0, -3.0, 10.0))
+    told = words(viz.graph((a * b + c).tanh()).svg())
+    for value in ("2", "-3", "10", "-6", "4", "0.9993"):
+        assert re.search(rf"(?<![\d.-]){re.escape(value)}(?![\d.])", told.replace("0.99933", "0.9993")), (value, told)
+    for name in ("a", "b", "c"):
+        assert re.search(rf"(^|[ |]){name}([ |=:]|$)", told), (name, told)
+
+
+@step("shapes are written (3,), values as values; a loss shows its target")
+def _() -> None:
+    w, x, target = mg.ones(3, requires_grad=True), mg.arange(3.0), mg.tensor(5.0)
+    told = words(viz.graph(nn.functional.mse_loss((w * x).sum(), target)).svg())
+    assert "(3,)" in told and "target" in told and re.search(r"(?<![\d.])4(?![\d.])", told), told  # (3 - 5)²
+
+
+@step("modules by their classes: Conv2d, MaxPool2d, LSTM")
+def _() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 2))
+    told = words(viz.graph(net(mg.ones(1, 1, 8, 8)).sum(), modules={"net": net}).svg())
+    assert "Conv2d" in told and "MaxPool2d" in told and "convolve" not in told, told
+    lstm = nn.LSTM(3, 4)
+    assert "LSTM" in words(viz.graph(lstm(mg.ones(5, 1, 3))[0].sum(), modules={"lstm": lstm}).svg())
+
+
+@step("one way out: HTML, SVG, PNG and PDF; scale= makes a PNG larger")
+def _() -> None:
+    view = viz.graph(mg.ones(2, requires_grad=True).exp().sum())
+    begins = {"html": b"<!", "svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for ending, begin in begins.items():
+        view.save(f"g.{ending}")
+        assert Path(f"g.{ending}").read_bytes().lstrip()[: len(begin)].lower() == begin.lower(), ending
+    sizes = []
+    for scale in (1, 3):
+        view.save("scaled.png", scale=scale)
+        sizes.append(int.from_bytes(Path("scaled.png").read_bytes()[16:20], "big"))  # the width in a PNG's header
+    assert abs(sizes[1] - 3 * sizes[0]) <= 3, sizes
+
+
+@step(".show(): a browser opens; where there is none, it says which file to open")
+def _() -> None:
+    told = python("import minigrad as mg\nmg.viz.graph(mg.ones(2, requires_grad=True).sum()).show()")
+    if not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))) and os.name == "posix":
+        file = re.search(r"(/\S+\.html)", told)
+        assert file and Path(file[1]).exists(), told
+
+
+@step("what a notebook gets: a page, a drawing and a text")
+def _() -> None:
+    bundle = viz.graph(mg.ones(2, requires_grad=True).sum())._repr_mimebundle_()
+    assert {"text/html", "image/svg+xml", "text/plain"} <= set(bundle)
+
+
+@step("a notebook, executed: its outputs have drawings that need no script")
+def _() -> None:
+    python(NOTEBOOK)
+    cells = json.loads(Path("executed.ipynb").read_text(encoding="utf-8"))["cells"]
+    bundles = [[output.get("data", {}) for output in cell["outputs"]] for cell in cells]
+    for number in (1, 3):
+        assert any("image/svg+xml" in data and "text/plain" in data for data in bundles[number]), number
+    assert any("text/html" in data for data in bundles[2]), "no table of the summary"
+
+
+@step("a piano roll of a MIDI file, by the command")
+def _() -> None:
+    from minigrad.music.midi import write_midi
+    from minigrad.music.notes import Note
+
+    write_midi("song.mid", [Note(pitch, 80, i * 0.5, i * 0.5 + 0.4) for i, pitch in enumerate((60, 64, 67, 72))])
+    for name in ("roll.html", "roll.svg"):
+        assert f"wrote {name}" in command("minigrad", "viz", "song.mid", "--output", name)

@@ -1,0 +1,70 @@
+"""The tools around it: profiles, completion, type checkers, editors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from book import command, finish, python, step
+
+
+@step("minigrad profile program.py: a table by op or module, and a trace")
+def _() -> None:
+    told = command("minigrad", "profile", "--trace", "trace.json", "user.py")
+    assert "linear" in told and "Self CPU" in told, told
+    assert json.loads(Path("trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert "Classifier.hidden" in command("minigrad", "profile", "--by", "module", "user.py")
+
+
+@step("a program that fails under profile or compat shows its own traceback and status")
+def _() -> None:
+    Path("fails.py").write_text(
+        "import sys\nprint('begun')\nsys.exit(3) if len(sys.argv) > 1 else 1 / 0\n", encoding="utf-8"
+    )
+    for name in ("profile", "compat"):
+        told = command("minigrad", name, "fails.py", status=1)
+        assert "ZeroDivisionError" in told and "minigrad/commands" not in told.replace("\\", "/"), told
+        command("minigrad", name, "fails.py", "leave", status=3)
+
+
+@step("completion for bash, zsh and fish")
+def _() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        script = command("minigrad", "completion", shell)
+        assert "evaluate" in script and "length-penalty" in script
+        if shutil.which(shell):
+            Path(f"completion.{shell}").write_text(script, encoding="utf-8")
+            command(shell, "-n", f"completion.{shell}")
+
+
+@step("a program's own types: it runs, and mypy --strict says nothing of it")
+def _() -> None:
+    assert "(16,)" in command("python", "user.py")
+    assert "Success" in finish("mypy")
+
+
+@step("pyright neither")
+def _() -> None:
+    assert "0 errors" in finish("pyright")
+
+
+@step("an editor completes and explains: jedi")
+def _() -> None:
+    told = python(
+        "import jedi\n"
+        "code = 'import minigrad as mg\\nmg.nn.Line'\n"
+        "print([c.name for c in jedi.Script(code).complete(2, 10)])\n"
+        "code = 'import minigrad as mg\\nx = mg.ones(3)\\nx.sum().backw'\n"
+        "print([c.name for c in jedi.Script(code).complete(3, 13)])\n"
+        "print(jedi.Script('import minigrad as mg\\nmg.softmax').help(2, 5)[0].docstring()[:200])\n"
+    )
+    assert "Linear" in told and "backward" in told and "softmax" in told, told
+
+
+@step("uninstalled, it leaves nothing behind")
+def _() -> None:
+    command("pip", "uninstall", "-q", "-y", "minigrad-nn")
+    assert not (Path(sys.prefix) / "bin" / "minigrad").exists()
+    assert "No module named 'minigrad'" in python("import minigrad", status=1)

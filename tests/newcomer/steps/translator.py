@@ -1,0 +1,127 @@
+"""A person's own pairs: training, translating, measuring, looking, and the same from Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from book import command, finish, one_line, python, step
+
+LOAD = """
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked}:
+            raise ModuleNotFoundError(f"{{name}} is blocked", name=name)
+
+sys.meta_path.insert(0, Block())
+from minigrad.translate import Translator
+
+translator = Translator.load("{model}")
+(translation,) = translator.translate(["{sentence}"])
+print("text:", translation.text)
+"""
+MODEL = "runs/numbers/model.safetensors"
+
+
+def load(model: str, sentence: str, blocked: tuple[str, ...] = ()) -> str:
+    """What a program prints that translates with a model, while these libraries cannot be imported."""
+    return python(LOAD.format(model=model, sentence=sentence, blocked=blocked or ("nothing",)))
+
+
+@step("own pairs: minigrad train --data numbers.tsv, in the background since then")
+def _() -> None:
+    told = finish("train")
+    assert "300 pairs" in told and "minigrad translate" in told, told
+    assert Path(MODEL).exists() and Path("runs/numbers/settings.toml").exists()
+
+
+@step("the same command again: it is finished, and goes on where it was stopped")
+def _() -> None:
+    options = ("--data", "numbers.tsv", "--run", "runs/numbers")
+    command("minigrad", "train", *options, "--steps", "60")
+    command("minigrad", "train", *options, "--steps", "70")
+    steps = [json.loads(line).get("step", 0) for line in Path("runs/numbers/log.jsonl").read_text().splitlines()]
+    assert max(steps) == 70, steps
+
+
+@step("minigrad translate: arguments, and a pipe")
+def _() -> None:
+    assert len(command("minigrad", "translate", "--run", "runs/numbers", "21", "300").splitlines()) >= 2
+    told = command("minigrad", "translate", "--run", MODEL, input="21\n22\n23\n")
+    assert len(told.splitlines()) >= 3, told
+
+
+@step("minigrad evaluate: scores of the pairs that were held out")
+def _() -> None:
+    told = command("minigrad", "evaluate", "--run", "runs/numbers", "--json", "report.json")
+    assert "BLEU" in told and "chrF" in told, told
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))
+
+
+@step("from minigrad.translate import Translator: the one file that training wrote, in a program")
+def _() -> None:
+    assert load(MODEL, "21").startswith("text:")
+
+
+@step("the shipped corpus: stopped with Ctrl-C, then translated with, without one optional library")
+def _() -> None:
+    program = Path("stopped.py")
+    program.write_text(
+        "import signal, subprocess, sys, time\n"
+        "from pathlib import Path\n"
+        "p = subprocess.Popen(['minigrad', 'train', '--run', 'runs/toy', '--log-every', '1'])\n"
+        "until = time.monotonic() + 200\n"
+        "while not Path('runs/toy/log.jsonl').exists() and time.monotonic() < until and p.poll() is None:\n"
+        "    time.sleep(0.2)\n"
+        "p.send_signal(signal.SIGINT)\n"
+        "sys.exit(p.wait())\n",
+        encoding="utf-8",
+    )
+    told = command("python", str(program), status=130)
+    assert "minigrad train --run runs/toy" in told, told
+    blocked = ("tokenizers", "sacrebleu", "sacremoses", "tomlkit", "tqdm")
+    assert load("runs/toy/last.safetensors", "I like cats", blocked).startswith("text:")
+
+
+@step("minigrad viz: the curves of a run, as page and picture")
+def _() -> None:
+    for name in ("curves.html", "curves.png"):
+        assert f"wrote {name}" in command("minigrad", "viz", "runs/numbers", "--output", name)
+        assert Path(name).stat().st_size > 1000
+
+
+@step('minigrad viz model.safetensors "A sentence.": what the translator looks at')
+def _() -> None:
+    for name in ("looks.html", "looks.svg"):
+        assert f"wrote {name}" in command("minigrad", "viz", MODEL, "21", "--output", name)
+    assert "give a sentence" in one_line(command("minigrad", "viz", MODEL, status=1))
+    assert "there is no nowhere" in one_line(command("minigrad", "viz", "nowhere", status=1))
+
+
+@step("minigrad serve: a page that translates")
+def _() -> None:
+    program = Path("serving.py")
+    program.write_text(
+        "import subprocess, sys, urllib.request\n"
+        "p = subprocess.Popen(['minigrad', 'serve', '--run', 'runs/numbers', '--port', '0'], stdout=subprocess.PIPE, "
+        "text=True)\n"
+        "url = p.stdout.readline().split(' is at ')[1].split()[0]\n"
+        "print(urllib.request.urlopen(url, timeout=60).read().decode())\n"
+        "p.terminate()\n"
+        "p.wait()\n",
+        encoding="utf-8",
+    )
+    told = command("python", str(program))
+    assert "<html" in told and "<script" in told
+
+
+@step("minigrad config: settings to change, and train --config")
+def _() -> None:
+    toml = command("minigrad", "config", "--data", "numbers.tsv")
+    assert "[model]" in toml
+    Path("my.toml").write_text(re.sub(r"(?m)^layers = \d+", "layers = 1", toml), encoding="utf-8")
+    command("minigrad", "train", "--config", "my.toml", "--steps", "2", "--run", "runs/mine")
+    assert re.search(r"(?m)^layers = 1\b", Path("runs/mine/settings.toml").read_text(encoding="utf-8"))
