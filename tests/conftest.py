@@ -43,6 +43,7 @@ _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked f
 def pytest_configure(config: pytest.Config) -> None:
     """As in PyTorch, 1 / 0 is silent: a warning of NumPy's that comes from within minigrad is an error."""
     config.addinivalue_line("filterwarnings", r"error::RuntimeWarning:minigrad\..*")
+    minigrad.set_traceback_filtering(False)  # who works on the library wants to see where within it
     # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

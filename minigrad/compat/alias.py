@@ -28,8 +28,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """From now on ``import torch``, and every import from within it, gives minigrad.
 
     ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. An installed PyTorch is
-    neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". The call does
-    not reach processes started by ``spawn``.
+    neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". The call
+    does not reach processes started by ``spawn``.
 
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).

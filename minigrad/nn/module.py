@@ -514,7 +514,7 @@ class Module(Stateful):
 
 
 border_methods(Module, "__setattr__", "register_parameter", "register_buffer", "add_module", "set_submodule", "to")
-border_methods(Module, "get_parameter", "get_buffer", "_apply", "requires_grad_")
+border_methods(Module, "get_parameter", "get_buffer", "_apply", "apply", "requires_grad_")
 border_methods(Stateful, "load_state_dict", "state_dict")
 
 

@@ -91,10 +91,9 @@ def _check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     """Refuse a mask that does not broadcast to the scores (..., T, S)."""
     shape = mask.array.shape
     if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
-        raise RuntimeError(
-            f"scaled_dot_product_attention: attn_mask of shape {tuple(shape)} does not broadcast to the scores (..., T, S), "
-            f"{scores}: {scores[-2:]} fits"
-        )
+        fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
+        problem = f"attn_mask of shape {tuple(shape)} does not broadcast to {fits}"
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
 
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:

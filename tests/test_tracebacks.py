@@ -1,0 +1,261 @@
+"""Tracebacks of a user's mistake end at the user's line; the frames within the library are there on request."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.nn import functional as F
+
+PACKAGE = str(Path(mg.__file__).parent)
+
+
+@pytest.fixture(autouse=True)
+def filtering() -> Iterator[None]:
+    """As users have it."""
+    before = mg.get_traceback_filtering()
+    mg.set_traceback_filtering(True)
+    yield
+    mg.set_traceback_filtering(before)
+
+
+def frames_of(mistake: Callable[[], object]) -> list[str]:
+    """The functions on the traceback of a mistake, after ours; those within the library as "minigrad"."""
+    try:
+        mistake()
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)[1:]
+        return ["minigrad" if frame.filename.startswith(PACKAGE) else frame.name for frame in frames]
+    raise AssertionError("no mistake")
+
+
+class Net(nn.Module):
+    """A layer that takes another width than its input has, inside a layer of the library."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.ReLU(), Inner())
+
+    def forward(self, x: mg.Tensor) -> Any:
+        """The inner one."""
+        return self.layers(x)
+
+
+class Inner(nn.Module):
+    """What fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+
+    def forward(self, x: mg.Tensor) -> Any:
+        """The mistake."""
+        return self.linear(x)
+
+
+class Wrong(mg.autograd.Function):
+    """A Function whose backward fails."""
+
+    @staticmethod
+    def forward(ctx: Any, x: mg.Tensor) -> mg.Tensor:
+        """x"""
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: mg.Tensor) -> Any:
+        """The mistake."""
+        return grad.reshape(7)
+
+
+def hook(module: nn.Module, args: Any, result: Any) -> None:
+    raise ValueError("mine")
+
+
+def hooked() -> object:
+    layer = nn.Linear(2, 2)
+    layer.register_forward_hook(hook)
+    return layer(mg.ones(1, 2))
+
+
+def twice() -> None:
+    loss = mg.ones(3, requires_grad=True).exp().sum()
+    loss.backward()
+    loss.backward()
+
+
+def of_another_shape() -> None:
+    weight = mg.ones(3, requires_grad=True)
+    optimizer = mg.optim.SGD([weight], lr=0.1)
+    weight._grad = mg.ones(2)
+    optimizer.step()
+
+
+class Schedule(mg.optim.lr_scheduler.LRScheduler):
+    def get_lr(self) -> list[Any]:
+        """The mistake."""
+        return [{}["lr"]]
+
+
+def scheduled() -> object:
+    return Schedule(mg.optim.SGD([mg.ones(1)], lr=0.1))
+
+
+def unequal() -> None:
+    for _ in mg.utils.data.DataLoader([mg.ones(2), mg.ones(3)], batch_size=2):  # type: ignore[arg-type]
+        pass
+
+
+X = mg.ones(2, 3)
+MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
+    "operator": (lambda: X @ X, ["<lambda>"]),
+    "function": (lambda: mg.cat([X, X[:, 1:]]), ["<lambda>"]),
+    "method": (lambda: X.reshape(7), ["<lambda>"]),
+    "method in place": (lambda: mg.ones(3).add_(X), ["<lambda>"]),
+    "index": (lambda: X[2], ["<lambda>"]),
+    "assignment": (lambda: X.__setitem__(0, mg.ones(4)), ["<lambda>"]),
+    "functional": (lambda: F.cross_entropy(X, mg.tensor([0, 7])), ["<lambda>"]),
+    "new layer": (lambda: nn.Dropout(2.0), ["<lambda>"]),
+    "layer": (lambda: nn.LSTM(4, 2)(X), ["<lambda>"]),
+    "layers within layers": (lambda: Net()(X), ["<lambda>", "forward", "forward"]),
+    "hook": (hooked, ["hooked", "hook"]),
+    "backward": (twice, ["twice"]),
+    "rule of one's own": (lambda: Wrong.apply(X.clone().requires_grad_()).sum().backward(), ["<lambda>", "backward"]),
+    "optimiser": (lambda: mg.optim.SGD([], lr=0.1), ["<lambda>"]),
+    "step": (of_another_shape, ["of_another_shape"]),
+    "schedule": (scheduled, ["scheduled", "get_lr"]),
+    "initialisation": (lambda: nn.init.xavier_uniform_(mg.ones(3)), ["<lambda>"]),
+    "state": (lambda: nn.Linear(2, 2).load_state_dict({}), ["<lambda>"]),
+    "loader": (unequal, ["unequal"]),
+    "distribution": (lambda: mg.distributions.Normal(0.0, -1.0), ["<lambda>"]),
+    "file": (lambda: mg.load("no such file"), ["<lambda>"]),
+    "callback": (lambda: Net().apply(lambda module: module.nothing), ["<lambda>"]),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_users_frames_stay_and_at_most_one_of_the_library(name: str) -> None:
+    mistake, users = MISTAKES[name]
+    found = frames_of(mistake)
+    assert [frame for frame in found if frame != "minigrad"][: len(users)] == users
+    assert found.count("minigrad") <= 1, found
+
+
+def test_errors_within_the_library_leave_the_chain_and_the_users_stay() -> None:
+    try:
+        try:
+            {}["key"]
+        except KeyError:
+            X + mg.ones(4)  # NumPy refuses this first
+    except RuntimeError as error:
+        assert error.__cause__ is None
+        assert not isinstance(error.__context__, ValueError)
+    reason = ValueError("never raised")
+    try:
+        nn.Sequential(_Raises(reason))(X)
+    except RuntimeError as error:
+        assert error.__cause__ is reason
+
+
+class _Raises(nn.Module):
+    def __init__(self, reason: Exception) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def forward(self, x: mg.Tensor) -> Any:
+        """An error with a cause of the user's."""
+        raise RuntimeError("mine") from self.reason
+
+
+def test_all_frames_on_request() -> None:
+    mg.set_traceback_filtering(False)
+    assert frames_of(lambda: X @ X).count("minigrad") > 2
+
+
+# As programs see it ------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import minigrad as mg
+
+class Net(mg.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = mg.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+def test_it():
+    Net()(mg.ones(2, 3))
+
+if __name__ == "__main__":
+    test_it()
+"""
+
+
+def output(folder: Path, *command: str, filtering: str = "on") -> str:
+    """What Python prints of a command about the program."""
+    path = folder / "test_program.py"
+    path.write_text(PROGRAM)
+    environment = {**os.environ, "MINIGRAD_TRACEBACK_FILTERING": filtering, "PYTHONPATH": str(Path(PACKAGE).parent)}
+    arguments = [part.format(path=path) for part in command]
+    ran = subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode
+    return ran.stdout + ran.stderr
+
+
+def test_a_script(tmp_path: Path) -> None:
+    text = output(tmp_path, "{path}")
+    assert text.count('  File "') == 3 and PACKAGE not in text
+    assert text.splitlines()[-1].startswith("RuntimeError: linear: mat1 and mat2 shapes cannot be multiplied")
+    assert output(tmp_path, "{path}", filtering="off").count(PACKAGE) > 3
+
+
+def test_pytest(tmp_path: Path) -> None:
+    text = output(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "{path}")
+    assert "return self.layer(x)" in text and PACKAGE not in text
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("IPython"), reason="IPython is not installed")
+def test_ipython(tmp_path: Path) -> None:
+    text = output(tmp_path, "-m", "IPython", "--colors=NoColor", "--no-banner", "{path}")
+    assert "return self.layer(x)" in text and PACKAGE not in text and "minigrad/" not in text
+
+
+# Warnings ----------------------------------------------------------------------------------------------------
+
+
+def test_grad_of_what_is_no_leaf_warns_once_a_line() -> None:
+    x = mg.ones(2, requires_grad=True)
+    y = x * 2
+    z = y + 1
+    z.retain_grad()
+    z.sum().backward()
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert y.grad is None
+        assert x.grad is not None and z.grad is not None and y.detach().grad is None
+    (warning,) = given
+    assert issubclass(warning.category, UserWarning) and warning.filename == __file__
+    assert ".retain_grad()" in str(warning.message)
+
+
+def test_warnings_of_layers_name_the_users_line() -> None:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        nn.MSELoss()(mg.ones(4, 1), mg.ones(4))
+        F.mse_loss(mg.ones(4, 1), mg.ones(4))
+    assert [warning.filename for warning in given] == [__file__] * 2
