@@ -9,7 +9,7 @@ from ..programs.cli import CLOSED, Command, add_run, add_settings, add_training,
 from ..programs.options import whole
 from .settings import Settings, as_toml, preset
 
-DEFAULT = "toy without --data, else the settings of the reference recipe"
+DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
 
 
@@ -92,7 +92,9 @@ def settings_of(options: argparse.Namespace) -> Settings:
     values = values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    start = start_of(options, Settings, lambda: Settings() if "data" in values else preset("toy"))
+    from .suited import suited  # here: it reads data, for which ``--help`` needs not wait
+
+    start = start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
     return start.changed(values)
 
 
@@ -114,6 +116,8 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     if not settings.data.data:
         return DEFAULT_RUN
     name = options.preset or (options.config.stem if options.config else "")
+    if not name and len(settings.data.data) == 1 and not Path(settings.data.data[0]).is_dir():
+        return Path("runs") / Path(settings.data.data[0]).name.partition(".")[0]
     return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
 
 

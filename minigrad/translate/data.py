@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from ..models.transformer import pad
 from . import english_italian
 from .settings import DataSettings, Settings, TrainingSettings
 
+CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
 ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's folder, not in memory
 
 
@@ -69,9 +71,14 @@ def _all(settings: DataSettings) -> dict[str, Pairs]:
         return hold_out(splits["train"], settings.held_out)
     if settings.tokenizer != "words":
         raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
+    return read_shipped()
+
+
+def read_shipped(train: int | None = None) -> dict[str, Pairs]:
+    """The corpus that ships with minigrad, by split; ``train`` pairs to learn from (None: all)."""
     splits = {}
     for split in ("train", "validation", "test"):
-        pairs = english_italian.load(split, size=None if split == "train" else 1000)
+        pairs = english_italian.load(split, size=train if split == "train" else 1000)
         splits[split] = Pairs([p.source for p in pairs], [p.target for p in pairs])
     return splits
 
@@ -79,17 +86,28 @@ def _all(settings: DataSettings) -> dict[str, Pairs]:
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
     """Split off random pairs, always the same ones, for validation and as many for testing.
 
+    What is held out is new: where its source stands more than once, all its pairs leave the training. Sentences that
+    stand once are therefore taken first, and the commonest stay with the training.
+
     Args:
         most: pairs of each split, at most a twentieth of all; of fewer than a hundred pairs, none.
     """
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
-    drawn = np.random.default_rng(0).permutation(len(pairs.source))
-    cuts = {"validation": drawn[:count], "test": drawn[count : 2 * count], "train": drawn[2 * count :]}
-    print(f"note: {count:,} pairs are held out for validation, and {count:,} for testing (--held-out)", file=sys.stderr)
-    splits = {split: part(pairs, np.sort(places)) for split, places in cuts.items()}
-    return {**splits, "train": splits["train"]._replace(skipped=pairs.skipped)}
+    drawn = np.random.default_rng(0).permutation(len(pairs.source))[: CANDIDATES * count]
+    first: dict[str, int] = {}
+    for i in drawn.tolist():
+        first.setdefault(pairs.source[i], i)
+    copies = Counter(source for source in pairs.source if source in first)
+    taken = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
+    places = {"validation": np.sort(taken[: len(taken) // 2]), "test": np.sort(taken[len(taken) // 2 :])}
+    new = {pairs.source[i] for i in taken}
+    rest = np.flatnonzero(np.fromiter((source not in new for source in pairs.source), np.bool_, len(pairs.source)))
+    if not len(rest) or not len(places["validation"]):
+        return {"train": pairs}  # one sentence, again and again
+    splits = {split: part(pairs, chosen) for split, chosen in places.items()}
+    return {"train": part(pairs, rest)._replace(skipped=pairs.skipped), **splits}
 
 
 def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
@@ -109,6 +127,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
             vocabulary=settings.vocabulary,
             joint=settings.joint,
             model=settings.subword_model,
+            split_digits=settings.split_digits,
             lowercase=settings.lowercase,
             normalization=settings.normalization,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -186,6 +187,15 @@ def write(path: Path, results: Report, translations: Sequence[Translated]) -> No
     everything = {**results.as_dict(), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
+
+
+def likely(exact: int, sentences: int) -> tuple[float, float]:
+    """The interval, at 95 %, of the share of all sentences that are right, if ``exact`` of some drawn at random are
+    (Wilson 1927)."""
+    z, share = 1.96, exact / sentences
+    middle = (share + z**2 / (2 * sentences)) / (1 + z**2 / sentences)
+    half = z / (1 + z**2 / sentences) * math.sqrt(share * (1 - share) / sentences + (z / (2 * sentences)) ** 2)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[LengthRow]:

@@ -4,7 +4,7 @@ ids in the folder ``corpus``."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from minigrad.text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from minigrad.text.lines import Texts
@@ -15,7 +15,11 @@ from ..programs.folder import write_model as write_model
 from ..programs.folder import write_settings as write_settings
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .architectures import restored
+from .data import read_shipped
+from .examples import Examples, examples_of, limited
 from .settings import Settings
+
+SHOWN = 2000  # pairs of the shipped corpus that are drawn for the words of an earlier version's model
 
 
 class Description(TypedDict):
@@ -27,6 +31,7 @@ class Description(TypedDict):
     settings: dict[str, dict[str, bool | int | float | str | list[str]]]
     model: dict[str, Any]
     tokenizers: dict[str, Any]
+    examples: NotRequired[Examples]
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -42,14 +47,19 @@ prepared, set_aside = PROGRAM.prepared, PROGRAM.set_aside
 
 
 def extra(
-    model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]
+    model: TranslationModel,
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    config: dict[str, Any],
+    examples: Examples | None = None,
 ) -> dict[str, Any]:
     """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict())
+    more = {} if examples is None else {"examples": examples}
+    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict(), **more)
 
 
-def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings]:
-    """The model of a run (if it is not finished, the best so far), or of a file.
+def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings, Examples]:
+    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself.
 
     Raises:
         FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
@@ -64,7 +74,14 @@ def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Sett
             raise ValueError("its tokenizers have other vocabularies than its model")
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    return model.to(device).eval(), tokenizers, settings
+    return model.to(device).eval(), tokenizers, settings, _examples(description, settings)
+
+
+def _examples(description: dict[str, Any], settings: Settings) -> Examples:
+    """Those of a file; files of earlier versions have none, but the shipped corpus is always there."""
+    if "examples" in description:
+        return limited(description["examples"])
+    return {"sentences": [], "words": []} if settings.data.data else examples_of(read_shipped(SHOWN))
 
 
 def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:

@@ -32,6 +32,7 @@ class DataSettings:
     vocabulary: int = count(10_000, "subwords in a vocabulary")
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     subword_model: str = setting("bpe", "the model of subwords", ("bpe", "unigram"))
+    split_digits: bool = setting(False, "each digit is a token of its own")
     lowercase: bool = setting(False, "make all text lower-case")
     normalization: str = setting("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
@@ -91,6 +92,9 @@ class DecodingSettings:
     coverage_penalty: float = amount(0.0, "weight of the penalty for source words without attention")
     mbr: float = amount(
         0.0, "choose from the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
+    )
+    early_stopping: bool = setting(
+        False, "end the search at as many translations as the beam is wide, though a likelier one may come"
     )
 
 

@@ -18,12 +18,15 @@ from ..programs.training import take_weights
 from . import data, run
 from .architectures import build
 from .data import PairBatches
-from .evaluation import report, samples, write
+from .evaluation import likely, report, samples, write
+from .examples import examples_of
 from .loss import loss_of
+from .overview import overview
 from .settings import Settings, TrainingSettings, as_toml
 from .translator import Translator
 from .validation import Evaluation
 
+FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
 LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
 
 
@@ -39,13 +42,15 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
     configuration = configuration or run.configuration(settings, pairs["train"])
-    description = run.extra(model, tokenizers, settings, configuration)
+    description = run.extra(model, tokenizers, settings, configuration, examples_of(pairs))
     with run.prepared(folder, fresh) as place:
         encoded = data.encode(pairs["train"], tokenizers, settings, place)
         trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
         trainer.check()
         if fresh:
             run.set_aside(folder, place)
+    for line in overview(pairs, tokenizers) if settings.data.data else ():
+        print(line)
     count = sum(p.numel() for p in model.parameters())
     entries = f"{len(tokenizers.target):,}"
     if not tokenizers.joint:
@@ -136,6 +141,9 @@ def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Set
     write(path, scores, translations)
     share = scores.exact / scores.sentences
     print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
+    if scores.sentences < FEW:
+        low, high = likely(scores.exact, scores.sentences)
+        print(f"  by so few, the share among others like them is likely (95 %) between {low:.0%} and {high:.0%}")
     print("\n".join(f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None))
     for note in scores.notes:
         print(f"  note: {note}")

@@ -18,6 +18,7 @@ from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
 
 from ..models.translation import TranslationModel, pad
 from . import run
+from .examples import Examples
 from .settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
@@ -99,10 +100,18 @@ class Translator:
         model: any translation model.
         tokenizers: of its source and target.
         settings: of its training, and the defaults of its search.
+        examples: sentences and words to show to whoever asks what it can translate.
     """
 
-    def __init__(self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings) -> None:
+    def __init__(
+        self,
+        model: TranslationModel,
+        tokenizers: TokenizerPair,
+        settings: Settings,
+        examples: Examples | None = None,
+    ) -> None:
         self.model, self.tokenizers, self.settings = model, tokenizers, settings
+        self.examples: Examples = examples or {"sentences": [], "words": []}
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
@@ -198,7 +207,9 @@ class Translator:
         if decoding.beam == 1:
             return [[h] for h in greedy(decoder, limits)]
         penalty = power(decoding.length_penalty)
-        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty)
+        beams = beam_search(
+            decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping
+        )
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def _translation(

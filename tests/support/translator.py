@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import time
 import zlib
@@ -44,7 +45,10 @@ class Reversing:
     languages = ("norm.tok.en", "it")
     layers, heads = 2, 3
 
-    def __init__(self, seconds: float = 0.0, beam: int = 5, mbr: float = 0.0) -> None:
+    def __init__(
+        self, seconds: float = 0.0, beam: int = 5, mbr: float = 0.0, sentences: tuple[str, ...] = (), words: str = ""
+    ) -> None:
+        self.examples = {"sentences": list(sentences), "words": words.split()}
         self.model = nn.Linear(10, 100)  # 1,100 parameters
         self.settings = Settings().changed({"beam": beam, "mbr": mbr})
         self.asked: list[str] = []
@@ -75,6 +79,22 @@ class Reversing:
         shape = (self.layers, self.heads, len(names[1]), len(names[0]))
         random = np.random.default_rng(zlib.crc32(f"{source}|{target}".encode())).exponential(size=shape) ** 3
         return Attention(*names, (random / random.sum(-1, keepdims=True)).astype(np.float32))
+
+    def linked(self, translation: Translation) -> Drawn:
+        return Drawn(translation)
+
+
+class Drawn(NamedTuple):
+    """What stands for the page of a translation's attention and graph: a script of its own writes the title."""
+
+    translation: Translation
+
+    def page(self) -> Drawn:
+        return self
+
+    def html(self) -> str:
+        body = f"<p>{html.escape(self.translation.text)}, {len(self.translation.beam)}</p>"
+        return f"<!doctype html><title>waiting</title>{body}<script>document.title = 'drawn ' + self.origin</script>"
 
 
 def _pieces(text: str) -> list[str]:

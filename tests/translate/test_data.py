@@ -135,3 +135,37 @@ def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
         assert list(few[split].source) == list(whole[split].source) != []
     many = data.read(settings.changed({"pairs": 10**6}).data)
     assert list(many["train"].source) == list(whole["train"].source)
+
+
+# Held out -------------------------------------------------------------------------------------------------
+
+
+def held_out(sources: list[str], most: int = 1000) -> dict[str, Pairs]:
+    return data.hold_out(Pairs(sources, [source.upper() for source in sources]), most)
+
+
+def test_a_twentieth_each_is_held_out() -> None:
+    splits = held_out([f"s{i}" for i in range(500)])
+    assert {name: len(pairs.source) for name, pairs in splits.items()} == {"train": 450, "validation": 25, "test": 25}
+    assert sorted(source for pairs in splits.values() for source in pairs.source) == sorted(f"s{i}" for i in range(500))
+    assert all(b == a.upper() for pairs in splits.values() for a, b in zip(pairs.source, pairs.target, strict=True))
+    assert held_out([f"s{i}" for i in range(500)]) == splits
+    assert len(held_out([f"s{i}" for i in range(500)], most=3)["test"].source) == 3
+    assert list(held_out([f"s{i}" for i in range(99)])) == ["train"]
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_no_sentence_that_is_held_out_is_learned(copies: int) -> None:
+    splits = held_out([f"s{i}" for i in range(200)] * copies)
+    train, validation, test = (set(splits[name].source) for name in ("train", "validation", "test"))
+    assert validation and test and not (train & validation or train & test or validation & test)
+    assert len(splits["train"].source) == copies * len(train)
+
+
+def test_what_stands_often_is_learned() -> None:
+    splits = held_out(["Thank you."] * 300 + [f"s{i}" for i in range(100)])
+    assert splits["train"].source.count("Thank you.") == 300 and len(splits["test"].source) == 20
+
+
+def test_one_sentence_again_and_again() -> None:
+    assert list(held_out(["Thank you."] * 300)) == ["train"]

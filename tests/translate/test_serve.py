@@ -90,6 +90,7 @@ def post(server: Server, path: str, **request: Any) -> Answer:
         ("/page.js", "text/javascript", b"import"),
         ("/attention.js", "text/javascript", b"AttentionView"),
         ("/text.js", "text/javascript", b"export"),
+        ("/known.js", "text/javascript", b"Known"),
         ("/icon.svg", "image/svg+xml", b"<svg"),
         ("/?text=x", "text/html", b"<!doctype html>"),
     ],
@@ -129,12 +130,14 @@ def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
 
 
 def test_what_model_it_is(server: Server) -> None:
+    server.translator = Reversing(sentences=("one two.",), words="one two")
     about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5, "mbr": False}
+    about |= {"sentences": ["one two."], "words": ["one", "two"]}
     assert ask(server, "GET", "/about").json == about
 
 
-@pytest.mark.parametrize(("beam", "wanted"), [(1, 1), (4, 4), (50, WIDEST_BEAM)])
-def test_the_models_own_beam(server: Server, beam: int, wanted: int) -> None:
+@pytest.mark.parametrize(("beam", "wanted"), [(1, 5), (4, 4), (50, WIDEST_BEAM)])
+def test_the_models_own_beam_or_five(server: Server, beam: int, wanted: int) -> None:
     server.translator = Reversing(beam=beam)
     assert ask(server, "GET", "/about").json["beam"] == wanted
     (found,) = post(server, "/translate", text="one").json["sentences"]
@@ -184,6 +187,37 @@ def test_attention_by_token_and_by_word(server: Server) -> None:
     assert [unit["tokens"] for unit in answer["target"]["words"]] == [[0], [1], [2, 3], [4]]
     wanted = Reversing().attention(source, target).weights
     np.testing.assert_allclose(answer["weights"], wanted, atol=5.1e-5)
+
+
+def test_the_page_of_attention_and_graph(server: Server) -> None:
+    """It stands alone: its scripts are its own, and can do nothing in the name of this server."""
+    answer = ask(server, "GET", "/linked?text=one+two%3F&beam=3")
+    assert answer.status == 200 and answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"<p>two? one, 3</p>" in answer.body
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("sandbox allow-scripts") and "allow-same-origin" not in policy
+    assert "frame-ancestors 'none'" in policy and answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert b", 5</p>" in ask(server, "GET", "/linked?text=one").body
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("", 400, '"text" must be'),
+        ("?text=one&beam=x", 400, '"beam" must be'),
+        ("?text=one&beam=21", 400, '"beam" must be'),
+        ("?text=forbidden", 422, "forbidden word"),
+        ("?text=" + "one+" * 50, 422, "too long to draw its graph: 102 tokens"),
+    ],
+)
+def test_pages_that_cannot_be_drawn(server: Server, query: str, status: int, message: str) -> None:
+    answer = ask(server, "GET", "/linked" + query)
+    assert answer.status == status and message in answer.json["error"]
+
+
+def test_another_sites_page_cannot_have_a_page_drawn(server: Server) -> None:
+    answer = ask(server, "GET", "/linked?text=one", headers={"Sec-Fetch-Site": "cross-site"})
+    assert answer.status == 403 and isinstance(server.translator, Reversing) and server.translator.asked == []
 
 
 def test_characters_of_all_scripts_come_back(server: Server) -> None:
@@ -258,6 +292,8 @@ def test_unknown_addresses(server: Server, path: str) -> None:
         ("POST", "/", "GET, HEAD"),
         ("DELETE", "/about", "GET, HEAD"),
         ("PATCH", "/page.js", "GET, HEAD"),
+        ("POST", "/linked", "GET"),
+        ("HEAD", "/linked?text=one", "GET"),
     ],
 )
 def test_other_methods(server: Server, method: str, path: str, allowed: str) -> None:
@@ -575,8 +611,12 @@ def test_with_a_model(server: Server) -> None:
         assert shape == (2, 2, len(seen.json["target"]["tokens"]), len(seen.json["source"]["tokens"]))
         np.testing.assert_allclose(np.sum(seen.json["weights"], -1), 1, atol=1e-3)
     parameters = sum(p.numel() for p in translator.model.parameters())
-    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 1, "mbr": False}
+    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 5, "mbr": False}
+    about |= {"sentences": [], "words": []}
     assert ask(server, "GET", "/about").json == about
+
+    linked = ask(server, "GET", "/linked?text=A+cat+sat.&beam=2")
+    assert linked.status == 200 and b"new Linked(" in linked.body
 
 
 def small_translator() -> Translator:

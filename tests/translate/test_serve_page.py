@@ -163,14 +163,76 @@ def test_the_beam_and_what_differs_in_it(open_page: Callable[..., Any]) -> None:
     expect(page.locator("#hypotheses")).to_be_hidden()
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_the_models_own_beam_is_chosen(open_page: Callable[..., Any], server: Server, beam: int) -> None:
+@pytest.mark.parametrize(("beam", "chosen"), [(1, 5), (4, 4)])
+def test_the_models_own_beam_is_chosen_or_five(
+    open_page: Callable[..., Any], server: Server, beam: int, chosen: int
+) -> None:
     server.translator = Reversing(beam=beam)
     page = open_page()
-    expect(page.locator("#beam")).to_have_value(str(beam))
-    assert texts(page, "#beam option") == [str(size) for size in sorted({1, 3, 5, 10, beam})]
+    expect(page.locator("#beam")).to_have_value(str(chosen))
+    assert texts(page, "#beam option") == [str(size) for size in sorted({1, 3, 5, 10, chosen})]
     translate(page, SOURCE)
-    assert page.locator("#list li").count() == beam
+    assert page.locator("#list li").count() == chosen
+
+
+# What there is to try ------------------------------------------------------------------------------------
+
+SAMPLES = (SOURCE, "one <b>two</b>")
+
+
+@pytest.fixture
+def trained(server: Server) -> Server:
+    server.translator = Reversing(sentences=SAMPLES, words="the are tomatoes two tomato three <b>bold</b>")
+    return server
+
+
+def test_it_opens_with_a_sentence_translated(open_page: Callable[..., Any], trained: Server) -> None:
+    page = open_page()
+    page.wait_for_selector("[data-state=done] #map tr")
+    assert page.input_value("#text") == SOURCE and texts(page, "#target") == [TARGET + " end"]
+    assert page.locator("#list li").count() == 5 and texts(page, "#samples .chip") == list(SAMPLES)
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.type("one two")  # the sentence is selected: what is typed takes its place
+    page.keyboard.press("Enter")
+    expect(page.locator("#target")).to_have_text("two one end")
+    page.click("#samples .chip >> nth=1")
+    expect(page.locator("#target")).to_have_text("<b>two</b> one end")
+    assert page.input_value("#text") == SAMPLES[1]
+
+
+def test_words_that_it_knows(open_page: Callable[..., Any], trained: Server) -> None:
+    page = open_page()
+    page.wait_for_selector("[data-state=done] #map tr")
+    assert texts(page, "#known .chip") == ["the", "are", "tomatoes", "two", "tomato", "three", "<b>bold</b>"]
+    page.fill("#text", "my To")
+    assert texts(page, "#known .label") == ["Words it knows with “To”"]
+    assert texts(page, "#known .chip") == ["tomatoes", "tomato"]
+    page.click("#known .chip >> nth=1")
+    assert page.input_value("#text") == "my tomato " and page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.type("xy")
+    assert page.locator("#known .chip").count() == 0 and page.inner_text("#known").endswith("None begins with “xy”.")
+
+
+def test_the_way_to_attention_and_graph(open_page: Callable[..., Any], trained: Server) -> None:
+    page = open_page()
+    page.wait_for_selector("[data-state=done] #map tr")
+    page.select_option("#beam", label="3")
+    expect(page.locator("#list li")).to_have_count(3)
+    with page.context.expect_page() as opened:
+        page.click("#linked")
+    drawn = opened.value
+    drawn.wait_for_function("document.title !== 'waiting'")
+    assert drawn.inner_text("p") == f"{TARGET}, 3"
+    assert drawn.title() == "drawn null"  # its scripts run, but not as this server's page
+    page.fill("#text", "nothing")
+    page.press("#text", "Enter")
+    expect(page.locator("#way")).to_be_hidden()
+
+
+def test_a_model_that_shows_nothing_of_itself(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    expect(page.locator("#beam option")).to_have_count(4)
+    assert page.is_hidden("#try") and page.is_visible("#empty") and page.input_value("#text") == ""
 
 
 def test_the_heading_tells_how_the_order_was_made(open_page: Callable[..., Any], server: Server) -> None:
@@ -401,7 +463,7 @@ def test_light_and_dark(open_page: Callable[..., Any], scheme: str, tmp_path: Pa
     page.hover("#target .word >> nth=2")
     paper = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert paper > 0.9 if scheme == "light" else paper < 0.05
-    for selector in ("body", "#about", "#told", "#hint", ".score", "#map th"):
+    for selector in ("body", "#about", "#told", "#keys", ".score", "#map th"):
         ink = luminance(page.eval_on_selector(selector, "node => getComputedStyle(node).color"))
         contrast = (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)
         assert contrast >= 4.5, f"{selector}: {contrast:.1f}"

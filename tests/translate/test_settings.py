@@ -96,6 +96,8 @@ def test_pairs_alone_have_settings_that_suit_them(tmp_path: Path) -> None:
     table.write_text("".join(f"{i}\tthe {i}\n" for i in range(200)), encoding="utf-8")
     found = given("--data", str(table), "--layers", "1")
     values = {"data": (str(table),), "source": "source", "target": "target", "layers": 1}
+    options = parser().parse_args(["train", "--data", str(table)])
+    assert cli.run_folder(options, found).as_posix() == "runs/pairs"
     assert found == suited(values) and found.training.steps < Settings().training.steps
     with pytest.raises(FileNotFoundError, match="there is no"):
         given("--data", str(tmp_path / "none.tsv"))
@@ -111,7 +113,8 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
         choices = described.metadata["choices"] or ("x",)
         value = choices[-1] if kind is str else values.get(kind, not default)
         option = ("" if value else "no-") + name.replace("_", "-")
-        found = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *([] if kind is bool else [str(value)]))
+        values_given = [] if kind is bool else [str(value)]
+        found = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *values_given)
         assert getattr(getattr(found, section), name) == value != default, name
 
 
@@ -147,6 +150,7 @@ def test_runs_have_names(tmp_path: Path) -> None:
         return cli.run_folder(options, cli.settings_of(options)).as_posix()
 
     assert folder() == "runs/toy"
+    (tmp_path / "my.toml").touch()
     assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
     assert folder("--run", "here") == "here"

@@ -13,6 +13,8 @@ from .words import units
 LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
 WIDEST_BEAM = 20
+BEAM = 5  # to begin with, where the model's own search is greedy
+MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of some 10 MB
 MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: some 6 MB of JSON
 
 
@@ -82,13 +84,21 @@ class Translator(Protocol):
     def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
         """The translation of each sentence. ValueError: a sentence cannot be translated."""
 
+    @property
+    def examples(self) -> Any:
+        """``{"sentences": [...], "words": [...]}``: what it can translate, for a person to try."""
+
     def attention(self, source: str, target: str) -> Attention:
         """The attention to ``source`` as the model writes ``target``."""
 
+    def linked(self, translation: Any) -> Any:
+        """An object with ``page()``, of all attention and the graphs of a translation's beam. ValueError: the model has
+        no attention."""
+
 
 def about(translator: Translator) -> dict[str, Any]:
-    """The model: codes of its languages, number of parameters, default beam, and whether it chooses from that by
-    minimum Bayes risk, not by score."""
+    """The model: codes of its languages, number of parameters, the beam to begin with, whether it chooses from that by
+    minimum Bayes risk, not by score; and sentences and words to try."""
     source, target = (name.rpartition(".")[2] for name in translator.languages)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     return {
@@ -97,6 +107,7 @@ def about(translator: Translator) -> dict[str, Any]:
         "parameters": parameters,
         "beam": _beam(translator),
         "mbr": bool(translator.settings.decoding.mbr),
+        **translator.examples,
     }
 
 
@@ -109,9 +120,7 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     Raises:
         Refused: the request is malformed (400), or the text cannot be translated (422).
     """
-    text, beam = _text(request, "text"), request.get("beam", _beam(translator))
-    if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
-        raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
+    text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
         raise Refused(422, "There is nothing to translate: the text is empty.")
@@ -157,14 +166,42 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     }
 
 
+def linked(translator: Translator, request: dict[str, Any]) -> str:
+    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML.
+
+    Args:
+        request: ``text``, a sentence as ``translate`` returned it, and ``beam``.
+
+    Raises:
+        Refused: the request is malformed (400), or there is too much to show, or nothing (422).
+    """
+    text, beam = _text(request, "text"), _beam_of(translator, request)
+    (translation,) = _ask(lambda: translator.translate([text], beam=beam))
+    seen = _ask(lambda: translator.attention(translation.source, translation.text))
+    tokens = len(seen.source) + len(seen.target)
+    if tokens > MOST_LINKED:
+        counted = f"{tokens} tokens with its translation, and {MOST_LINKED} are the most"
+        raise Refused(422, f"The sentence is too long to draw its graph: {counted}.")
+    return str(_ask(lambda: translator.linked(translation)).page().html())
+
+
 def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
     pieces, words = units(tokens, text)
     return {"tokens": [unit._asdict() for unit in pieces], "words": [unit._asdict() for unit in words]}
 
 
 def _beam(translator: Translator) -> int:
-    """The model's beam, up to the widest that the page offers."""
-    return min(int(translator.settings.decoding.beam), WIDEST_BEAM)
+    """The model's beam, up to the widest that the page offers; a greedy model's translations are compared, too."""
+    own = int(translator.settings.decoding.beam)
+    return min(own, WIDEST_BEAM) if own > 1 else BEAM
+
+
+def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
+    """The beam of a request. Raises Refused: it is none."""
+    beam = request.get("beam", _beam(translator))
+    if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
+        raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
+    return beam
 
 
 def _ask(question: Any) -> Any:

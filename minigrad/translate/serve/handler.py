@@ -21,7 +21,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from urllib.parse import parse_qsl, urlsplit
 
 from minigrad.viz.page import asset
 
@@ -41,14 +42,18 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+FOREIGN = "Another site's page may not ask this server."
+HTML = "text/html; charset=utf-8"
+Answer = TypeVar("Answer")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Content(NamedTuple):
-    """The body of an answer, and its type."""
+    """The body of an answer, its type, and its policy where that is not the page's."""
 
     body: bytes
     type: str
+    policy: str = ""
 
 
 def _file(name: str, kind: str) -> Content:
@@ -67,6 +72,7 @@ FILES = {
     "/page.css": _file("page.css", "text/css"),
     "/page.js": _file("page.js", "text/javascript"),
     "/attention.js": _file("attention.js", "text/javascript"),
+    "/known.js": _file("known.js", "text/javascript"),
     "/text.js": _file("text.js", "text/javascript"),
     "/icon.svg": _file("icon.svg", "image/svg+xml"),
 }
@@ -74,7 +80,9 @@ CALLS: dict[str, Callable[[api.Translator, dict[str, Any]], dict[str, Any]]] = {
     "/translate": api.translate,
     "/attention": api.attention,
 }
-ABOUT = "/about"
+ABOUT, LINKED = "/about", "/linked"
+# The page of a translation has a policy of its own, which names its scripts. Here: it may not act for this server.
+ALONE = "sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'none'"
 
 
 class Incoming(io.RawIOBase):
@@ -151,7 +159,19 @@ class Handler(BaseHTTPRequestHandler):
             return _json(api.about(self._served.translator))
         if path in FILES:
             return FILES[path]
+        if path == LINKED and self.command == "GET":
+            return self._linked()
         return self._no_such_method()
+
+    def _linked(self) -> Content:
+        """The page of attention and graph of ``/linked?text=…&beam=…``, made on the spot."""
+        self._served.has_asked(self.connection)
+        self._check_site()
+        query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+        request: dict[str, Any] = {**query}
+        if "beam" in query:
+            request["beam"] = int(query["beam"]) if re.fullmatch(r"\d{1,4}", query["beam"], re.ASCII) else None
+        return Content(self._alone(lambda: api.linked(self._served.translator, request)).encode(), HTML, ALONE)
 
     def _post(self) -> Content:
         body = self._body()  # first: a connection that is closed with unread bytes may lose the answer
@@ -161,11 +181,15 @@ class Handler(BaseHTTPRequestHandler):
             return self._no_such_method()
         self._check_origin()
         request = _parse(body)
+        return _json(self._alone(lambda: CALLS[self._path()](self._served.translator, request)))
+
+    def _alone(self, answer: Callable[[], Answer]) -> Answer:
+        """An answer of the translator, while no other request asks it. Raises Refused: it is busy for too long."""
         if not self._served.lock.acquire(timeout=PATIENCE):
             raise Refused(503, "The model is busy with other texts. Try again in a while.")
         try:
             self._check_client()
-            return _json(CALLS[self._path()](self._served.translator, request))
+            return answer()
         finally:
             self._served.lock.release()
 
@@ -180,6 +204,8 @@ class Handler(BaseHTTPRequestHandler):
         path = self._path()
         if path in CALLS:
             return "POST"
+        if path == LINKED:
+            return "GET"
         return "GET, HEAD" if path in FILES or path == ABOUT else ""
 
     def _path(self) -> str:
@@ -230,12 +256,16 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(403, "This server answers only under the address that it printed when it started.")
 
     def _check_origin(self) -> None:
-        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site")
-        foreign = origin is not None and origin != f"http://{self.headers.get('Host')}"
-        if foreign or site not in (None, "same-origin", "none"):
-            raise Refused(403, "Another site's page may not ask this server.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers.get('Host')}":
+            raise Refused(403, FOREIGN)
+        self._check_site()
         if self.headers.get_content_type() != "application/json":
             raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+
+    def _check_site(self) -> None:
+        if self.headers.get("Sec-Fetch-Site") not in (None, "same-origin", "none"):
+            raise Refused(403, FOREIGN)
 
     # Answers ----------------------------------------------------------------------------------------------
 
@@ -255,7 +285,8 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(ConnectionError, TimeoutError):
             self.connection.settimeout(self.timeout)
             self.send_response(status)
-            for name, value in HEADERS.items():
+            own = {"Content-Security-Policy": content.policy} if content.policy else {}
+            for name, value in {**HEADERS, **own}.items():
                 self.send_header(name, value)
             if status == 405:
                 self.send_header("Allow", self._allowed())

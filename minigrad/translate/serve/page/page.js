@@ -1,6 +1,7 @@
 // The form, the requests, and what is shown of the answers.
 
 import { AttentionView, element, NOTHING } from "./attention.js";
+import { Known } from "./known.js";
 import { changes, count, language } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
@@ -73,6 +74,9 @@ function showSentences(sentences) {
 }
 
 function showSentence(sentence, buttons, number) {
+  const query = new URLSearchParams({ text: sentence.source, beam: sentence.beam.length || 1 });
+  $("linked").href = `/linked?${query}`;
+  $("way").hidden = !sentence.text;
   press(buttons, number);
   $("target-label").textContent = buttons.length > 1 ? `Sentence ${number + 1} of ${buttons.length}` : targetName;
   $("notes").replaceChildren(...sentence.notes.map((note) => element("li", "", capital(note))));
@@ -177,8 +181,20 @@ async function introduce() {
   for (const id of ["target", "sentences", "list"]) $(id).lang = about.target;
   $("about").textContent = `a transformer of ${count(about.parameters)} parameters`;
   offerBeams(about.beam);
+  known.offer(about);
+  if (about.sentences.length && !$("text").value) start(about.sentences[0]);
   if (about.mbr) $("hypotheses-label").textContent = "Beam, what is most like the rest first; each with its score";
 }
+
+/** The page opens with a sentence, selected: whoever types replaces it. */
+function start(sentence) {
+  $("text").value = sentence;
+  $("text").select();
+  $("go").disabled = false;
+  translate();
+}
+
+const known = new Known($("try"), $("samples"), $("known"), $("text"), translate);
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 $("text").addEventListener("keydown", (event) => {

@@ -1,0 +1,164 @@
+"""What ``minigrad train --data pairs.tsv`` makes of a person's own pairs, without any other option.
+
+    python -m benchmarks.own_pairs [--only numbers,dates] [--pairs 500] [--seed 0] [--keep DIR]
+
+For each task a table of pairs is written, a model trained with that one command in a process of its own, and two sets
+are translated: the part of the table that the training held out, and other pairs of the task, which the table lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from .machine import describe
+from .process import Failed
+from .table import Table
+
+Pair = tuple[str, str]
+OTHERS = 500  # pairs that the table lacks
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_MONTHS = "January February March April May June July August September October November December"
+ONES, TENS, MONTHS = _ONES.split(), _TENS.split(), _MONTHS.split()
+
+
+def in_words(number: int) -> str:
+    """A number below a thousand: 21 -> "twenty one"."""
+    if number < 20:
+        return ONES[number]
+    if number < 100:
+        tens, ones = divmod(number, 10)
+        return TENS[tens - 2] + (f" {ONES[ones]}" if ones else "")
+    hundreds, rest = divmod(number, 100)
+    return f"{ONES[hundreds]} hundred" + (f" and {in_words(rest)}" if rest else "")
+
+
+def numbers() -> list[Pair]:
+    """The thousand numbers below a thousand, and their words."""
+    return [(str(n), in_words(n)) for n in range(1000)]
+
+
+def words() -> list[Pair]:
+    """The other way round."""
+    return [(b, a) for a, b in numbers()]
+
+
+def dates() -> list[Pair]:
+    """The days of a century: "9 February 1974", "1974-02-09"."""
+    days = (date(1950, 1, 1) + timedelta(i) for i in range(36_500))
+    return [(f"{day.day} {MONTHS[day.month - 1]} {day.year}", day.isoformat()) for day in days]
+
+
+def english_italian() -> list[Pair]:
+    """Everyday sentences, from the grammar of the corpus that ships with minigrad."""
+    from minigrad.translate import english_italian as corpus
+
+    return [(pair.source, pair.target) for pair in corpus.load("train", size=30_000)]
+
+
+TASKS: dict[str, Callable[[], list[Pair]]] = {
+    "numbers": numbers,
+    "words": words,
+    "dates": dates,
+    "english-italian": english_italian,
+}
+
+
+class Measured(NamedTuple):
+    """What a training came to.
+
+    Attributes:
+        held_out, others: shares translated exactly, of the pairs that the training held out (NaN: none), and of
+            pairs that the table lacks.
+        minutes: from the command to its end. processor: minutes of all its processes, on all cores.
+    """
+
+    held_out: float
+    others: float
+    minutes: float
+    processor: float
+
+
+def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> Measured:
+    """Train on some pairs of a task, drawn at random, and translate the others. ``options`` are more than --data and
+    --run. Raises Failed: a command ends with an error."""
+    drawn = TASKS[task]()
+    random.Random(seed).shuffle(drawn)
+    table, others, run = folder / f"{task}.tsv", folder / f"{task}-others.tsv", folder / task
+    for path, part in ((table, drawn[:pairs]), (others, drawn[pairs : pairs + OTHERS])):
+        path.write_text("".join(f"{a}\t{b}\n" for a, b in part), encoding="utf-8")
+    start, before = time.monotonic(), os.times()
+    _minigrad("train", "--data", str(table), "--run", str(run), *options)
+    minutes, after = (time.monotonic() - start) / 60, os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    result = run / "others.json"
+    _minigrad("evaluate", "--run", str(run), "--data", str(others), "--json", str(result))
+    held_out = _share(run / "test.json") if (run / "test.json").exists() else float("nan")
+    return Measured(held_out, _share(result), minutes, spent / 60)
+
+
+def _minigrad(*arguments: str) -> None:
+    ran = subprocess.run([sys.executable, "-m", "minigrad", *arguments], check=False, capture_output=True, text=True)
+    if ran.returncode:
+        raise Failed(f"minigrad {' '.join(arguments)}: {ran.stderr[-2000:]}")
+
+
+def _share(report: Path) -> float:
+    found = json.loads(report.read_text(encoding="utf-8"))
+    return float(found["exact"]) / float(found["sentences"])
+
+
+def table(results: dict[str, Measured], pairs: int) -> Table:
+    """The results by task."""
+    columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
+    made = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
+    for task, found in results.items():
+        made.add(task, 100 * found.held_out, 100 * found.others, found.minutes, found.processor)
+    return made
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description="Measure what train --data makes of a few pairs.")
+    p.add_argument("--only", default=",".join(TASKS), help=f"tasks (default: {','.join(TASKS)})")
+    p.add_argument("--pairs", type=int, default=500, help="pairs of the table (default: 500)")
+    p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
+    p.add_argument("--keep", type=Path, metavar="DIR", help="where tables and runs are left (default: nowhere)")
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and print the table."""
+    given = parser().parse_args(argv)
+    chosen = re.split(r"[,\s]+", given.only)
+    if unknown := set(chosen) - set(TASKS):
+        raise SystemExit(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
+    results: dict[str, Measured] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for task in chosen:
+            results[task] = measure(task, given.pairs, given.seed, folder)
+            print(f"{task}: {results[task]}", file=sys.stderr, flush=True)
+    made = table(results, given.pairs)
+    made.notes.append(describe())
+    print(made.text())
+
+
+if __name__ == "__main__":
+    main()
