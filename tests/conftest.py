@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend import cuda
+from minigrad.backend import cuda, parallel
 from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
@@ -104,6 +104,16 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
     if not (emulate or strict.BACKEND.asked):
         _without_kernels.add(test)
     strict.BACKEND.emulate = before
+
+
+@pytest.fixture(autouse=True)
+def as_many_threads() -> Iterator[None]:
+    """A test that leaves more threads than it found makes all tests after it slow, several times."""
+    before = parallel.get_num_threads()
+    yield
+    if (after := parallel.get_num_threads()) != before:
+        parallel.set_num_threads(before)
+        pytest.fail(f"this test leaves {after} threads in place of {before}")
 
 
 @pytest.fixture(autouse=True)

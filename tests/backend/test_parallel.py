@@ -153,16 +153,16 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 100, 1001])
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e-4, 1.0])
-def test_shares_cover_a_length(length: int, threads: int, seconds: float) -> None:
-    parallel.set_num_threads(threads)
+def test_shares_cover_a_length(length: int, number: int, seconds: float) -> None:
+    parallel.set_num_threads(number)
     blocks = parallel.shares(length, seconds)
     assert blocks[0][0] == 0
     assert blocks[-1][1] == length
     assert all(a[1] == b[0] for a, b in pairwise(blocks))
-    assert len(blocks) <= threads
+    assert len(blocks) <= number
     assert all(i < j for i, j in blocks) or not length
 
 
