@@ -119,7 +119,7 @@ def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iter
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
     """``minigrad train`` on a folder's corpus: a row of the table."""
-    from minigrad.translate.cli import main as translate
+    from minigrad.commands.cli import main as translate
 
     start = time.perf_counter()
     options = ["--data", folder, "--source", "x", "--target", "y", "--run", str(Path(folder) / "run")]

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from minigrad.translate import cli
+from minigrad.commands import cli
 from minigrad.translate.settings import FIELDS
 
 from . import seeds

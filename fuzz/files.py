@@ -13,9 +13,10 @@ from typing import Any
 
 import minigrad as mg
 from minigrad import music, viz
+from minigrad.commands import cli
 from minigrad.text import read_pairs
 from minigrad.training import read_checkpoint, read_log
-from minigrad.translate import cli, settings
+from minigrad.translate import settings
 
 from . import seeds
 from .mutate import changed, safetensors, spoiled, text_of

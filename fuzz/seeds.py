@@ -9,8 +9,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 import minigrad as mg
+from minigrad.commands import cli
 from minigrad.music import Note, write_midi
-from minigrad.translate import cli
 
 PAIRS = "one cat\tun gatto\ntwo dogs\tdue cani\nthe «end»\tla fine\n"
 SIZES = [

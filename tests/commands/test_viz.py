@@ -52,7 +52,7 @@ def test_runs_are_compared(run: Path) -> None:
 
 def test_without_a_file_it_is_shown(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[View] = []
-    monkeypatch.setattr(View, "show", shown.append)
+    monkeypatch.setattr(View, "show", lambda view: shown.append(view))
     assert cli.main(["viz", str(run)]) == 0
     assert len(shown) == 1 and isinstance(shown[0], TrainingView)
 

@@ -38,6 +38,13 @@ def test_a_cosine_ends_at_the_final_rate() -> None:
     assert schedule_of(s)(24) == pytest.approx(0.0)
 
 
+def test_a_warm_up_as_long_as_the_training_is_named_by_its_options() -> None:
+    for name in ("cosine", "linear", "inverse_sqrt_with_decay"):
+        with pytest.raises(ValueError, match="--warm-up is 50: it must be less than --steps, which is 50"):
+            schedule_of(Updates(schedule=name, warm_up=50, steps=50))
+    schedule_of(Updates(schedule="inverse_sqrt", warm_up=50, steps=50))
+
+
 def test_zeros_are_no_limits() -> None:
     loop = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
     assert (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay) == (None,) * 5

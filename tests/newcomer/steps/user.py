@@ -24,6 +24,7 @@ class Classifier(nn.Module):
 model = Classifier(8)
 optimizer = mg.optim.Adam(model.parameters(), lr=1e-2)
 x, labels = mg.randn(16, 4), mg.randint(0, 3, (16,))
+loss = mg.tensor(0.0)
 for _ in range(3):
     scores = assert_type(model.hidden(x), Tensor)
     loss = assert_type(nn.functional.cross_entropy(model(x), labels), Tensor)
