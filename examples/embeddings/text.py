@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from minigrad.translate import english_italian
+from minigrad.utils.bar import bar, watched
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Texts = Iterable[list[str]]  # the words of one text after the other
@@ -72,7 +72,7 @@ def shipped(language: Language, size: int | None = None) -> Corpus:
     side = "source" if language == "english" else "target"
 
     def texts() -> Iterator[list[str]]:
-        for pair in tqdm(pairs, desc="reading", unit=" sentences", unit_scale=True, leave=False, delay=2):
+        for pair in watched(pairs, "reading"):
             yield [word for word in english_italian.tokenize(getattr(pair, side)) if word[0].isalnum() or word == "'s"]
 
     return numbered(f"{language.capitalize()}, {len(pairs):,} sentences of the corpus", texts, 1, None)
@@ -164,10 +164,7 @@ def _blocks(path: Path) -> Iterator[str]:
     """The text of a file, piece by piece. Raises ValueError: it is not UTF-8, or not text."""
     decoder, done = codecs.getincrementaldecoder("utf-8-sig")(), 0
     total = os.path.getsize(path)
-    with (
-        path.open("rb") as file,
-        tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, delay=2) as bar,
-    ):
+    with path.open("rb") as file, bar(total, "reading", "B") as shown:
         while True:
             block = file.read(BLOCK)
             try:
@@ -183,4 +180,4 @@ def _blocks(path: Path) -> Iterator[str]:
             if not block:
                 return
             done += len(block)
-            bar.update(len(block))
+            shown.update(len(block))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from minigrad.utils.bar import bar
+
 from . import run, text
 from .architectures import ARCHITECTURES
 from .text import bits
@@ -25,8 +27,6 @@ def evaluate(
         FileNotFoundError: no model, or no text. ValueError: a window or stride out of range; a text that is too short,
             or has characters that the vocabulary lacks. And as ``run.load``.
     """
-    from tqdm import tqdm
-
     trained = run.load(path, device)
     settings, most = trained.settings, trained.model.context
     if file is None and settings is None:
@@ -45,8 +45,8 @@ def evaluate(
     if len(ids) < 2:
         raise ValueError(f"{file or 'the text'} has {len(ids)} tokens: the first is not predicted, so two are needed")
     score = ARCHITECTURES[trained.architecture].score
-    with tqdm(total=len(ids) - 1, desc="reading", unit=" tokens", leave=False, delay=2) as bar:
-        loss = score(trained.model, ids, window, stride or 0, progress=bar.update)
+    with bar(len(ids) - 1, "reading", " tokens") as shown:
+        loss = score(trained.model, ids, window, stride or 0, progress=shown.update)
     return {
         "loss": loss,
         "perplexity": math.exp(min(loss, 700.0)),

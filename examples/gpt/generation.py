@@ -14,6 +14,7 @@ from minigrad.models import generation
 from minigrad.models.generation import Search
 from minigrad.programs.drawing import search_of
 from minigrad.text.generate import OnToken
+from minigrad.utils.bar import bar
 
 from . import run
 from .tokens import Tokens, Writer, decode
@@ -101,12 +102,10 @@ def stream(trained: run.Trained, row: tuple[str | None, list[int]], length: int,
 
 def several(trained: run.Trained, rows: list[tuple[str | None, list[int]]], length: int, search: Search) -> int:
     """Write several texts at once, or one by beam search, with a bar on the way; the number of their tokens."""
-    from tqdm import tqdm
-
     total = length * len(rows)
-    with tqdm(total=total, desc="writing", unit=" tokens", leave=False, delay=2, disable=search.beams > 1) as bar:
+    with bar(total, "writing", " tokens", shown=search.beams <= 1) as shown:
         texts = write(
-            trained.model, [ids for _, ids in rows], length, search, trained.tokens.end, lambda *_: bar.update()
+            trained.model, [ids for _, ids in rows], length, search, trained.tokens.end, lambda *_: shown.update()
         )
     for number, ((text, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
         if len(rows) > 1:

@@ -17,8 +17,8 @@ from minigrad import Tensor
 from minigrad.viz.lines import Curve, draw
 from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
-from minigrad.viz.view import View
 from minigrad.viz.vector import label
+from minigrad.viz.view import View
 
 ROUNDED = "Numbers are rounded where they are written, not where they are computed."
 Array = np.ndarray[Any, Any]

@@ -81,5 +81,5 @@ def evaluate(
         pieces = data.read(settings.data).part(part)
     count = sum(len(ids) - 1 for ids in pieces)
     with bar(count, "reading", " tokens") as shown:
-        loss = score(trained.model, pieces, settings, window, stride, None if shown is None else shown.update)
+        loss = score(trained.model, pieces, settings, window, stride, shown.update)
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}

@@ -119,8 +119,9 @@ def generate(options: argparse.Namespace) -> int:
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as shown:
-        update = None if shown is None else shown.update
-        sequences = compose(trained.model, language, prompt, options.seconds, search, options.batch, tempo, update)
+        sequences = compose(
+            trained.model, language, prompt, options.seconds, search, options.batch, tempo, shown.update
+        )
     spent = time.perf_counter() - begin
     count = sum(len(ids) - len(prompt) for ids in sequences)
     total = float(language.seconds(prompt, tempo).sum()) + options.seconds

@@ -213,8 +213,7 @@ def harmonise(options: argparse.Namespace) -> int:
     model = Restricted(trained.model, lambda rows: language.rules(rows, 0))
     decoder = model.begin([[language.begin]] * options.particles, **strides(trained.model, 0))
     with bar(len(cells), "harmonising", " steps") as shown:
-        update = None if shown is None else shown.update
-        ids = particle_filter(decoder, cells, len(VOICES), options.temperature, update).draw()
+        ids = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update).draw()
     grid = in_midi(language.grid(ids), shift)
     written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
     attention = None if options.page is None else seen(trained, ids, written)

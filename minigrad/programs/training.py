@@ -10,6 +10,7 @@ from minigrad import nn
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.training import Trainer, averaged_state, read_checkpoint
 from minigrad.training.batches import Batches
+from minigrad.utils.bar import say
 
 from .folder import BEST, Program, write_settings
 from .updates import LanguageUpdates, Updates, loop_settings
@@ -71,13 +72,7 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
 
 def show(text: str) -> None:
     """Print a text between the lines of a progress bar, if there is one."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        print(text, flush=True)
-    else:
-        tqdm.write(f"\n{text.strip()}\n", file=sys.stdout)
-        sys.stdout.flush()
+    say(f"\n{text.strip()}\n", sys.stdout)
 
 
 def take_weights(trainer: Trainer, model: nn.Module, s: Updates, folder: Path, best: bool = True) -> None:

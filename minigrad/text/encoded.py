@@ -125,8 +125,7 @@ def _encode(
             lengths.append(sizes[kept])
             index.append((kept + done).astype(PLACE))
             done += len(texts)
-            if shown is not None:
-                shown.update(len(texts))
+            shown.update(len(texts))
     if not any(len(numbers) for numbers in index):
         raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
     return np.concatenate(lengths), np.concatenate(index)

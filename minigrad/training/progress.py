@@ -8,15 +8,17 @@ import time
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from ..utils.bar import in_notebook, library
+
 QUIET_SECONDS = 10.0
 ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds, or only notes. ``steps`` and
-    ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs; ``unit`` names what the
-    losses' weights count."""
+    """A tqdm bar in a terminal or notebook, else (in a log, or without tqdm) a line every ten seconds, or only notes.
+    ``steps`` and ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs; ``unit``
+    names what the losses' weights count."""
 
     def __init__(
         self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
@@ -83,13 +85,13 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 def _bar() -> Any:
-    """A bar from 0 to 100, or None outside of a terminal or without tqdm."""
-    shape = "{percentage:3.0f}% |{bar:24}| {desc}"
-    with suppress(ImportError, AttributeError, *LOST):  # sys.stderr may be None, or closed
-        if sys.stderr.isatty():
-            from tqdm import tqdm
-
-            return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
+    """A bar from 0 to 100; None without tqdm, or where nobody sees it: outside of terminals and notebooks."""
+    with suppress(AttributeError, *LOST):  # sys.stderr may be None, or closed
+        if (notebook := in_notebook()) or sys.stderr.isatty():
+            width = "bar" if notebook else "bar:24"
+            shape = f"{{percentage:3.0f}}% |{{{width}}}| {{desc}}"
+            tqdm = library()
+            return tqdm and tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
     return None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import minigrad as mg
 from minigrad.serialization.source import replaced
 from minigrad.text import Lines, read_pairs
+from minigrad.utils.bar import bar
 
 from . import data
 from .evaluation import report, write
@@ -201,8 +202,6 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 
 def evaluate(options: argparse.Namespace) -> int:
     """Translate a held-out split, and print a report."""
-    from tqdm import tqdm
-
     translator = Translator.load(options.run, options.device)
     chosen = translator.settings.data
     if options.data:
@@ -215,8 +214,8 @@ def evaluate(options: argparse.Namespace) -> int:
         pairs = splits[options.split]
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     source, start = list(pairs.source), time.perf_counter()
-    with tqdm(total=len(source), desc="translating", leave=False, delay=2, mininterval=1) as bar:
-        translations = _translated(translator, options, source, bar.update)
+    with bar(len(source), "translating", " sentences") as shown:
+        translations = _translated(translator, options, source, shown.update)
     _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
     results = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
     print(results.text())

@@ -11,9 +11,11 @@ from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import EncodedPairs, Pairs, TokenizerPair
 from minigrad.training import Settings as LoopSettings
 from minigrad.training import Trainer
+from minigrad.utils.bar import bar
 
 from ..models.translation import TranslationModel
 from ..programs import updates
+from ..programs.models import check_device
 from ..programs.training import take_weights
 from . import data, run
 from .architectures import build
@@ -32,8 +34,9 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
+    check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
+    updates.schedule_of(settings.training)
     pairs = data.read(settings.data)
-    updates.schedule_of(settings.training)  # all that may be wrong raises before anything changes
     loop_settings(settings.training, "validation" in pairs)
     text = as_toml(settings, f"Settings of the run {folder.name}")
     tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
@@ -131,12 +134,10 @@ def finish(
 
 def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
     """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
-    from tqdm import tqdm
-
     split = path.stem
     source, target = list(pairs.source), list(pairs.target)
-    with tqdm(total=len(source), desc=f"translating {split}", leave=False, delay=2, mininterval=1) as bar:
-        translations = translator.translate(source, progress=bar.update)
+    with bar(len(source), f"translating {split}", " sentences") as shown:
+        translations = translator.translate(source, progress=shown.update)
     scores = report(translations, target, language=settings.data.target if settings.data.data else None, worst=0)
     write(path, scores, translations)
     share = scores.exact / scores.sentences

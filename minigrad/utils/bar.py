@@ -1,31 +1,78 @@
-"""A progress bar on stderr for what takes longer than a moment."""
+"""Progress bars for what takes longer than a moment: on stderr, or below a notebook's cell. All of minigrad's come from
+here.
+
+They are tqdm's, which chooses what fits where the program runs (``tqdm.auto``). Without tqdm there are none.
+"""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TextIO, TypeVar
+
+__all__ = ["DELAY", "bar", "in_notebook", "library", "say", "watched"]
 
 Item = TypeVar("Item")
 DELAY = 2.0  # seconds before a bar appears
 
 
-def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
-    """A context with a bar that has ``update``; or with None, if it is not shown or tqdm is missing. ``delay`` is in
-    seconds; ``unit`` follows the numbers as it is (" pairs")."""
-    if shown:
-        with suppress(ImportError):
-            from tqdm import tqdm
+class _Unshown:
+    """What stands for a bar that is not shown."""
 
-            return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False, delay=delay)
-    return nullcontext()
+    def update(self, n: float = 1) -> None:
+        """Nothing."""
+
+
+def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
+    """A context with a bar that has ``update``; if it is not shown, or tqdm is missing, with something that has it,
+    too. ``delay`` is in seconds; ``unit`` follows the numbers as it is (" pairs")."""
+    tqdm = library() if shown else None
+    if tqdm is None:
+        return nullcontext(_Unshown())
+    return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False, delay=delay)
 
 
 def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """The items, one by one, with a bar after two seconds, if stderr is a terminal and tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
+    """The items, one by one, with a bar after two seconds, if a person can see it and tqdm is installed."""
+    tqdm = library()
+    if tqdm is None:
         return items
-    bar: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=DELAY, disable=None)
-    return bar
+    shown: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=DELAY, disable=None)
+    return shown
+
+
+def say(text: str, file: TextIO) -> None:
+    """Print a line between those of the bars that are shown."""
+    tqdm = library()
+    if tqdm is None:
+        print(text, file=file)
+    else:
+        tqdm.write(text, file=file)
+    file.flush()
+
+
+def library() -> Any:
+    """tqdm's class for where the program runs; None where it is missing."""
+    with suppress(ImportError):
+        import tqdm  # each time: whether it is there can change while a program runs, above all a notebook
+
+        return _chosen(tqdm)
+    return None
+
+
+@cache
+def _chosen(_: Any) -> Any:
+    """``tqdm.auto.tqdm``, which in a notebook without ipywidgets is the bar of text: no reason to warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+    return tqdm
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this, and not a script or a terminal."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None

@@ -11,6 +11,9 @@ import numpy as np
 from .numbers import Floats
 
 
+ENDS = (-1.0, 0.0, 1.0, 100.0)  # of what many quantities can be: margins do not pass them
+
+
 @dataclass(frozen=True)
 class Axis:
     """The numbers from ``low`` to ``high``; ``log``: by their logarithms."""
@@ -67,13 +70,16 @@ def bounds(values: list[Floats], log: bool) -> tuple[float, float]:
     if not together.size:
         return (0.1, 1.0) if log else (0.0, 1.0)
     low, high = float(together.min()), float(together.max())
-    if high - low <= 1e-9 * max(abs(low), abs(high)):  # the same, but for rounding
-        return (low / 2, high * 2) if log else (low - abs(low) / 10 - 1e-12, high + abs(high) / 10 + 1e-12)
+    same = high - low <= 1e-9 * max(abs(low), abs(high))  # but for rounding
     if log:
-        margin = (high / low) ** 0.04
+        margin = 2.0 if same else (high / low) ** 0.04
         return low / margin, high * margin
-    margin = 0.04 * (high - low)
-    return (0.0 if 0 <= low < 0.15 * high else low - margin), high + margin
+    if same and abs(high) < 1e-12:
+        return 0.0, 1.0
+    margin = abs(low) / 10 if same else 0.04 * (high - low)
+    # What is never below 0 has an axis from there on, and a share or a cosine one that ends at 1.
+    start = 0.0 if 0 <= low < 0.15 * high else max([low - margin, *(end for end in ENDS if end <= low)])
+    return start, min([high + margin, *(end for end in ENDS if end >= high)])
 
 
 def on_axis(value: float) -> str:

@@ -1,7 +1,7 @@
 """An SVG file as PNG or PDF: the one way out for every picture.
 
-The extra ``viz`` brings vl-convert-python: resvg draws the pixels and svg2pdf writes the vectors, in one wheel for every
-system, without programs or libraries of the system's. Letters that a font lacks come from any other installed font.
+The extra ``viz`` brings vl-convert-python: resvg draws the pixels and svg2pdf writes the vectors, in one wheel for
+every system, without programs or libraries of the system's. Letters that a font lacks come from any other one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..backend.extras import how_to_install
 from .sizes import POINT, checked_scale, scaled, size
 
 MOST_PIXELS = 100_000_000  # of a PNG: 400 MB while it is drawn; beyond memory the library ends the whole process
-_NO_SHAPE = ("Cc", "Cf")  # as spaces and marks on letters have none of their own
+_NO_SHAPE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Mc", "Me")  # controls, spaces, and marks that join a letter
 _UNASSIGNED = "\u0378"  # a character that Unicode will hardly ever have: fonts draw it as what they draw for none
 
 
@@ -69,10 +69,7 @@ def _tell_missing(svg: str) -> None:
     elements = ElementTree.fromstring(svg).iter()
     texts = ("".join(element.itertext()) for element in elements if element.tag.rpartition("}")[2] == "text")
     letters = sorted({letter for text in texts for letter in text if ord(letter) > 126})
-    letters = [
-        c for c in letters if unicodedata.category(c)[0] not in "ZM" and unicodedata.category(c) not in _NO_SHAPE
-    ]
-    if missing := [c for c in letters if not _drawn(c)]:
+    if missing := [c for c in letters if unicodedata.category(c) not in _NO_SHAPE and not _drawn(c)]:
         some = " ".join(missing[:10]) + " …" * (len(missing) > 10)
         warnings.warn(
             f"no font here has {len(missing)} of the picture's letters, which become boxes: {some} (the Noto fonts "

@@ -46,7 +46,7 @@ class LayeredModel(Protocol):
     def logits(self, states: Tensor) -> Tensor:
         """The states after any layer (..., D) -> logits (..., V), as the model makes them after the last."""
 
-    def __call__(self, tokens: Tensor, **named: Any) -> Any:
+    def __call__(self, *tokens: Any, **named: Any) -> Any:
         """Tokens (B, T) -> logits (B, T, V); of several results they are the first."""
 
 
@@ -316,8 +316,7 @@ def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, t
                 logs = last if state is None else model.logits(state[None, part])[0].float().log_softmax(-1)
                 for into, values in zip(kept, _distribution(logs, last, right[part], top), strict=True):
                     into[row, part] = host(values)
-                if shown is not None:
-                    shown.update(len(last))
+                shown.update(len(last))
     wrong = ~np.isfinite(kept.probabilities).all(-1)
     if wrong.any():
         row, position = np.argwhere(wrong)[0].tolist()

@@ -95,8 +95,8 @@ class Page:
         instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if drawn else ""
         return (
             f"<style>{asset('notebook.css')}</style>"
-            f'<iframe class="minigrad-page" srcdoc="{html.escape(self.html())}" sandbox="allow-scripts allow-downloads" '
-            f'style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>{instead}'
+            f'<iframe class="minigrad-page" srcdoc="{html.escape(self.html())}" '
+            f'sandbox="allow-scripts allow-downloads" style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>{instead}'
             f"<script>{asset('notebook.js')}</script>"
         )
 

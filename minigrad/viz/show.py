@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..utils.bar import in_notebook
+
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set where Linux can open a window
 
 
@@ -24,12 +26,6 @@ def show(view: Any, html: Callable[[], str]) -> None:
     file.write_text(html(), encoding="utf-8", newline="\n")
     if not (has_display() and webbrowser.open(file.as_uri())):
         print(f"There is no browser here to show it in. The page is {file}; save('x.html') writes another.", flush=True)
-
-
-def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this, and not a script or a terminal."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
 
 
 def has_display() -> bool:

@@ -10,6 +10,7 @@ Reader = Callable[[int], str]
 _SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
 # Which XML refuses, too; and what turns the direction of the text around it.
 _NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 _UNREADABLE = "\ufffd"  # of bytes that are no whole character
 
 
@@ -63,12 +64,14 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
 
 
 def clean(text: str) -> str:
-    """A text as it can be drawn: spaces at its ends as "·", ends of lines as "↵" and tabs as "⇥", what else has no
-    shape as "�", an empty text as "∅", and one of nothing but joiners by their code points."""
-    if text and all(unicodedata.category(c) == "Cf" for c in text):
+    """A text as it can be drawn, so that no blank looks like another: spaces at its ends as "·", nothing but spaces as
+    "␣", ends of lines as "↵" and "␍", tabs as "⇥", what else has no shape as "�", an empty text as "∅", and one of
+    nothing but joiners and other spaces by their code points. (``viz.visible`` in base.js does the same.)"""
+    if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
-    text = text.replace("\n", "↵").replace("\t", "⇥")
+    text = text.translate(_MARKS)
     drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
+    if not (inner := drawn.strip(" ")):
+        return "␣" * len(drawn) or "∅"
     before = len(drawn) - len(drawn.lstrip(" "))
-    inner = drawn.strip(" ")
-    return "·" * before + inner + "·" * (len(drawn) - before - len(inner)) or "∅"
+    return "·" * before + inner + "·" * (len(drawn) - before - len(inner))

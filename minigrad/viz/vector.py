@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .palette import LIGHT, rgb
+from .texts import clean
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
 PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
@@ -89,8 +90,8 @@ def escaped(text: Any) -> str:
 
 
 def label(token: str) -> str:
-    """A token's text as it is shown beside a row: not too long, and visible even where it is blank."""
-    return cut(token.replace("\n", "↵").replace("\t", "⇥") if token.strip() else "␣", LONGEST)
+    """A token's text as it is shown beside a row: not too long, and with its blanks (``texts.clean``)."""
+    return cut(clean(token), LONGEST)
 
 
 def cut(text: str, most: int) -> str:

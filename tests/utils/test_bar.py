@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 
-from minigrad.utils.bar import bar, watched
+from minigrad.utils import bar as bars
+from minigrad.utils.bar import bar, say, watched
 
 
 def test_it_is_on_stderr_and_only_after_its_delay(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,19 +22,48 @@ def test_it_is_on_stderr_and_only_after_its_delay(capsys: pytest.CaptureFixture[
     assert out == "" and "reading" in error and "waiting" not in error
 
 
-def test_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with bar(3, "reading", " lines", shown=False) as shown:
-        assert shown is None
+def test_it_is_left_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with bar(3, "reading", " lines", shown=False, delay=0) as shown:
+        shown.update(3)
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with bar(3, "reading", " lines") as shown:
-        assert shown is None
+    with bar(3, "reading", " lines", delay=0) as shown:
+        shown.update()
+    assert capsys.readouterr().err == ""
 
 
 def test_what_takes_long_is_watched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
     asked: list[dict[str, Any]] = []
-    monkeypatch.setattr("tqdm.tqdm", lambda items, **options: asked.append(options) or items)
+    monkeypatch.setattr(bars, "_chosen", lambda _: lambda items, **options: asked.append(options) or items)
     assert list(watched([1, 2], "counting")) == [1, 2]
     assert asked == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert list(watched([1, 2], "counting")) == [1, 2] and len(asked) == 1
+
+
+def test_lines_between_bars(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with bar(3, "reading", " lines", delay=0):
+        say("a line", sys.stdout)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    say("another", sys.stdout)
+    assert capsys.readouterr().out == "a line\nanother\n"
+
+
+NOTEBOOK = """
+import sys, warnings
+from types import SimpleNamespace
+warnings.simplefilter("error")
+shell = SimpleNamespace(kernel=object(), config={"IPKernelApp": {}})
+sys.modules["IPython"] = SimpleNamespace(get_ipython=lambda: shell, version_info=(9,))
+sys.modules["ipywidgets"] = None
+from minigrad.training.progress import Progress
+with Progress(2, 60.0) as progress:
+    progress.advance(1.0, 10, 1.0)
+    progress.advance(1.0, 10, 2.0)
+"""
+
+
+def test_a_notebook_without_widgets_has_a_bar_of_text_and_no_warning() -> None:
+    pytest.importorskip("tqdm", reason="tqdm draws the bar: pip install tqdm")
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=True)
+    assert "100%" in done.stderr and "step 2/2" in done.stderr and "IProgress" not in done.stderr

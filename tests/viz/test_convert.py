@@ -58,7 +58,7 @@ def test_sizes() -> None:
         for way in (convert.png, convert.pdf, scaled):
             with pytest.raises(ValueError, match="must be positive"):
                 way(svg, wrong)
-    with pytest.raises(ValueError, match="16,000 × 8,000 pixels are too many .* 1.8e\\+02 at most"):
+    with pytest.raises(ValueError, match=r"16,000 × 8,000 pixels are too many .* 1.8e\+02 at most"):
         convert.png(svg, 200)
     with pytest.raises(ValueError, match="width and height"):
         convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>')

@@ -316,7 +316,9 @@ def test_the_theme_follows_the_system(open_file: Callable[..., Any], tmp_path: P
         assert page.evaluate("viz.colour('ink')") == palette.ink
 
 
-SHORT = ["x" * 24, "x" * 25, "😀" * 24, "😀" * 30, " ", "", "a\nb\tc", "naïve"]
+SHORT = ["x" * 24, "x" * 25, "😀" * 24, "😀" * 30, "a\nb\tc", "naïve", "\x00\u202ea", " the ", "می\u200cخواهم"]
+BLANK = ["", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u200b", "\ufeff", " \n", "\n ", "\u2028"]
+SHORT += BLANK
 
 
 def test_short_texts_are_those_of_pictures(open_file: Callable[..., Any], tmp_path: Path) -> None:

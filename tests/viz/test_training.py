@@ -254,6 +254,17 @@ def test_axes() -> None:
     assert 8 < low < 10 and high > 1000
     low, high = bounds([np.full(3, 5000.0) + np.array([0, 1e-9, 0])], False)
     assert low < 4999 and high > 5001  # rounding is no range
+    for low, high, ends in [(0.5, 0.99, 1), (0.3, 1.0, 1), (50.0, 99.0, 100), (0.5, 1.02, 1.0408)]:
+        assert bounds([np.array([low, high])], False)[1] == pytest.approx(ends)  # no share is more than all
+    for low, high, begins in [
+        (0.01, 0.06, 0.008),
+        (-0.01, 1.0, -0.0504),
+        (-0.99, 0.5, -1),
+        (1.0, 3.0, 1),
+        (1.5, 3.0, 1.44),
+    ]:
+        assert bounds([np.array([low, high])], False)[0] == pytest.approx(begins)
+    assert bounds([np.zeros(3)], False) == (0, 1) and bounds([np.ones(3)], False) == pytest.approx((1, 1.1))
     assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
 
 
@@ -308,7 +319,7 @@ def test_what_the_picture_refuses(tmp_path: Path) -> None:
         view.svg(columns=0)
     with pytest.raises(ValueError, match="width is 300, and must be 588 at least for charts side by side"):
         view.svg(columns=9, width=300)
-    for name, look in (("a.png", {}), ("a.html", {"smoothing": 2})):
+    for name, look in (("a.jpg", {}), ("a.html", {"smoothing": 2})):
         with pytest.raises(ValueError, match=f"cannot save {name}"):
             view.save(tmp_path / name, **look)
     assert list(tmp_path.iterdir()) == []

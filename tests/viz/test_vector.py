@@ -43,6 +43,6 @@ def test_colours_go_from_minus_over_white_to_plus() -> None:
 
 
 def test_labels_are_short_and_show_what_is_empty() -> None:
-    assert label("") == label("  ") == "␣" and label("a\nb") == "a↵b"
+    assert [label(text) for text in ("", " ", "\n", "a\nb")] == ["∅", "␣", "↵", "a↵b"]
     assert len(label("y" * 10_000)) == 24 and label("y" * 25).endswith("…")
     assert escaped("<&'\"") == "&lt;&amp;&#x27;&quot;"

@@ -19,6 +19,7 @@ import pytest
 
 import minigrad as torch
 from minigrad import viz
+from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
@@ -120,7 +121,7 @@ def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> 
     view.show()
     assert shown == [view]
     shell.kernel = None  # a terminal
-    assert not show.in_notebook()
+    assert not in_notebook()
 
 
 def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

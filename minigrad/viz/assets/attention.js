@@ -129,7 +129,7 @@ attention.State = class {
     this.texts = texts; // of a beam, or the only one: {text, score, kinds}
     this.text = 0;
     this.view = "heads";
-    this.number = 0;
+    this.number = Math.max(0, this.kinds.findIndex(({ cross }) => cross)); // what a translator is asked for first
     this.at = 0;
     this.chosen = null; // heads; null is all
     this.query = this.key = null; // tokens

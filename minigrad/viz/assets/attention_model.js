@@ -14,9 +14,9 @@ attention.Model = class {
     const named = { role: "group", "aria-label": "layers and heads" };
     const grid = viz.el("div", { class: "grid", id: "model", ...named });
     grid.style.gridTemplateColumns = `4rem repeat(${this.columns}, ${side}px)`;
-    grid.append(viz.el("span", { class: "quiet" }, "head"));
+    grid.append(viz.el("span", { class: "quiet" }, side < 56 ? "head" : ""));
     const heads = Array.from({ length: this.columns }, (_, head) => head);
-    grid.append(...heads.map((head) => viz.el("span", { class: "quiet" }, head)));
+    grid.append(...heads.map((head) => viz.el("span", { class: "quiet" }, side < 56 ? head : `head ${head}`)));
     this.kind.layers.forEach((layer, at) => {
       grid.append(viz.el("span", { class: "quiet", title: layer.path }, `layer ${at}`));
       const cell = (head) => (head < layer.heads ? this.thumbnail(layer, at, head) : viz.el("span"));

@@ -62,12 +62,22 @@ const viz = {
     return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
   },
 
-  /** A text as it is shown beside a row: not too long, and not without a trace. (As in vector.py.) */
+  /** A text with its blanks, of which none looks like another. (As `clean` in texts.py.) */
+  visible(text) {
+    if (/[^ ]/.test(text) && /^[\p{Cf}\p{Zs}]+$/u.test(text)) {
+      return [...text].map((c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
+    }
+    const marks = { "\n": "↵", "\r": "␍", "\t": "⇥" };
+    const drawn = text.replace(/[\n\r\t]/g, (c) => marks[c])
+      .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+    if (/^ *$/.test(drawn)) return "␣".repeat(drawn.length) || "∅";
+    return drawn.replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
+  },
+
+  /** A text as it is shown beside a row: not too long, and with its blanks. (As `label` in vector.py.) */
   short(text, longest = 24) {
-    if (!text.trim()) return "␣";
-    const letters = [...text.slice(0, 2 * longest + 2)]; // of one half or two each
-    const shown = letters.length <= longest ? letters : [...letters.slice(0, longest - 1), "…"];
-    return shown.join("").replaceAll("\n", "↵").replaceAll("\t", "⇥");
+    const letters = [...viz.visible(text.slice(0, 2 * longest + 2))]; // of one half or two each
+    return (letters.length <= longest ? letters : [...letters.slice(0, longest - 1), "…"]).join("");
   },
 
   /** The value of one of the page's colours, such as "accent", in the present theme. */
@@ -172,18 +182,22 @@ const viz = {
     const row = ([keys, does]) => viz.el("tr", {},
       viz.el("th", { scope: "row" }, keys.split(" ").map((key) => [viz.el("kbd", {}, key), " "]).flat()), viz.el("td", {}, does));
     const close = viz.el("button", { type: "button", class: "close", "aria-label": "close", onclick: () => dialog.close() }, "✕");
-    const dialog = viz.el("dialog", { id: "shortcuts", "aria-label": "shortcuts",
+    const open = () => { // the page holds nothing of it before
+      dialog.replaceChildren(close, viz.el("h2", {}, "Shortcuts"), viz.el("table", {}, all.map(row)));
+      dialog.showModal();
+    };
+    const dialog = viz.el("dialog", { id: "shortcuts", "aria-label": "shortcuts", onclose: () => dialog.replaceChildren(),
       onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // beside it
       onkeydown: (event) => {
         event.stopPropagation(); // the page does not hear them
         if (event.key === "?") dialog.close();
-      } }, close, viz.el("h2", {}, "Shortcuts"), viz.el("table", {}, all.map(row)));
+      } });
     document.body.append(dialog);
     document.addEventListener("keydown", ({ key, target }) => {
-      if (key === "?" && !target.matches?.("input, select, textarea")) dialog.showModal();
+      if (key === "?" && !target.matches?.("input, select, textarea")) open();
     });
     return viz.el("button", { id: "help", type: "button", title: "shortcuts (?)", "aria-label": "shortcuts",
-      onclick: () => dialog.showModal() }, "?");
+      onclick: open }, "?");
   },
 
   theme: {

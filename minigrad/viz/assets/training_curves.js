@@ -2,7 +2,9 @@
 
 const curves = {
   SMALL: 46, // pixels left of a chart's field
-  HEIGHT: 190,
+  HEIGHT: 190, // of a chart among others,
+  TALLEST: 420, // and the most of one that stands alone
+  ENDS: [-1, 0, 1, 100], // of what many quantities can be: the margins of an axis do not pass them
   FEW: 4, // values that stand beside a chart's name
 
   /** Means of y weighed by exp(−|distance in x| / width), from both sides; NaN has no weight. */
@@ -102,13 +104,15 @@ const curves = {
 
   bounds(low, high, log) {
     if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
-    if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))) { // the same, but for rounding
-      const space = Math.abs(low) / 10 || 1e-12;
-      return log ? [low / 2, high * 2] : [low - space, high + space];
+    const same = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)); // but for rounding
+    if (log) {
+      const margin = same ? 2 : (high / low) ** 0.04;
+      return [low / margin, high * margin];
     }
-    if (log) return [low / (high / low) ** 0.04, high * (high / low) ** 0.04];
-    const margin = 0.04 * (high - low);
-    return [low >= 0 && low < 0.15 * high ? 0 : low - margin, high + margin];
+    if (same && Math.abs(high) < 1e-12) return [0, 1];
+    const margin = same ? Math.abs(low) / 10 : 0.04 * (high - low), { ENDS } = curves;
+    const start = low >= 0 && low < 0.15 * high ? 0 : Math.max(low - margin, ...ENDS.filter((end) => end <= low));
+    return [start, Math.min(high + margin, ...ENDS.filter((end) => end >= high))];
   },
 
   /** From the ninth run on, colours come again, with dashes. */
@@ -192,17 +196,18 @@ class TrainingChart {
 
   /** Everything anew: after a change of what is shown, or of the width. */
   draw() {
-    const width = Math.max(this.figure.clientWidth, 160);
+    const width = Math.max(this.figure.clientWidth, 160), alone = this.look.charts.length === 1;
+    this.height = alone ? Math.max(curves.HEIGHT, Math.min(0.45 * width, curves.TALLEST)) : curves.HEIGHT;
     this.right = width - 6;
-    this.bottom = curves.HEIGHT - 22;
+    this.bottom = this.height - 22;
     this.range = this.look.range();
     const parts = this.shown.map((s) => this.part(s));
     const low = Math.min(...parts.map((p) => p.low)), high = Math.max(...parts.map((p) => p.high));
     this.limits = curves.bounds(low, high, this.log);
     const clip = `clip-${this.look.charts.indexOf(this)}`;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${curves.HEIGHT}`);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
     this.svg.setAttribute("width", width);
-    this.svg.setAttribute("height", curves.HEIGHT);
+    this.svg.setAttribute("height", this.height);
     this.marks = viz.svg("g", { class: "marks" });
     this.svg.replaceChildren(
       viz.svg("clipPath", { id: clip },

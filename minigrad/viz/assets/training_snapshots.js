@@ -20,9 +20,10 @@ class SnapshotPanel {
     const after = button("on", "the next snapshot", "›", () => this.go(this.index + 1));
     const name = tracks.length > 1 ? this.choice : viz.el("h2", { class: "name" }, tracks[0].name);
     this.body = viz.el("div", { id: "snapshot" });
+    this.moving = [before, this.play, after, this.slider]; // from step to step
     this.node = viz.el("aside", { id: "snapshots", "aria-label": "at a step" },
       viz.el("div", { class: "bar" }, name),
-      viz.el("div", { class: "bar scrub" }, before, this.play, after, this.slider, this.told),
+      viz.el("div", { class: "bar scrub" }, ...this.moving, this.told),
       this.body);
   }
 
@@ -33,6 +34,7 @@ class SnapshotPanel {
     const step = this.track.steps[this.index];
     this.number = number;
     this.slider.max = this.track.steps.length - 1;
+    for (const node of this.moving) node.hidden = this.track.steps.length < 2;
     this.row = null;
     this.build();
     this.at(step ?? Infinity);

@@ -194,13 +194,13 @@ def model_picture(attention: Attention, palette: Palette, caption: bool = True) 
     """Every head of every layer as a small matrix: layers downwards, heads across."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
-    left, top = MARGIN + 20, MARGIN + (4.2 * SMALL if caption else 2 * SMALL)
+    left, top = MARGIN + 34, MARGIN + (4.2 * SMALL if caption else 2 * SMALL)
     right, bottom = left + columns * step - (step - side), top + rows * step - (step - side)
     drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette, caption)
     for head in range(columns):
-        drawing.caption(left + head * step + side / 2, top - 4, str(head), "middle")
+        drawing.caption(left + head * step + side / 2, top - 4, f"head {head}", "middle")
     for i, layer in enumerate(attention.layers):
-        drawing.caption(left - 6, top + i * step + side / 2 + 2.5, str(i), "end")
+        drawing.caption(left - 6, top + i * step + side / 2 + 2.5, f"layer {i}", "end")
         for head, weights in enumerate(layer.weights):
             small = pooled(weights)
             cell = side / small.shape[1], side / small.shape[0]

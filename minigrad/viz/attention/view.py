@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from ..numbers import Array, checked_number
 from ..page import Page
@@ -11,6 +11,7 @@ from ..palette import DARK, LIGHT
 from ..texts import clean
 from ..view import Picture
 from .data import Attention, Candidate, Kind
+from .drawing import Drawing
 from .page import page
 from .pictures import chosen, head_picture, matrix_picture, model_picture
 
@@ -60,7 +61,7 @@ class AttentionView(Picture):
         return tuple(a.kind for a in self.attentions)
 
     def weights(self, kind: Kind | None = None) -> list[Array]:
-        """The weights (H, T, S) of each layer; of the first kind, if none is named."""
+        """The weights (H, T, S) of each layer; if no kind is named, of that which ``svg`` draws."""
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
@@ -84,7 +85,7 @@ class AttentionView(Picture):
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
-            kind: "encoder", "decoder" or "cross"; the first that there is, if None.
+            kind: "encoder", "decoder" or "cross"; None: "cross" of what translates, else the first.
             layer: which; None takes the mean over layers.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
             dark: light on dark, for slides.
@@ -93,16 +94,28 @@ class AttentionView(Picture):
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
+        return self._drawing(view, kind, layer, head, dark, caption).svg()
+
+    def _drawing(
+        self,
+        view: Look = "head",
+        kind: Kind | None = None,
+        layer: int | None = -1,
+        head: Heads = None,
+        dark: bool = False,
+        caption: bool = True,
+    ) -> Drawing:
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette, caption).svg()
+            return model_picture(attention, palette, caption)
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette, caption).svg()
+        return draw(attention, chosen(attention, layer, head), palette, caption)
 
     def _of(self, kind: Kind | None) -> Attention:
-        for attention in self.attentions:
-            if kind is None or attention.kind == kind:
-                return attention
+        for wanted in ("cross", *self.kinds) if kind is None else (kind,):
+            for attention in self.attentions:
+                if attention.kind == wanted:
+                    return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
