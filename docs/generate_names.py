@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_overloads
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 120
@@ -32,13 +32,14 @@ METHODS = '''\
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from .autograd.views import Viewing
 from .backend.random import Generator
 from .backend.storage import Storage
 from .functions import return_types
-from .functions.arguments import Dims, Maybe, Scalar
+from .functions.arguments import Dims, Maybe, Operand, Scalar
+from .tensor import Size
 
 Tensor = TypeVar("Tensor")
 
@@ -56,24 +57,27 @@ SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names
 def write_stubs() -> dict[Path, str]:
     """The whole of both files."""
     names: Any = importlib.import_module("minigrad.names")
+    functions = {name: getattr(names, name) for name in sorted(names.__all__)}
+    others = sorted(importlib.import_module("minigrad.extension").layer().others("minigrad"))
     folder = ROOT / "minigrad"
     listed = [definition(name, method, "    ") for name, method in methods(names.Methods)]
     return {
-        folder / "names.pyi": free_functions({name: getattr(names, name) for name in sorted(names.__all__)}),
+        folder / "names.pyi": free_functions(functions, [name for name in others if not name.startswith("_")]),
         folder / "methods.pyi": "\n".join([METHODS, *listed]) + "\n",
     }
 
 
-def free_functions(functions: dict[str, Any]) -> str:
-    """The file of the free functions."""
+def free_functions(functions: dict[str, Any], spellings: list[str]) -> str:
+    """The file of the free functions, and of the other names that ``minigrad`` has."""
     written = {name: f for name, f in functions.items() if is_written(name, f)}
     imports = [f"from .{module} import {name}\n" for module, name in IMPORTS]
     imports += [
         f"from .{f.__module__.removeprefix('minigrad.')} import {name} as {name}\n" for name, f in written.items()
     ]
     parts = ["".join([FUNCTIONS, *sorted(imports, key=import_order)])]
-    parts.append("\n".join(["__all__ = [", *(f'    "{name}",' for name in functions), "]\n"]))
+    parts.append("\n".join(["__all__ = [", *(f'    "{name}",' for name in [*functions, *spellings]), "]\n"]))
     parts += [definition(name, f) for name, f in functions.items() if name not in written]
+    parts += ["# Other spellings, which minigrad.compat supplies\n", *(f"{name}: Any" for name in spellings), ""]
     return "\n".join(parts)
 
 
@@ -101,9 +105,17 @@ def methods(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def definition(name: str, value: Any, indent: str = "") -> str:
-    """A function's signature and docstring."""
+    """A function's signature and docstring; of one that has overloads, theirs."""
+    function, doc = getattr(value, "fget", value), inspect.getdoc(value) or ""
+    if overloads := get_overloads(inspect.unwrap(function)):
+        return "\n".join(written_definition(name, o, doc, f"{indent}@overload\n", indent) for o in overloads)
     decorator = f"{indent}@property\n" if isinstance(value, property) else ""
-    signature = inspect.signature(getattr(value, "fget", value))
+    return written_definition(name, function, doc, decorator, indent)
+
+
+def written_definition(name: str, function: Any, doc: str, decorator: str, indent: str) -> str:
+    """A signature with a decorator above and a docstring below it."""
+    signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     if indent:
         parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -120,7 +132,7 @@ def definition(name: str, value: Any, indent: str = "") -> str:
         head = f"{indent}def {name}(\n{inner}\n{indent}) -> {result}:"
     if name.startswith("__"):
         return f"{decorator}{head} ...{'  # type: ignore[override]' if name in ('__eq__', '__ne__') else ''}"
-    return f"{decorator}{head}\n{docstring(inspect.getdoc(value) or '', indent + '    ')}\n"
+    return f"{decorator}{head}\n{docstring(doc, indent + '    ')}\n"
 
 
 def docstring(text: str, indent: str) -> str:

@@ -2,13 +2,14 @@
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from .autograd.views import Viewing
 from .backend.random import Generator
 from .backend.storage import Storage
 from .functions import return_types
-from .functions.arguments import Dims, Maybe, Scalar
+from .functions.arguments import Dims, Maybe, Operand, Scalar
+from .tensor import Size
 
 Tensor = TypeVar("Tensor")
 
@@ -446,10 +447,10 @@ class Methods(Viewing, Generic[Tensor]):
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """On a GPU."""
 
-    def cummax(self, dim: builtins.int) -> return_types.ValuesIndices:
+    def cummax(self, dim: builtins.int) -> return_types.cummax:
         """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
 
-    def cummin(self, dim: builtins.int) -> return_types.ValuesIndices:
+    def cummin(self, dim: builtins.int) -> return_types.cummin:
         """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
@@ -899,7 +900,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
-    ) -> return_types.ValuesIndices:
+    ) -> return_types.kthvalue:
         """The k-th smallest along ``dim``: (values, indices)."""
 
     def lcm(self, other: Tensor | Scalar) -> Tensor:
@@ -1031,7 +1032,7 @@ class Methods(Viewing, Generic[Tensor]):
     def lt_(self, other: Tensor | Scalar) -> Tensor:
         """In place: a < b, elementwise; the operands broadcast."""
 
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
         """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -1072,7 +1073,23 @@ class Methods(Viewing, Generic[Tensor]):
     def matrix_power(self, n: builtins.int) -> Tensor:
         """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
 
-    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+    @overload
+    def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, dim: Tensor) -> Tensor:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, *, other: Tensor) -> Tensor:
         """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
         elementwise maximum."""
 
@@ -1082,10 +1099,31 @@ class Methods(Viewing, Generic[Tensor]):
     def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """The mean over ``dim``, over everything if None; floating-point tensors only."""
 
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+    @overload
+    def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
         """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
-    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.median:
+        """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+
+    @overload
+    def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, dim: Tensor) -> Tensor:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, *, other: Tensor) -> Tensor:
         """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
         elementwise minimum."""
 
@@ -1095,7 +1133,7 @@ class Methods(Viewing, Generic[Tensor]):
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
 
-    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices:
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode:
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -1169,7 +1207,12 @@ class Methods(Viewing, Generic[Tensor]):
     def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """The mean over ``dim`` of the elements other than NaN."""
 
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+    @overload
+    def nanmedian(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """``median`` of the elements other than NaN."""
+
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian:
         """``median`` of the elements other than NaN."""
 
     def nanquantile(
@@ -1313,7 +1356,12 @@ class Methods(Viewing, Generic[Tensor]):
     def nextafter_(self, other: Tensor | Scalar) -> Tensor:
         """In place: The next number of the dtype after a towards b, elementwise; the operands broadcast."""
 
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
@@ -1601,7 +1649,12 @@ class Methods(Viewing, Generic[Tensor]):
     def sinh_(self) -> Tensor:
         """In place: sinh x, elementwise."""
 
-    def size(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size:
+        """The shape, or the length of one axis."""
+
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int:
         """The shape, or the length of one axis."""
 
     def slice_scatter(
@@ -1622,7 +1675,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def sort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
-    ) -> return_types.ValuesIndices:
+    ) -> return_types.sort:
         """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
 
     def split(
@@ -1702,7 +1755,12 @@ class Methods(Viewing, Generic[Tensor]):
     def storage_offset(self) -> builtins.int:
         """The number of elements of its memory before the first one."""
 
-    def stride(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
+        """Steps between neighbours along each axis, in elements."""
+
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int:
         """Steps between neighbours along each axis, in elements."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
@@ -1800,7 +1858,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
-    ) -> return_types.ValuesIndices:
+    ) -> return_types.topk:
         """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
 
     def trace(self) -> Tensor:
@@ -1845,7 +1903,12 @@ class Methods(Viewing, Generic[Tensor]):
     def trunc_(self) -> Tensor:
         """In place: x without its fraction, elementwise."""
 
-    def type(self, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
+    @overload
+    def type(self, dtype: None = None) -> str:
+        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+
+    @overload
+    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
         """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
 
     def type_as(self, other: Tensor) -> Tensor:
@@ -1865,6 +1928,11 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
 
+    @overload
+    def unique(self, sorted: builtins.bool = True, *, dim: builtins.int | None = None) -> Tensor:
+        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+
+    @overload
     def unique(
         self,
         sorted: builtins.bool = True,
@@ -1874,6 +1942,11 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Any:
         """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
+    @overload
+    def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
+        """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+
+    @overload
     def unique_consecutive(
         self,
         return_inverse: builtins.bool = False,
@@ -1943,59 +2016,59 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: every element 0."""
 
     def __abs__(self) -> Tensor: ...
-    def __add__(self, other: Any) -> Tensor: ...
-    def __and__(self, other: Any) -> Tensor: ...
+    def __add__(self, other: Tensor | Operand) -> Tensor: ...
+    def __and__(self, other: Tensor | Operand) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
-    def __div__(self, other: Any) -> Tensor: ...
-    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-    def __floordiv__(self, other: Any) -> Tensor: ...
-    def __ge__(self, other: Any) -> Tensor: ...
+    def __div__(self, other: Tensor | Operand) -> Tensor: ...
+    def __eq__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
+    def __floordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ge__(self, other: Tensor | Operand) -> Tensor: ...
     def __getitem__(self, key: Any) -> Tensor: ...
-    def __gt__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Any) -> Tensor: ...
-    def __iand__(self, other: Any) -> Tensor: ...
-    def __idiv__(self, other: Any) -> Tensor: ...
-    def __ifloordiv__(self, other: Any) -> Tensor: ...
-    def __ilshift__(self, other: Any) -> Tensor: ...
-    def __imod__(self, other: Any) -> Tensor: ...
-    def __imul__(self, other: Any) -> Tensor: ...
+    def __gt__(self, other: Tensor | Operand) -> Tensor: ...
+    def __iadd__(self, other: Tensor | Operand) -> Tensor: ...
+    def __iand__(self, other: Tensor | Operand) -> Tensor: ...
+    def __idiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ifloordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ilshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __imod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __imul__(self, other: Tensor | Operand) -> Tensor: ...
     def __init__(self, *data: Any, device: Maybe = None) -> None: ...
     def __invert__(self) -> Tensor: ...
-    def __ior__(self, other: Any) -> Tensor: ...
-    def __ipow__(self, other: Any) -> Tensor: ...
-    def __irshift__(self, other: Any) -> Tensor: ...
-    def __isub__(self, other: Any) -> Tensor: ...
-    def __itruediv__(self, other: Any) -> Tensor: ...
-    def __ixor__(self, other: Any) -> Tensor: ...
-    def __le__(self, other: Any) -> Tensor: ...
-    def __lshift__(self, other: Any) -> Tensor: ...
-    def __lt__(self, other: Any) -> Tensor: ...
-    def __matmul__(self, other: Any) -> Tensor: ...
-    def __mod__(self, other: Any) -> Tensor: ...
-    def __mul__(self, other: Any) -> Tensor: ...
-    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __ior__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ipow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __irshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __isub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __itruediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ixor__(self, other: Tensor | Operand) -> Tensor: ...
+    def __le__(self, other: Tensor | Operand) -> Tensor: ...
+    def __lshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __lt__(self, other: Tensor | Operand) -> Tensor: ...
+    def __matmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __mod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __mul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ne__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
-    def __or__(self, other: Any) -> Tensor: ...
+    def __or__(self, other: Tensor | Operand) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
-    def __pow__(self, other: Any) -> Tensor: ...
-    def __radd__(self, other: Any) -> Tensor: ...
-    def __rand__(self, other: Any) -> Tensor: ...
-    def __rdiv__(self, other: Any) -> Tensor: ...
+    def __pow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __radd__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rand__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rdiv__(self, other: Tensor | Operand) -> Tensor: ...
     def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
-    def __rfloordiv__(self, other: Any) -> Tensor: ...
-    def __rlshift__(self, other: Any) -> Tensor: ...
-    def __rmatmul__(self, other: Any) -> Tensor: ...
-    def __rmod__(self, other: Any) -> Tensor: ...
-    def __rmul__(self, other: Any) -> Tensor: ...
-    def __ror__(self, other: Any) -> Tensor: ...
-    def __rpow__(self, other: Any) -> Tensor: ...
-    def __rrshift__(self, other: Any) -> Tensor: ...
-    def __rshift__(self, other: Any) -> Tensor: ...
-    def __rsub__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Tensor: ...
-    def __rxor__(self, other: Any) -> Tensor: ...
+    def __rfloordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rlshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ror__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rpow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rrshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rsub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rxor__(self, other: Tensor | Operand) -> Tensor: ...
     def __setitem__(self, key: Any, value: Any) -> None: ...
-    def __sub__(self, other: Any) -> Tensor: ...
-    def __truediv__(self, other: Any) -> Tensor: ...
-    def __xor__(self, other: Any) -> Tensor: ...
+    def __sub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __truediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __xor__(self, other: Tensor | Operand) -> Tensor: ...

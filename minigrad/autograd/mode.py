@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,9 +26,19 @@ class _Mode:
         grad, inference: the state to set; an ``inference`` of None stays as it is.
     """
 
-    def __init__(self, grad: bool, inference: bool | None = None) -> None:
-        self.grad, self.inference = grad, inference
-        self._before: dict[int, list[tuple[bool, bool]]] = {}  # by thread: several may enter the same mode
+    grad: bool
+    inference: bool | None
+    _before: dict[int, list[tuple[bool, bool]]]
+
+    if TYPE_CHECKING:  # a subclass says in __new__ what it takes
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    else:
+
+        def __init__(self, grad: bool, inference: bool | None = None) -> None:
+            self.grad, self.inference = grad, inference
+            self._before = {}  # by thread: several may enter the same mode
 
     def __enter__(self) -> None:
         self._before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
@@ -79,6 +89,11 @@ class _Mode:
 class no_grad(_Mode):
     """Record nothing inside: ``with no_grad():`` or ``@no_grad()``."""
 
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+
     def __new__(cls, function: Any = None) -> Any:
         mode = super().__new__(cls)
         if not callable(function):
@@ -86,15 +101,19 @@ class no_grad(_Mode):
         mode.__init__()  # type: ignore[misc]
         return mode(function)  # @no_grad without parentheses
 
-    def __init__(self, function: Any = None) -> None:
-        super().__init__(False)
+    if not TYPE_CHECKING:  # __new__ says what comes of a call
+
+        def __init__(self, function: Any = None) -> None:
+            super().__init__(False)
 
 
 class enable_grad(no_grad):
     """Record inside, even where a ``no_grad`` stands around it."""
 
-    def __init__(self, function: Any = None) -> None:
-        _Mode.__init__(self, True)
+    if not TYPE_CHECKING:
+
+        def __init__(self, function: Any = None) -> None:
+            _Mode.__init__(self, True)
 
 
 class inference_mode(no_grad):
@@ -106,8 +125,19 @@ class inference_mode(no_grad):
     In PyTorch such tensors can never join a graph; here they can, as those of ``no_grad``.
     """
 
-    def __init__(self, mode: Any = True) -> None:
-        _Mode.__init__(self, mode is False, mode is not False)
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
+        @overload
+        def __new__(cls, mode: bool = True) -> Self: ...
+
+        def __new__(cls, mode: Any = True) -> Any: ...
+
+    else:
+
+        def __init__(self, mode: Any = True) -> None:
+            _Mode.__init__(self, mode is False, mode is not False)
 
 
 class set_grad_enabled(_Mode):

@@ -16,7 +16,7 @@ from ..backend import dtype as dt
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
-Operand = Scalar | np.generic | np.ndarray[Any, Any]  # beside a tensor
+Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
 Maybe = Any  # a dtype or a device, however it is written, or None
 
 

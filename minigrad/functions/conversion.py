@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
@@ -64,6 +64,12 @@ def detach(input: Tensor) -> Tensor:
     view: Tensor = wrap(input.array)
     view._version = input._version
     return view
+
+
+@overload
+def type(input: Tensor, dtype: None = None) -> str: ...
+@overload
+def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 
 
 @method(free=False)

@@ -46,7 +46,7 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr:
 
 
 @method
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
     LU, pivots, info = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return (LU, pivots, info) if get_infos else (LU, pivots)
@@ -87,17 +87,17 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     if input.array.ndim < 2 or input3.array.ndim < 2:
         shapes = f"{list(input.shape)} and {list(input3.shape)}"
         raise RuntimeError(
-            f"torch.ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}"
+            f"ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}"
         )
     side = -2 if left else -1
     if input3.array.shape[side] != input.array.shape[-2]:
         raise RuntimeError(
-            f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are "
+            f"ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are "
             f"{input3.array.shape[side]} and {input.array.shape[-2]}"
         )
     if input2.array.shape[-1] > input.array.shape[-1]:
         raise RuntimeError(
-            f"torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1], but these are "
+            f"ormqr: tau.shape[-1] must be less than or equal to input.shape[-1], but these are "
             f"{input2.array.shape[-1]} and {input.array.shape[-1]}"
         )
     if left:
@@ -109,7 +109,9 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 
 @function
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
 
     Args:
@@ -128,7 +130,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 
 @function
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) of ``svd_lowrank`` with the mean of the rows taken off first if ``center``: the columns of V are the
     principal directions. By default q = min(6, M, N)."""
     most = min(A.array.shape[-2:])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from ..backend.storage import Storage, address, owner
-from ..tensor import Tensor
+from ..tensor import Size, Tensor
 from .arguments import axis
 from .define import attached, attribute, method
 
@@ -31,11 +31,23 @@ def storage_offset(input: Tensor) -> int:
     return (address(input.array) - address(owner(input.array))) // input.itemsize
 
 
+@overload
+def stride(input: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(input: Tensor, dim: int) -> int: ...
+
+
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each axis, in elements."""
     steps = tuple(n // input.array.itemsize for n in input.array.strides)
     return steps if dim is None else steps[dim]
+
+
+@overload
+def size(input: Tensor, dim: None = None) -> Size: ...
+@overload
+def size(input: Tensor, dim: int) -> int: ...
 
 
 @attached

@@ -88,7 +88,8 @@ def _without_bools(usual: Operator) -> Operator:
 
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
-            return pointwise.sub(self, other)  # its error names the alternative
+            unfit: Any = other
+            return pointwise.sub(self, unfit)  # its error names the alternative
         return usual(self, other)
 
     operator.__doc__ = usual.__doc__
@@ -145,11 +146,11 @@ def __invert__(self: Tensor) -> Tensor:
 @attached
 def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     try:
-        other = operand(other, self)
-        if not hasattr(other, "array"):
+        factor = operand(other, self)
+        if not hasattr(factor, "array"):
             return NotImplemented
-        linalg.check_floats_agree(self, other, "matmul")
-        return apply(linear.matmul, (self, other))
+        linalg.check_floats_agree(self, factor, "matmul")
+        return apply(linear.matmul, (self, factor))
     except Exception as error:
         shorten(error)
         raise
@@ -158,8 +159,8 @@ def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
 @attached
 @border
 def __rmatmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
-    other = operand(other, self)
-    return linalg.matmul(other, self) if hasattr(other, "array") else NotImplemented
+    factor = operand(other, self)
+    return linalg.matmul(factor, self) if hasattr(factor, "array") else NotImplemented
 
 
 @attached

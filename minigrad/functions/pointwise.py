@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -176,7 +176,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
     """input clamped to [min, max]; bounds are numbers or tensors."""
     if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
         return apply(e.clamp, (input, min, max))
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
@@ -197,6 +197,12 @@ def clamp_min(input: Tensor, min: Scalar) -> Tensor:
 def clamp_max(input: Tensor, max: Scalar) -> Tensor:
     """input, at most ``max``."""
     return clamp(input, max=max)
+
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor: ...
 
 
 @function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -146,11 +146,31 @@ argmax = _over(r.argmax, _INDEX.format("largest"), of_nothing=False)
 argmin = _over(r.argmin, _INDEX.format("smallest"), of_nothing=False)
 
 
+@overload
+def max(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False) -> return_types.max: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, *, other: Tensor) -> Tensor: ...
+
+
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise maximum."""
     return _extreme(input, dim if other is None else other, keepdim, "max")
+
+
+@overload
+def min(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False) -> return_types.min: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 
 @method

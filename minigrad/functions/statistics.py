@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 @method
 @ordered
 @scalars_as_vectors
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """The k-th smallest along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
@@ -44,12 +44,24 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     return _picked(input, order, place, keepdim, return_types.kthvalue)
 
 
+@overload
+def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median: ...
+
+
 @method
 @ordered
 @scalars_as_vectors
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
     return _median(input, dim, keepdim, return_types.median, False)
+
+
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian: ...
 
 
 @method
@@ -84,7 +96,7 @@ def _median_of_nothing(input: Tensor) -> Tensor:
 @method
 @ordered
 @scalars_as_vectors
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
@@ -144,7 +156,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 @method
 @ordered
 @scalars_as_vectors
-def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
+def cummax(input: Tensor, dim: int) -> return_types.cummax:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
@@ -152,12 +164,12 @@ def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
 @method
 @ordered
 @scalars_as_vectors
-def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
+def cummin(input: Tensor, dim: int) -> return_types.cummin:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
 
 
-def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.ValuesIndices:
+def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> Any:
     place = axis(dim, input.array.ndim)
     host = _host(input)
     best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
@@ -388,6 +400,14 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     like = elements if isinstance(elements, Variable) else test_elements
     elements, tested = as_tensor_like(elements, like), as_tensor_like(test_elements, like)
     return wrap(xp(like.array).isin(widened(elements.array), widened(tested.array), invert=invert))
+
+
+@overload
+def unique_consecutive(input: Tensor, *, dim: int | None = None) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any: ...
 
 
 @method

@@ -362,7 +362,7 @@ class CachedLayer:
         both = [mg.cat(pair, 2) for pair in zip(self.kept, new, strict=True)] if self.kept else new
         self.kept = tuple(part[:, :, -self.reach :] for part in both)
         distances = self.distances[:, -both[0].shape[2] - 1 :]
-        return self.layer.attention(y, *both, distances, self.u, self.v, hidden)
+        return self.layer.attention(y, both[0], both[1], distances, self.u, self.v, hidden)
 
     def reorder(self, rows: Tensor) -> None:
         """Continue row rows[n] as row n."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
 from .module import Module
@@ -15,6 +15,7 @@ __all__ = ["Identity", "ModuleDict", "ModuleList", "ParameterDict", "ParameterLi
 
 L = TypeVar("L", bound="_List")
 D = TypeVar("D", bound="ParameterDict")
+Value = TypeVar("Value")
 Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
@@ -26,6 +27,10 @@ class Identity(Module):
 
     def forward(self, input: Any) -> Any:
         return input
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Value) -> Value: ...
 
 
 # Lists -------------------------------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ class Sequential(_Modules):
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self).__name__}")
         return other
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         for module in self:
             input = module(input)
         return input

@@ -1,0 +1,159 @@
+"""What the types are. ``assert_type`` is an error where one is another, or Any."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, assert_type
+
+import numpy as np
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import Size, Tensor, nn, optim
+from minigrad.functions import return_types
+from minigrad.nn.utils.rnn import PackedSequence, pack_sequence
+from minigrad.utils.data import DataLoader, TensorDataset
+
+x = minigrad.randn(2, 3)
+
+# Arithmetic, with Python's numbers and NumPy's arrays
+assert_type(x + 1, Tensor)
+assert_type(2.5 * x - 1, Tensor)
+assert_type(1 / (x @ x.T) ** 2, Tensor)
+assert_type(x * np.float32(2) + np.ones(3, np.float32), Tensor)
+assert_type(-x, Tensor)
+assert_type(x < 1e-3, Tensor)
+assert_type(x == 0, Tensor)
+assert_type((x > 0) & ~(x > 1), Tensor)
+x += 1
+assert_type(x, Tensor)
+
+# Shapes, elements and parts
+assert_type(x.shape, Size)
+assert_type(x.shape[0], int)
+assert_type(x.shape[1:], Size)
+assert_type(x.size(), Size)
+assert_type(x.size(0), int)
+assert_type(x.dim(), int)
+assert_type(len(x), int)
+assert_type(x[0], Tensor)
+assert_type(x[:, None, ..., 1:], Tensor)
+assert_type(x[x > 0], Tensor)
+assert_type([row for row in x], list[Tensor])  # noqa: C416 (what an iteration gives)
+assert_type(x.sum().item(), int | float)
+assert_type(float(x.sum()), float)
+assert_type(x.numel(), int)
+assert_type(x.dtype, minigrad.dtype)
+assert_type(x.device, minigrad.device)
+assert_type(x.requires_grad, bool)
+assert_type(x.grad, Tensor | None)
+assert_type(x.to("cpu").float().contiguous(), Tensor)
+assert_type(x.detach().numpy(), np.ndarray[Any, Any])
+
+# Results with names
+assert_type(x.max(), Tensor)
+assert_type(x.max(0), return_types.max)
+assert_type(x.max(dim=1, keepdim=True).values, Tensor)
+assert_type(minigrad.max(x, 0).indices, Tensor)
+assert_type(minigrad.max(x), Tensor)
+assert_type(minigrad.max(x, x), Tensor)
+values, indices = x.min(0)
+assert_type(values, Tensor)
+assert_type(indices, Tensor)
+assert_type(x.topk(2).values, Tensor)
+assert_type(x.sort(descending=True)[1], Tensor)
+assert_type(x.median(0).values, Tensor)
+assert_type(minigrad.linalg.svd(x).S, Tensor)
+assert_type(x.nonzero(), Tensor)
+assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])
+assert_type(minigrad.where(x > 0, x, 0.0), Tensor)
+assert_type(x.unique(), Tensor)
+assert_type(x.chunk(2), tuple[Tensor, ...])
+assert_type(x.split(1)[0], Tensor)
+
+# Functions
+assert_type(minigrad.tensor([[1, 2], [3, 4]]), Tensor)
+assert_type(minigrad.zeros(2, 3, dtype=minigrad.float32, device="cpu"), Tensor)
+assert_type(minigrad.arange(10), Tensor)
+assert_type(minigrad.cat([x, x], dim=1), Tensor)
+assert_type(minigrad.einsum("ij,kj->ik", x, x), Tensor)
+assert_type(F.relu(x), Tensor)
+assert_type(F.softmax(x, dim=-1), Tensor)
+assert_type(F.cross_entropy(x, minigrad.tensor([0, 1])), Tensor)
+assert_type(F.max_pool1d(x, 2), Tensor)
+assert_type(F.max_pool1d(x, 2, return_indices=True), tuple[Tensor, Tensor])
+assert_type(F.scaled_dot_product_attention(x, x, x), Tensor)
+assert_type(F.one_hot(minigrad.tensor([0, 1])), Tensor)
+
+# Modules: a call has the types of ``forward``
+assert_type(nn.Linear(3, 4)(x), Tensor)
+assert_type(nn.ReLU()(x), Tensor)
+assert_type(nn.CrossEntropyLoss()(x, x), Tensor)
+assert_type(nn.Sequential(nn.Linear(3, 4), nn.Tanh())(x), Tensor)
+assert_type(nn.Embedding(5, 3)(minigrad.tensor([1])), Tensor)
+assert_type(nn.Conv2d(1, 2, 1)(x[None]), Tensor)
+assert_type(nn.BatchNorm1d(3)(x), Tensor)
+assert_type(nn.MultiheadAttention(3, 1)(x, x, x), tuple[Tensor, Tensor | None])
+assert_type(nn.GRU(3, 4)(x), tuple[Tensor, Tensor])
+assert_type(nn.LSTM(3, 4)(x), tuple[Tensor, tuple[Tensor, Tensor]])
+assert_type(nn.LSTM(3, 4)(pack_sequence([x])), tuple[PackedSequence, tuple[Tensor, Tensor]])
+assert_type(nn.TransformerEncoderLayer(3, 1)(x), Tensor)
+assert_type(nn.Identity()(x), Tensor)
+assert_type(nn.Linear(3, 4).to("cpu").eval(), nn.Linear)
+assert_type(nn.Linear(3, 4).weight, nn.Parameter)
+assert_type(list(nn.Linear(3, 4).parameters()), list[nn.Parameter])
+
+
+class Scores(NamedTuple):
+    """What a module of a user returns."""
+
+    best: Tensor
+    places: int
+
+
+class Scorer(nn.Module):
+    """A module of a user."""
+
+    def forward(self, x: Tensor, *, top: int = 1) -> Scores:
+        return Scores(x.topk(top).values, top)
+
+
+assert_type(Scorer()(x, top=2), Scores)
+assert_type(Scorer()(x).best, Tensor)
+
+
+# Training
+def closure() -> Tensor:
+    """The loss."""
+    return x.sum()
+
+
+@minigrad.no_grad()
+def count(model: nn.Module, times: int = 1) -> int:
+    """A function that keeps its types under a decorator."""
+    return times * sum(p.numel() for p in model.parameters())
+
+
+@minigrad.no_grad
+def double(x: Tensor) -> Tensor:
+    """The same without brackets."""
+    return 2 * x
+
+
+assert_type(count(nn.Linear(3, 4)), int)
+assert_type(double(x), Tensor)
+optimizer = optim.Adam(nn.Linear(3, 4).parameters(), lr=1e-3, betas=(0.9, 0.999))
+assert_type(optimizer.step(), None)
+assert_type(optimizer.step(closure), Tensor)
+assert_type(optimizer.state_dict(), dict[str, Any])
+assert_type(nn.utils.clip_grad_norm_(nn.Linear(3, 4).parameters(), 1.0), Tensor)
+
+
+def pairs(examples: list[tuple[Tensor, ...]]) -> Scores:
+    """A batch."""
+    return Scores(minigrad.stack([x for x, _ in examples]), len(examples))
+
+
+data = TensorDataset(x, x)
+assert_type(data[0], tuple[Tensor, ...])
+assert_type(DataLoader(data, collate_fn=pairs), DataLoader[tuple[Tensor, ...], Scores])
+assert_type(iter(DataLoader(data, collate_fn=pairs)), Iterator[Scores])
+assert_type(len(DataLoader(data)), int)
