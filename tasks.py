@@ -28,7 +28,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
-GENERATORS = ("generate_names.py", "generate_index.py", "generate_pytorch.py", "generate_lines.py")  # in docs/
+GENERATORS = tuple(f"generate_{what}.py" for what in ("names", "index", "pytorch", "lines", "mistakes"))  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code

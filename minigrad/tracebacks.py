@@ -142,7 +142,8 @@ def border_methods(cls: type, *names: str) -> None:
     if cls.__module__.partition(".")[0] != PACKAGE:
         return
     for name in names:
-        if _may_be_border(method := vars(cls).get(name)):
+        method: Any = vars(cls).get(name)
+        if _may_be_border(method):
             setattr(cls, name, border(method))
 
 

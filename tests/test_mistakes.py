@@ -10,6 +10,8 @@ from __future__ import annotations
 import builtins
 import pickle
 import re
+import subprocess
+import sys
 import tomllib
 import traceback
 import warnings
@@ -120,3 +122,8 @@ def test_theirs_is_still_so(mistake: Mistake, tmp_path: Path) -> None:
 def test_there_are_enough() -> None:
     assert len(MISTAKES) >= 55
     assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
+
+
+def test_the_page_is_up_to_date() -> None:
+    command = [sys.executable, "docs/generate_mistakes.py", "--check"]
+    subprocess.run(command, check=True, cwd=TABLE.parent.parent)

@@ -8,6 +8,7 @@ from typing import Any
 import minigrad as mg
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
+from minigrad.programs.models import check_device
 from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.text import Recurrence
@@ -23,8 +24,9 @@ from .tokens import Tokens, learn
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s = settings.training
+    check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
     corpus = text.read(settings.data)
-    s.rate()  # all that may be wrong raises before anything changes
     updates.loop_settings(s, True)
     toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the text": corpus.digest}

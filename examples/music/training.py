@@ -12,6 +12,7 @@ from minigrad.models.music_transformer import MusicTransformer
 from minigrad.music.midi import write_midi
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
+from minigrad.programs.models import check_device
 from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.training import Trainer
@@ -29,8 +30,9 @@ SHOWN = 48  # tokens of a sample in the line that is printed
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s, language = settings.training, LANGUAGES[settings.data.kind]
+    check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
     corpus = data.read(settings.data)
-    s.rate()  # all that may be wrong raises before anything changes
     updates.loop_settings(s, True)
     toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the music": corpus.digest}

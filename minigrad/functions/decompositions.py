@@ -201,7 +201,7 @@ def lu_unpack(
     """
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(
-            f"lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not {LU_pivots.dtype}"
+            f"lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, not {LU_pivots.dtype}"
         )
     rows, columns = LU_data.array.shape[-2:]
     k = min(rows, columns)
@@ -300,12 +300,12 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     rows, columns = input.array.shape[-2:]
     if rows < columns:
         raise RuntimeError(
-            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
+            "linalg.householder_product: input.shape[-2] must be greater than or equal to "
             f"input.shape[-1], but the shape is {list(input.shape)}"
         )
     if columns < tau.array.shape[-1]:
         raise RuntimeError(
-            "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to "
+            "linalg.householder_product: input.shape[-1] must be greater than or equal to "
             f"tau.shape[-1], but these are {columns} and {tau.array.shape[-1]}"
         )
     return reflected(input, tau, eye(rows, columns, dtype=input.dtype, device=input.device), adjoint=False)

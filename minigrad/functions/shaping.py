@@ -516,15 +516,15 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
     if len(set(places)) < len(places):
-        raise RuntimeError(f"torch.gradient: a dim appears multiple times in the list of dims {places}")
+        raise RuntimeError(f"gradient: a dim appears multiple times in the list of dims {places}")
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * len(places)
     if len(steps) != len(places):
-        raise RuntimeError(f"torch.gradient expected spacing for {len(places)} dimensions, got {len(steps)}")
+        raise RuntimeError(f"gradient expected spacing for {len(places)} dimensions, got {len(steps)}")
     if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+        raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
     if short := [d for d in places if input.array.shape[d] <= edge_order]:
         raise RuntimeError(
-            f"torch.gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of "
+            f"gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of "
             f"{list(input.shape)}"
         )
     return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
@@ -537,7 +537,7 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
     if isinstance(step, Tensor) and step.array.ndim:
         if step.array.shape != (count,):
-            raise RuntimeError(f"torch.gradient expected {count} places along axis {place}, got {list(step.shape)}")
+            raise RuntimeError(f"gradient expected {count} places along axis {place}, got {list(step.shape)}")
         widths = reshape(diff(step), column)
     else:
         widths = x.detach().new_ones(count - 1).reshape(column) * step
@@ -660,12 +660,12 @@ def _split_along(input: Tensor, parts: Any, place: int, name: str, axes: int) ->
     """``tensor_split``, whose equal pieces are exactly equal."""
     if input.array.ndim < axes:
         raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {axes} dimension, but got a tensor with "
+            f"{name} requires a tensor with at least {axes} dimension, but got a tensor with "
             f"{input.array.ndim} dimensions!"
         )
     if isinstance(parts, int) and (parts < 1 or input.array.shape[place] % parts):
         raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {place}, but the size of the dimension "
+            f"{name} attempted to split along dimension {place}, but the size of the dimension "
             f"{input.array.shape[place]} is not divisible by the split_size {parts}!"
         )
     return tensor_split(input, parts, place)

@@ -71,10 +71,10 @@ def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], error: Attri
     if isinstance(error.obj, Variable) or not (error.name == "array" or isinstance(error.obj, _NO_TENSORS)):
         return error
     if args and isinstance(args[0], _NO_TENSORS):
-        first, wrong = f"argument {unwrap(function).__code__.co_varnames[0]!r} (position 1)", args[0]
+        which, kind = f"argument {unwrap(function).__code__.co_varnames[0]!r} (position 1)", type(args[0]).__name__
     else:
-        first, wrong = "an argument", error.obj
-    return TypeError(f"{function.__name__}(): {first} must be Tensor, not {type(wrong).__name__}")
+        which, kind = "an argument", type(error.obj).__name__
+    return TypeError(f"{function.__name__}(): {which} must be Tensor, not {kind}")
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
-from .options import whole
+from .options import device, whole
 from .settings import Sections
 
 CLOSED: set[str] = set()  # the streams that were closed before the start
@@ -66,7 +66,7 @@ def add_run(
 
 def add_device(p: argparse.ArgumentParser) -> None:
     """The option that says where a model computes."""
-    p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
+    p.add_argument("--device", type=device, default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:

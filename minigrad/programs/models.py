@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, get_type_hints
 
-from minigrad import Tensor, nn
+from minigrad import Tensor, empty, nn
 from minigrad.serialization.schema import check, short
 
 Shapes = dict[str, tuple[int, ...]]
@@ -37,6 +37,11 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise ValueError(f"its weights do not fit its model: {' '.join(str(error).split())}") from None
+
+
+def check_device(device: str) -> None:
+    """Raise RuntimeError if tensors cannot be there, before a program begins its work: no CuPy, no GPU, no device."""
+    empty(0, device=device)
 
 
 def check_memory(size: int, device: str) -> None:

@@ -6,7 +6,18 @@ import argparse
 import math
 from collections.abc import Callable
 
+from .models import check_device
+
 TINY = math.nextafter(0, 1)
+
+
+def device(text: str) -> str:
+    """The ``type`` of an option that is a device of this machine."""
+    try:
+        check_device(text)
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..programs.cli import CLOSED, Command, add_run, add_settings, add_training, check_output, start_of, values_of
+from ..programs.models import check_device
 from ..programs.options import whole
 from .settings import Settings, as_toml, preset
 
@@ -124,6 +125,7 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 def _do_train(options: argparse.Namespace) -> int:
     from .training import train
 
+    check_device(options.device or "cpu")  # before data is read, from which settings follow
     settings = settings_of(options)
     return train(settings, run_folder(options, settings), options.fresh)
 

@@ -36,9 +36,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     updates.schedule_of(settings.training)
+    text = as_toml(settings, f"Settings of the run {folder.name}")
     pairs = data.read(settings.data)
     loop_settings(settings.training, "validation" in pairs)
-    text = as_toml(settings, f"Settings of the run {folder.name}")
     tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:

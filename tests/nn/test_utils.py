@@ -109,7 +109,7 @@ DIMS = {"Linear": 0, "Linear, one norm": None, "Linear, by column": 1}
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm`")
+@pytest.mark.filterwarnings("ignore:`(torch.)?nn.utils.weight_norm`")
 def test_weight_norm(name: str) -> None:
     x = rng.standard_normal(LAYERS[name](nn)[1])
     weight = rng.standard_normal((4, 3))

@@ -1,12 +1,15 @@
-"""Options that are numbers."""
+"""Options that are numbers, or devices."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 import pytest
 
-from minigrad.programs.options import positive, whole
+from minigrad.programs.options import device, positive, whole
+from minigrad.translate.settings import Settings
+from minigrad.translate.training import train
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 0), ("-3", -3), ("007", 7), ("12", 12)])
@@ -33,3 +36,16 @@ def test_positive_numbers() -> None:
             positive()(text)
     with pytest.raises(ArgumentTypeError, match="a number from 2 on is needed, not '1'"):
         positive(2)("1")
+
+
+def test_a_device_is_looked_for_before_anything_else() -> None:
+    assert device("cpu") == "cpu"
+    with pytest.raises(ArgumentTypeError, match="'tpu' is not a device"):
+        device("tpu")
+
+
+def test_a_training_looks_for_its_device_before_it_reads_data(tmp_path: Path) -> None:
+    settings = Settings().changed({"device": "tpu", "data": (str(tmp_path / "nothing.tsv"),)})
+    with pytest.raises(RuntimeError, match="'tpu' is not a device"):
+        train(settings, tmp_path / "run")
+    assert not list(tmp_path.iterdir())

@@ -181,11 +181,12 @@ def multilabel_margin_loss(
     classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
     counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
-    labels = xp(labels).where(counts, labels, labels.dtype.type(0))
+    chosen = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
+    labels = chosen.array
     _check_classes("multilabel_margin_loss", target, labels, classes)
     is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
-    over = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
+    over = 1 - rows.gather(1, chosen).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
     losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
     return reduced(losses.reshape(shape[:-1]), reduction, size_average, reduce)
 

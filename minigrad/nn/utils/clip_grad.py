@@ -90,7 +90,7 @@ def clip_grad_norm_(
     return total
 
 
-clip_grad_norm = renamed(clip_grad_norm_, "torch.nn.utils.{}")
+clip_grad_norm = renamed(clip_grad_norm_, "nn.utils.{}")
 
 
 @no_grad()

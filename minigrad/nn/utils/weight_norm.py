@@ -112,7 +112,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         RuntimeError: the parameter has been replaced before.
     """
     warn(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
     )
     WeightNorm(name, dim).attach(module)
