@@ -26,10 +26,10 @@ class GraphView {
     this.bar();
     this.svg.addEventListener("click", () => this.unselect());
     document.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("resize", () => this.settle());
     if (graph.fit) this.startFolded();
     this.draw();
     this.camera.fit();
+    new ResizeObserver(() => this.settle()).observe(this.svg); // a frame may get its size later
     viz.link.heard((message) => this.heard(message));
     viz.link.tell({ ready: true, modules: [...new Set(graph.nodes.map(({ module }) => module))] });
   }

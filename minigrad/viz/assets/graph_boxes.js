@@ -19,7 +19,7 @@ class GraphBoxes {
     const label = this.graph.labels[key], way = ["forward", "backward", "both"].indexOf(this.direction);
     const { line, height, docks = [], side = 0, deck = 0 } = label, body = label.width[way];
     const below = label.below[way], size = { width: body + side, height, port: side / 2 };
-    return { key, line, below, docks: docks.map(([id, text]) => ({ id, text })), side, deck, body, ...size };
+    return { key, line, below, docks: docks.map(([id, text, wide]) => ({ id, text, wide })), side, deck, body, ...size };
   }
 
   folded(number) { return { ...this.box(`g${number}`), group: this.graph.groups[number], number }; }

@@ -11,13 +11,19 @@ class GraphCamera {
     this.listen();
   }
 
+  /** The size of the window; of a frame that has none yet, a usual one. */
+  size() {
+    const { width, height } = this.svg.getBoundingClientRect();
+    return width && height ? { width, height } : { width: 1280, height: 720 };
+  }
+
   scaleToFit() {
-    const { width, height } = this.svg.getBoundingClientRect(), whole = this.whole();
+    const { width, height } = this.size(), whole = this.whole();
     return Math.min(width / (whole.width + 16), height / (whole.height + 16), 1.15);
   }
 
   fit() {
-    const { width, height } = this.svg.getBoundingClientRect(), whole = this.whole();
+    const { width, height } = this.size(), whole = this.whole();
     const scale = this.scaleToFit();
     this.look({ scale, x: (width - whole.width * scale) / 2, y: (height - whole.height * scale) / 2 });
     this.moved = false;

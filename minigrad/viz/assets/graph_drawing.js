@@ -92,12 +92,12 @@ class GraphDrawing {
       viz.svg("rect", { class: "body", ...body }), this.tint(box, body), text);
     if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: half + 12 }, below));
     const first = place.y + (height - docks.length * DOCK.step + DOCK.step - DOCK.height) / 2;
-    const beside = (i) => [place.x, first + DOCK.step * i, side - DOCK.wire, x];
-    return [made, ...docks.map((dock, i) => this.dock(dock, ...beside(i)))];
+    return [made, ...docks.map((dock, i) => this.dock(dock, first + DOCK.step * i, x))];
   }
 
   /** A leaf at the side of its reader, which begins at `edge`, and its wire. */
-  dock(dock, x, y, width, edge) {
+  dock(dock, y, edge) {
+    const width = dock.wide, x = edge - DOCK.wire - width;
     const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: DOCK.height, rx: 9 };
     const { forward, backward } = this.directions([this.panel.out[dock.id][0]]);
     const beside = forward && backward ? 2.5 : 0, near = x + width, line = y + 9;

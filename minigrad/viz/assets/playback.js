@@ -23,9 +23,10 @@
   const quiet = (...text) => panel.quiet(...text);
   const aside = (...text) => panel.aside(...text);
 
-  /** How long a gradient is, or how many of its numbers are none. */
+  /** A gradient that is one number; of more how long it is, or how many of its numbers are none. */
   function long(place) {
-    const { norm, wrong } = playbackDrawing.length(values[place]);
+    const { shape: sizes, table } = values[place], { norm, wrong } = playbackDrawing.length(values[place]);
+    if (!sizes.length && table && !wrong) return `g ${GraphPanel.number(table[0][0])}`;
     return wrong ? `${wrong} not finite` : `‖g‖ ${GraphPanel.number(norm)}`;
   }
 

@@ -188,8 +188,8 @@ class _Painter:
             self._small(middle, y + 12, below, quiet)
         self.drawing.close("g")
         first = place.y + (place.height - len(label.docks) * (DOCK + DOCK_GAP) + DOCK_GAP) / 2
-        for i, (leaf, text) in enumerate(label.docks):
-            beside = Place(place.x, first + (DOCK + DOCK_GAP) * i, label.side - DOCK_WIRE, DOCK)
+        for i, (leaf, text, wide) in enumerate(label.docks):
+            beside = Place(body.x - DOCK_WIRE - wide, first + (DOCK + DOCK_GAP) * i, wide, DOCK)
             self._dock(leaf, text, beside, body.x)
 
     def _dock(self, leaf: int, text: str, body: Place, edge: float) -> None:

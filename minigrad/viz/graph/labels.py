@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..letters import Family, width
 from .data import Graph, Node, Value
@@ -14,7 +14,7 @@ from .fold import Child, Total, Tree, norm, total
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
-LONGEST = 40  # characters of a name; the panel has all of it
+LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's at the side of an op; the panel has all of it
 SEPARATOR = " · "
 SMALL = 11.0  # the size of second lines and of leaves at the side of an op
 FONTS: dict[Look, tuple[float, Family]] = {  # assets/graph.css has the same
@@ -30,6 +30,14 @@ _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
 _UNITS = ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, ""))
 
 
+class Dock(NamedTuple):
+    """A leaf at the side of an op: its node, what it says, and how wide it is."""
+
+    node: int
+    text: str
+    width: float
+
+
 @dataclass(frozen=True)
 class Label:
     """A box. What depends on the direction is there for each of DIRECTIONS."""
@@ -38,7 +46,7 @@ class Label:
     below: tuple[str, str, str]  # the second one, "" for none
     width: tuple[float, float, float]  # of the body
     height: float
-    docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: their nodes, and what they say
+    docks: tuple[Dock, ...] = ()  # the leaves at its side
     side: float = 0.0  # how wide they and their wires are
     deck: float = 0.0  # of a repeat: how far the cards behind the first one stand out
     title: float = 0.0  # of a group: the width of its name when it is open
@@ -83,8 +91,8 @@ def shortened(words: str, longest: int = LONGEST) -> str:
 
 def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
     line = _line(graph, tree, node)
-    docks = tuple((leaf, _beside(graph, tree, graph.nodes[leaf])) for leaf in leaves)
-    side = max((width(text, SMALL) + 14 for _, text in docks), default=-DOCK_WIRE) + DOCK_WIRE
+    docks = tuple(_dock(graph, tree, graph.nodes[leaf]) for leaf in leaves)
+    side = max((dock.width for dock in docks), default=-DOCK_WIRE) + DOCK_WIRE
     below = _by_direction("", shown(node.value), shown(node.gradient, "∇"))
     first = _width(line)
     widths = tuple(max(first, width(second, SMALL), 28.0) + 22 for second in below)
@@ -110,10 +118,11 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
     return shortened((node.name.removeprefix(f"{path}.") if path else node.name) or node.op or node.kind)
 
 
-def _beside(graph: Graph, tree: Tree, leaf: Node) -> str:
-    """What a leaf at the side of an op says: its name, and of a single number which one."""
-    name, text = name_of(graph, tree, leaf), leaf.value and _single(leaf.value)
-    return f"{name} = {text}" if text else name
+def _dock(graph: Graph, tree: Tree, leaf: Node) -> Dock:
+    """A leaf at the side of an op: its name, and of a single number which one."""
+    name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
+    text = f"{name} = {one}" if one else name
+    return Dock(leaf.id, text, round(width(text, SMALL) + 14, 2))
 
 
 def shown(value: Value | None, sign: str = "") -> str:
