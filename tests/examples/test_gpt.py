@@ -367,7 +367,7 @@ def test_sizes_that_cannot_be(text: Path, capsys: pytest.CaptureFixture[str]) ->
     refused(arguments(text, "--heads", "3"), "must be a multiple of heads", capsys)
     refused(arguments(text, "--window", "13"), "window .13. is more than the model sees", capsys)
     refused(arguments(text, "--d-model", "10000000"), "GiB to train", capsys)
-    refused(arguments(text, "--warm-up", "99"), "warmup", capsys)
+    refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps", capsys)
     refused(arguments(text, "--final-rate", "1"), "above the learning_rate", capsys)
     refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are shakespeare", capsys)
 

@@ -122,7 +122,7 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
         (("--final-rate", "1"), "above the learning_rate"),
         (("--preset", "huge"), "no preset 'huge'; there are chorales"),
         (("--kind", "songs"), "kind is 'songs'"),
-        (("--warm-up", "99"), "warmup"),
+        (("--warm-up", "99"), "--warm-up is 99: .* less than --steps"),
     ):
         refused(arguments(chorales, tmp_path / "run", *options), message)
     assert not (tmp_path / "run").exists()
