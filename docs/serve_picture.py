@@ -2,7 +2,7 @@
 
     python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
 
-It needs a trained model (minigrad train), Chromium, playwright and matplotlib.
+It needs a trained model (minigrad train), Chromium, playwright and Pillow.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def photograph(translator: Asked, sentence: str, word: int) -> bytes:
         browser = driver.chromium.launch(executable_path=chromium)
         page = browser.new_page(viewport={"width": 820, "height": 600}, color_scheme="light")
         page.goto(server.url)
-        page.fill("#text", sentence)
         page.wait_for_selector("#beam option[value='5']", state="attached")
         page.select_option("#beam", "5")
+        page.fill("#text", sentence)
         page.press("#text", "Enter")
-        page.wait_for_selector("#map tr")
+        page.wait_for_selector("[data-state=done] #map tr")  # not that of the sentence that the page opens with
         page.hover(f"#target .word >> nth={word - 1}")
         taken = bytes(page.screenshot(full_page=True))
         browser.close()
@@ -61,7 +61,7 @@ def photograph(translator: Asked, sentence: str, word: int) -> bytes:
 
 def save(picture: bytes, path: Path) -> None:
     """Write a PNG with few colours: a third of the bytes, and nobody sees it."""
-    from PIL import Image  # comes with matplotlib
+    from PIL import Image
 
     palette = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     palette.save(path, optimize=True)

@@ -73,7 +73,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def evaluated(self, name: str, value: float) -> None:
         """Show the metric of the last evaluation."""
-        self.metric = f", {name} {value:.4g}"
+        self.metric = f", {'validation loss' if name == 'loss' else name} {value:.4g}"
 
     def note(self, text: str) -> None:
         """Write a separate line, if stderr takes it."""

@@ -37,20 +37,24 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
 
 def _parts(train: int, held_out: dict[str, int]) -> str:
     if not held_out:
-        return f"{train:,} pairs, all to learn from: none is held out to test with"
+        return f"{_counted(train, 'pair')}, all to learn from: none is held out to test with"
     uses = {"validation": "to watch the training with", "test": "to test with at the end"}
     others = ", ".join(f"{count:,} {uses[split]}" for split, count in held_out.items())
     return f"{train + sum(held_out.values()):,} pairs: {train:,} to learn from, {others}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _repeated(train: Pairs) -> Iterator[str]:
     """Pairs that stand more than once, and sentences with several translations."""
     counts = Counter(zip(train.source, train.target, strict=True))
     if more := sum(counts.values()) - len(counts):
-        yield f"note: {more:,} pairs repeat another to the letter; what stands twice counts twice"
+        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
     translations = Counter(source for source, _ in counts)
     if many := sum(count > 1 for count in translations.values()):
-        yield f"note: {many:,} sentences have several translations, and the model can give only one of them"
+        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
 
 
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:

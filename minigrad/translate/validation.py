@@ -16,7 +16,7 @@ MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, and the loss per token.
+    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token.
 
     Args:
         translator: with the tokenizers and settings.
@@ -36,12 +36,13 @@ class Evaluation:
         self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" from 0 to 100, "loss" in nats per token."""
+        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
         translator = Translator(model, self.translator.tokenizers, self.translator.settings)
         translations = translator.translate(self.source, beam=1)
         tokenize = "none" if "tok" in self.translator.languages[1].split(".") else "13a"
         score = bleu([t.text for t in translations], self.target, tokenize).value
-        return {"bleu": score, "loss": self.loss(model)}
+        right = sum(t.text == wanted for t, wanted in zip(translations, self.target, strict=True))
+        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
 
     def loss(self, model: TranslationModel) -> float:
         """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""

@@ -48,8 +48,8 @@ def test_few_pairs_and_none_held_out() -> None:
 def test_what_stands_twice() -> None:
     """Two copies of a pair, and one sentence with two translations besides."""
     found = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
-    assert found[1] == "note: 2 pairs repeat another to the letter; what stands twice counts twice"
-    assert found[2].startswith("note: 1 sentences have several translations")
+    assert found[1] == "note: another copy of 2 pairs was found; what stands twice counts twice"
+    assert found[2].startswith("note: 1 sentence with several translations")
 
 
 def test_many_pairs_need_no_advice() -> None:

@@ -126,7 +126,7 @@ def test_the_log_can_be_plotted(table: Path) -> None:
     lines = [json.loads(line) for line in (table / "run" / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == [5, 10, 15, 20]
     assert [line["step"] for line in lines if "evaluation" in line] == [10, 20]
-    assert all({"bleu", "loss"} == line["evaluation"].keys() for line in lines if "evaluation" in line)
+    assert all({"bleu", "exact", "loss"} == line["evaluation"].keys() for line in lines if "evaluation" in line)
 
 
 def test_the_same_seed_gives_the_same_weights(table: Path) -> None:

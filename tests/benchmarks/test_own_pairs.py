@@ -1,0 +1,54 @@
+"""The measurement of small corpora: what it asks for is right, and what it reports is what was translated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import own_pairs
+
+SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "4", "--processes", "1")
+
+
+@pytest.fixture(autouse=True)
+def _needs_extras() -> None:
+    for name in ("tokenizers", "sacrebleu", "tomlkit", "tqdm"):
+        pytest.importorskip(name)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "zero"),
+        (13, "thirteen"),
+        (21, "twenty one"),
+        (40, "forty"),
+        (300, "three hundred"),
+        (999, "nine hundred and ninety nine"),
+        (812, "eight hundred and twelve"),
+    ],
+)
+def test_numbers_in_words(number: int, words: str) -> None:
+    assert own_pairs.in_words(number) == words
+    assert own_pairs.words()[number] == (words, str(number))
+
+
+def test_dates() -> None:
+    assert ("9 February 1974", "1974-02-09") in own_pairs.dates()
+
+
+def test_a_measurement(tmp_path: Path) -> None:
+    """Of an untrained model: the pairs that the table lacks are not in it, and are all there."""
+    found = own_pairs.measure("numbers", 200, 3, tmp_path, SMALL)
+    lines = [set((tmp_path / name).read_text().splitlines()) for name in ("numbers.tsv", "numbers-others.tsv")]
+    assert [len(part) for part in lines] == [200, 500] and not lines[0] & lines[1]
+    assert 0 <= found.held_out <= 0.3 and 0 <= found.others <= 0.3 and found.minutes > 0
+    assert "numbers" in own_pairs.table({"numbers": found}, 200).text()
+
+
+@pytest.mark.slow
+def test_five_hundred_pairs_teach_the_numbers(tmp_path: Path) -> None:
+    """One command, without options: 95 of 100 numbers that it never saw are written out right."""
+    found = own_pairs.measure("numbers", 500, 0, tmp_path)
+    assert found.held_out >= 0.95 and found.others >= 0.95
