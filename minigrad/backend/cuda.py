@@ -13,8 +13,7 @@ import numpy as np
 from . import kernels, random
 from .device import Device
 from .dtype import Array, bfloat16
-
-_INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda13x), and see `nvidia-smi`"
+from .extras import how_to_install
 
 
 class CupyBackend:
@@ -94,17 +93,23 @@ class OnDevice:
         return run
 
 
+def _install() -> str:
+    """What to install."""
+    command = how_to_install("cuda", "cupy-cuda12x")
+    return f"install CuPy for your driver (`nvidia-smi` tells its CUDA; for 13, cupy-cuda13x): {command}"
+
+
 @cache
 def why_not() -> str:
     """Why no GPU can be used here, and what to do; "" where one can."""
     if importlib.util.find_spec("cupy") is None:
-        return f"CuPy is not installed: {_INSTALL}"
+        return f"CuPy is not installed: {_install()}"
     try:
         count = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
     except ImportError as error:
-        return f"CuPy cannot be imported ({error}): {_INSTALL}"
+        return f"CuPy cannot be imported ({error}): {_install()}"
     except RuntimeError as error:  # CUDARuntimeError: no driver, or one older than this CuPy's CUDA
-        return f"CuPy finds no usable NVIDIA driver ({error}): {_INSTALL}"
+        return f"CuPy finds no usable NVIDIA driver ({error}): {_install()}"
     return "" if count else "CuPy finds no NVIDIA GPU: see `nvidia-smi` and CUDA_VISIBLE_DEVICES"
 
 
