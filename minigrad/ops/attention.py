@@ -23,7 +23,7 @@ from .softmax import softmax
         transpose(_score_slope(g, out, arguments), -1, -2), query * scale
     ),
     value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
+        transpose(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
     ),
     mask=lambda g, out, arguments: _score_slope(g, out, arguments),
 )
@@ -43,17 +43,22 @@ def scaled_dot_product_attention(
     (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
     (B, H, T, S). A query that may attend to nothing gets zeros.
     """
-    return matmul(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
+    return matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
 
 
 def attention_weights(query: Array, key: Array, mask: Array, is_causal: bool, scale: float) -> Array:
     """P = softmax(S), S = scale · q kᵀ + mask, both (B, H, T, S)."""
+    return softmax(attention_scores(query, key, mask, is_causal, scale), -1)
+
+
+def attention_scores(query: Array, key: Array, mask: Array, is_causal: bool, scale: float) -> Array:
+    """S = scale · q kᵀ + mask, (B, H, T, S)."""
     scores = matmul(query * scale, transpose(key, -1, -2))
     if is_causal:
         scores = where(causal_mask(scores), scores, float("-inf"))
     if mask is not None:
         scores = where(mask, scores, float("-inf")) if bare(mask).dtype.kind == "b" else scores + mask
-    return softmax(scores, -1)
+    return scores
 
 
 def causal_mask(scores: Array) -> Array:
@@ -61,12 +66,13 @@ def causal_mask(scores: Array) -> Array:
     return xp(bare(scores)).tri(scores.shape[-2], scores.shape[-1], dtype=bool)
 
 
-def _drop(x: Array, keep: Array, dropout_p: float) -> Array:
+def dropped(x: Array, keep: Array, dropout_p: float) -> Array:
+    """P after dropout; ``keep`` is its draw, None without one."""
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
 def _score_slope(g: Array, out: Array, arguments: Sequence[Any]) -> Array:
     """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
     query, key, value, mask, keep, is_causal, scale, dropout_p = arguments
-    slope = _drop(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
+    slope = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
     return attention_weights(query, key, mask, is_causal, scale) * (slope - sum_over(g * out, -1, True))

@@ -12,6 +12,7 @@
     viz.embedding(weight, words)          words near each other
     viz.logit_lens(model, tokens)         what a language model would say after each layer
     viz.piano_roll("song.mid")            notes over time, to see and to hear, and what each looked at
+    viz.trace(model, x)                   every intermediate value by its name: to read, replace, cut and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
 ``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``.
@@ -33,6 +34,7 @@ from .logit_lens import logit_lens
 from .piano_roll import piano_roll
 from .playback import playback
 from .positional_encoding import positional_encoding
+from .trace import trace
 from .training import training
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "piano_roll",
     "playback",
     "positional_encoding",
+    "trace",
     "training",
 ]
 

@@ -1,0 +1,322 @@
+"""Watching a call: every input, result and op's result gets a name, and what goes on in its place where it is changed.
+
+Ops are named after the module that is running and the op ("layers.0.gelu", the second one "layers.0.gelu 2"); so a name
+means the same thing in every run. Variables are other names of these.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from ...autograd.observer import Observer, observed
+from ...backend.random import default_generator
+from ...nn.module import Module
+from ...ops import attention
+from ...ops.linear import matmul
+from ...ops.op import Op
+from ...ops.softmax import softmax
+from ...profiler.watched import around_calls, untouched
+from ...tensor import Tensor
+from ..graph.names import Modules
+from .change import Change
+from .scope import Scope
+from .values import Kept, mapped, parts
+
+_IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
+_THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
+_PRODUCTS = ("matmul", "einsum_pair")
+
+
+class Recorder(Observer):
+    """Watches one call. ``changes`` are by the names that ops, inputs and results have in every run."""
+
+    def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
+        self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
+        self.other_names: dict[str, str] = {}  # variables, and the name of what they were bound to
+        self.changed: set[str] = set()
+        self.error: BaseException | None = None  # of the program's own replacement, as ops change what they raise
+        self.ops = 0
+        self._changes, self._modules = changes, Modules(owner)
+        self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
+        self._taken: Counter[str] = Counter()
+        self._scopes = [Scope("", "", 0)]
+        self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
+        self._running: list[Op] = []
+        self._quiet = 0  # within a replacement's own ops, or a walk back
+        self._names: dict[int, tuple[str, int]] = {}  # of tensors by their ids, and the number of their value
+        self._made_by: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
+        self._told: set[tuple[str, str]] = set()  # variables, unnumbered, and what they were bound to
+        self._alive: list[Any] = []  # so that ids stay in use
+
+    def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """The result of the call, watched."""
+        try:
+            with observed(self), around_calls(self._before, self._after):
+                if isinstance(function, Module):
+                    return function(*inputs, **named)
+                signature = _signature(function)
+                inputs, named = self._inputs(signature, inputs, dict(named), self._scopes[0])
+                result = function(*inputs, **named)
+                self._look(None)
+                return self._passed("output", result)
+        except Exception:
+            if self.error is not None:
+                raise self.error from None
+            raise
+
+    # Modules ------------------------------------------------------------------------------------------------
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        if kind == "module" and not self._quiet:
+            self._look(sys._getframe(1))
+            path = self._modules.name(subject, self._scopes[-1].path)
+            first = not path and len(self._scopes) == 1 and not self.values
+            called = "" if first else self._free(path or "forward", op=False)
+            self._scopes.append(Scope(called, path, len(self.values)))
+        elif kind == "walk":
+            self._quiet += 1
+        self._spans.append((kind, name))
+
+    def left(self) -> None:
+        kind, _ = self._spans.pop()
+        if kind == "walk":
+            self._quiet -= 1
+        elif kind == "module" and not self._quiet:
+            self._scopes.pop()
+
+    def _before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._quiet:
+            return None
+        given = self._inputs(_signature(module.forward), args, kwargs, self._scopes[-1])
+        return None if given[0] is args else given
+
+    def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        if self._quiet:
+            return None
+        self._look(None)
+        scope = self._scopes[-1]
+        return self._passed(scope.name or "output", result)
+
+    def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope) -> Any:
+        """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except (TypeError, AttributeError):  # the call will fail and say why
+            return args, kwargs
+        found: list[str] = []  # the parts that are tensors
+
+        def passed(tensor: Tensor, part: str) -> Tensor:
+            found.append(part)
+            return self._tensor(scope.within(f"input.{part}" if len(found) > 1 else "input"), tensor)
+
+        for parameter, value in bound.arguments.items():
+            bound.arguments[parameter] = mapped(value, parameter, passed)
+        scope.start = len(self.values)
+        if len(found) > 1:
+            self.other_names[scope.within(f"input.{found[0]}")] = scope.within("input")
+        names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in found))]
+        return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
+
+    # Ops ----------------------------------------------------------------------------------------------------
+
+    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
+        self._running.append(op)
+
+    def failed(self, op: Op) -> None:
+        while self._running and self._running.pop() is not op:
+            continue
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
+        self._running.pop()
+        if self._running or self._quiet or not _is_of_tensors(result):
+            return None
+        self._look(sys._getframe(1))
+        self.ops += 1
+        within, called = self._spans[-1] if self._spans else ("", "")
+        if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
+            self._save(args[0])
+        name = self._free(self._scopes[-1].within(op.name))
+        if op is attention.scaled_dot_product_attention:
+            result = self._attention(args, result)
+        elif op.name in _PRODUCTS:
+            self._note_weights(args)
+        given = self._passed(name, result, op.name in _IN_PLACE)
+        if op.view and given is not result and isinstance(given, Tensor):
+            given._version = args[0]._version  # ``view`` asks by that whether it has copied
+        self._made_by[id(given)] = op, args[0] if args else None
+        return given
+
+    def _save(self, target: Any) -> None:
+        """Copy the values that a change in place is about to overwrite."""
+        for value in self.values.values():
+            if isinstance(value, Kept) and isinstance(target, Tensor) and value.shares(target.array):
+                value.save()
+
+    # Attention ----------------------------------------------------------------------------------------------
+
+    def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
+        """The fused op keeps no weights: they are computed by its definition, when somebody asks; and where scores or
+        weights are changed, so is the result."""
+        query, key, value, mask, keep, is_causal, scale, dropout_p = args
+        scope = self._scopes[-1]
+        for letter, tensor in zip("qkv", (query, key, value), strict=True):
+            self._also(letter, tensor)
+        names = [self._free(scope.within(part)) for part in ("scores", "weights")]
+        inputs: list[Any] = [query, key, mask, is_causal, scale]
+        if not any(name in self._changes for name in names):
+            kept: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
+
+            def scores() -> Tensor:
+                given: Any = [x.get("scores") if isinstance(x, Kept) else x for x in kept]
+                return attention.attention_scores(*given)
+
+            self.values |= {names[0]: scores, names[1]: lambda: softmax(scores(), -1)}
+            return result
+        with _Quietly(self):
+            seen = attention.attention_scores(*inputs)
+        seen = self._tensor(names[0], seen)
+        with _Quietly(self):
+            weights = softmax(seen, -1)
+        weights = self._tensor(names[1], weights)
+        with _Quietly(self):
+            composed: Tensor = matmul(attention.dropped(weights, keep, dropout_p), value)
+        return composed
+
+    def _note_weights(self, args: tuple[Any, ...]) -> None:
+        """Call a softmax "weights" where its result multiplies values."""
+        for factor in args[:2]:
+            x = factor
+            op, before = self._made_by.get(id(x), (None, None))
+            while op is not None and op.name in _THROUGH:
+                x = before
+                op, before = self._made_by.get(id(x), (None, None))
+            if op is not None and op.name == "softmax":
+                self._also("weights", x)
+
+    # Names and values ---------------------------------------------------------------------------------------
+
+    def _passed(self, name: str, value: Any, fixed: bool = False) -> Any:
+        """Note a value, or what is to go on in its place, and return that."""
+        if isinstance(value, Tensor):
+            return self._tensor(name, value, fixed)
+        for change in self._changes.get(name, ()):
+            value = self._structure(name, value, change)
+        value = mapped(value, name, self._part)
+        self.values[name] = mapped(value, name, lambda tensor, _: Kept(tensor))
+        self._alive.append(value)
+        return value
+
+    def _part(self, tensor: Tensor, name: str) -> Tensor:
+        return self._tensor(name, tensor)
+
+    def _structure(self, name: str, value: Any, change: Change) -> Any:
+        """What a change makes of several tensors at once."""
+        new = self._made(change, value, name)
+        before, after = list(parts(value, name)), dict(parts(new, name))
+        if [part for part, _ in before] != list(after) or type(new) is not type(value):
+            raise RuntimeError(
+                f"the replacement of {name!r} must have the same parts: {', '.join(n for n, _ in before)}"
+            )
+        with _Quietly(self):
+            old = dict(before)
+            given = mapped(new, name, lambda x, n: x if x is old[n] else change.passed(old[n], x, n))
+        self.changed.add(name)
+        return given
+
+    def _tensor(self, name: str, tensor: Tensor, fixed: bool = False) -> Tensor:
+        for change in self._changes.get(name, ()):
+            if fixed:
+                raise RuntimeError(
+                    f"{name!r} is an assignment into memory, which cannot be replaced: replace the value that is "
+                    f"assigned, or what reads it"
+                )
+            new = self._made(change, tensor, name)
+            with _Quietly(self):
+                tensor = change.passed(tensor, new, name)
+            self.changed.add(name)
+        self._names[id(tensor)] = name, len(self.values)
+        self.values[name] = Kept(tensor)
+        self._alive.append(tensor)
+        return tensor
+
+    def _made(self, change: Change, value: Any, name: str) -> Any:
+        with _Quietly(self):
+            try:
+                return change.of(value, name)
+            except Exception as error:
+                error.add_note(f"in the replacement of {name!r}")
+                self.error = error
+                raise
+
+    def _look(self, frame: Any) -> None:
+        """Note what variables of the running module are called."""
+        scope = self._scopes[-1]
+        for variable, tensor, since in scope.bound(frame, len(self.values)):
+            if self._names.get(id(tensor), ("", -1))[1] >= since:
+                self._also(variable, tensor)
+
+    def _also(self, variable: str, tensor: Any) -> None:
+        """Give a value another name, in the module that is running."""
+        name, wanted = self._names.get(id(tensor), ("", -1))[0], self._scopes[-1].within(variable)
+        if name and name != wanted and wanted not in self._paths and (wanted, name) not in self._told:
+            self._told.add((wanted, name))
+            self.other_names[self._free(wanted)] = name
+
+    def _free(self, name: str, op: bool = True) -> str:
+        """The name, numbered where it is taken. A module's path is its own, called or not."""
+        if op and name in self._paths:
+            self._taken[name] = max(self._taken[name], 1)
+        while True:
+            self._taken[name] += 1
+            count = self._taken[name]
+            free = f"{name} {count}" if count > 1 else name
+            if free not in self.values and free not in self.other_names:
+                return free
+
+
+class _Quietly:
+    """What runs within it is no part of the call."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def __enter__(self) -> None:
+        self.recorder._quiet += 1
+
+    def __exit__(self, *raised: object) -> None:
+        self.recorder._quiet -= 1
+
+
+def _is_of_tensors(result: Any) -> bool:
+    first = result[0] if isinstance(result, tuple) and result else result
+    return isinstance(first, Tensor)
+
+
+def _signature(function: Callable[..., Any]) -> Any:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def record(
+    function: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    named: Mapping[str, Any],
+    changes: Mapping[str, list[Change]],
+    random: Any,
+) -> tuple[Recorder, Any]:
+    """A call, from a state of the random numbers; the model and these are afterwards as before."""
+    owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
+    owner = owner if isinstance(owner, Module) else None
+    recorder = Recorder(owner, changes)
+    with ExitStack() as around:
+        around.enter_context(untouched(owner))
+        default_generator.set_state(random)
+        result = recorder.call(function, inputs, named)
+    return recorder, result

@@ -1,0 +1,215 @@
+"""``viz.trace``: a call of a model, all of whose intermediate values have names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import translate
+from typing import Any
+
+from ...backend.random import default_generator
+from ...nn.module import Module
+from ...tensor import Tensor
+from ..graph import GraphView
+from ..graph import graph as graph_view
+from ..graph.record import record as recorded_graph
+from .change import CUTS, Change, Cut, Replacement, changes, cutting, patching
+from .record import Recorder, record
+from .values import Kept
+
+_SHOWN = 12  # names in a message
+
+
+def trace(
+    model: Callable[..., Any], /, *inputs: Any, replace: Mapping[str, Replacement] | None = None, **named: Any
+) -> Run:
+    """Call a model, and keep every intermediate value under its name.
+
+        run = viz.trace(model, x)
+        run["layers.0.attention.weights"]                    a tensor
+        run.names("layers.0.*")                              what else there is
+        run.edited({"layers.0.mlp": lambda value: value * 0})
+        run.patch("layers.0.mlp", other["layers.0.mlp"]).output
+
+    Names are the path of a module for its result, "PATH.input" for its first input and "PATH.input.NAME" for each,
+    "PATH.OP" and "PATH.OP 2" for the results of ops in it, "PATH.VARIABLE" for what its functions call them, and of an
+    attention "PATH.weights", "PATH.scores", "PATH.q", "PATH.k" and "PATH.v". The result of the model is "output".
+
+    The model runs in the mode that it is in. Its parameters, modes and buffers, gradients and random numbers are
+    afterwards as before; values are connected, so that gradients can be taken of and from them.
+
+    Args:
+        model: a module, a method of one, or a function; it is called once, and again for each change.
+        inputs, named: what it is called with.
+        replace: changes by name; see ``Run.edited``.
+
+    Raises:
+        TypeError: what cannot be called, inputs that can be read only once, or a generator. KeyError: a name of
+        ``replace`` that there is not. RuntimeError: no op ran on tensors, or a change does not fit.
+    """
+    if not callable(model):
+        raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
+    for value in (*inputs, *named.values()):
+        if isinstance(value, Iterator):
+            raise TypeError(
+                f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
+            )
+    run = Run(model, inputs, named, {}, default_generator.get_state())
+    return run.edited(replace) if replace else run
+
+
+class Run(Mapping[str, Any]):
+    """A call of a model: a mapping from names to values, in the order in which they were computed.
+
+    Attributes:
+        output: what the model returned.
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        inputs: tuple[Any, ...],
+        named: Mapping[str, Any],
+        changes: Mapping[str, list[Change]],
+        random: Any,
+    ) -> None:
+        self._call, self._changes, self._random = (model, inputs, dict(named)), dict(changes), random
+        recorder, self.output = self._again()
+        title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
+        self.title: str = title
+        if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
+            raise TypeError(
+                f"{title} returned a {type(self.output).__name__}, which runs later: trace a function that reads it, "
+                f"such as lambda x: list(model(x))"
+            )
+        if not recorder.ops:
+            raise RuntimeError(f"no op ran on tensors in {title}: there is nothing to trace")
+        self._values, self._others = recorder.values, recorder.other_names
+        missed = [name for name in changes if name not in recorder.changed]
+        if missed:
+            raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
+
+    # Reading ------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a name: a tensor, or what a module returned. Raises KeyError with names that are close."""
+        return _read(self._values[self._known(name)], name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._values, *self._others])
+
+    def __len__(self) -> int:
+        return len(self._values) + len(self._others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values or name in self._others
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """The names that fit a pattern: "*.weights", "layers.0.*"."""
+        fits = re.compile(translate(pattern.replace("[", "[[]"))).match
+        return [name for name in self if fits(name)]
+
+    def __repr__(self) -> str:
+        changed = f", {', '.join(map(repr, self._changes))} changed" if self._changes else ""
+        return f"<run of {self.title}: {len(self)} names{changed}>"
+
+    # Changing -----------------------------------------------------------------------------------------------
+
+    def edited(self, replace: Mapping[str, Replacement]) -> Run:
+        """A run of the same call in which other values go on.
+
+        Args:
+            replace: by name (or pattern, "layers.*.mlp") a tensor or a number, or a function from the value to the one
+                that goes on. Gradients go into it.
+
+        Raises:
+            KeyError: a name that there is not. RuntimeError: a value of another shape.
+        """
+        places = {name: list(change) for name, change in self._changes.items()}
+        for pattern, what in replace.items():
+            for name in self._found(pattern):
+                places.setdefault(name, []).append(changes(what))
+        model, inputs, named = self._call
+        return Run(model, inputs, named, places, self._random)
+
+    def patch(self, name: str, value: Any, at: Any = None) -> Run:
+        """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
+
+        Args:
+            name: where; a name or a pattern.
+            value: the other run, whose value of that name is taken; or a tensor, an array or a number.
+            at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
+        """
+        names = self._found(name)
+        return self.edited({n: patching(value[n] if isinstance(value, Run) else value, at) for n in names})
+
+    def cut(self, name: str, to: Cut = "zeros", at: Any = None) -> Run:
+        """A run in which a value does not depend on what computed it (ablation).
+
+        Args:
+            name: which; a name or a pattern.
+            to: "zeros"; "mean", over all axes but the last; or "detach", the same numbers without a history.
+            at: an index: only there.
+        """
+        if to not in CUTS:
+            raise ValueError(f"to is {to!r}; it must be one of {', '.join(CUTS)}")
+        return self.edited({name: cutting(to, at)})
+
+    # Drawing ------------------------------------------------------------------------------------------------
+
+    def graph(self, **look: Any) -> GraphView:
+        """The graph of the call, in which each change is a node "replaced" or "cut" with the name of its place. The
+        model runs once more. ``look`` is what ``viz.graph`` takes.
+
+        Raises:
+            RuntimeError: nothing in the result wants a gradient.
+        """
+        _, inputs, named = self._call
+        return graph_view(recorded_graph(_Again(self), inputs, named), **look)
+
+    # Names --------------------------------------------------------------------------------------------------
+
+    def _again(self) -> tuple[Recorder, Any]:
+        return record(*self._call, self._changes, self._random)
+
+    def _known(self, name: str) -> str:
+        """What a value is called in every run."""
+        if name in self._others:
+            return self._others[name]
+        if name not in self._values:
+            near = get_close_matches(str(name), [*self], _SHOWN, 0.5)
+            like = f"; close are {', '.join(map(repr, near))}" if near else ""
+            raise KeyError(f"no value is called {name!r}{like}. run.names('*') has all {len(self)}")
+        return name
+
+    def _found(self, pattern: str) -> list[str]:
+        """The values of a name or a pattern, each once."""
+        names = self.names(pattern) if pattern not in self and ("*" in pattern or "?" in pattern) else []
+        return list(dict.fromkeys(map(self._known, names or [pattern])))
+
+
+class _Again:
+    """A run's call once more, as a method of the model: so the graph knows the names of its modules."""
+
+    def __init__(self, run: Run) -> None:
+        model = run._call[0]
+        self.run, self.__name__ = run, run.title
+        self.__self__ = model if isinstance(model, Module) else getattr(model, "__self__", None)
+        called = model.forward if isinstance(model, Module) else model
+        self.__signature__ = inspect.signature(called)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        return record(self.run._call[0], inputs, named, self.run._changes, self.run._random)[1]
+
+
+def _read(value: Any, name: str) -> Any:
+    if isinstance(value, Kept):
+        return value.get(name)
+    if isinstance(value, Mapping):
+        return type(value)({key: _read(held, name) for key, held in value.items()})  # type: ignore[call-arg]
+    if isinstance(value, list | tuple):
+        items = [_read(held, name) for held in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value() if callable(value) and not isinstance(value, Tensor) else value

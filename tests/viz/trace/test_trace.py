@@ -1,0 +1,429 @@
+"""``viz.trace``: the names of values, and what changes when one of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import nn, viz
+from minigrad.autograd import Function, gradcheck
+from minigrad.models.bert import Bert
+from minigrad.models.bert import Config as BertConfig
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.nn import functional as F
+from minigrad.utils._pytree import tree_leaves
+from minigrad.utils.checkpoint import checkpoint
+from tests.support.engine import alive, changed, parts
+from tests.support.transformers import sentences, small
+
+# Models -----------------------------------------------------------------------------------------------------
+
+
+class Net(nn.Module):
+    """A user's module: variables, a layer called twice, a function of its own, an op of a layer's name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.linear = nn.Linear(3, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Any, scale: Any = 1.0) -> Any:
+        hidden = self.first(x).tanh() * scale
+        hidden = self.linear(self.linear(hidden))
+        return self.mixed(hidden).sum(-1)
+
+    def mixed(self, y: Any) -> Any:
+        gate = F.linear(y, self.linear.weight).sigmoid()
+        return y * gate
+
+
+def net() -> Net:
+    mg.manual_seed(0)
+    return Net()
+
+
+def gpt() -> GPT2:
+    mg.manual_seed(0)
+    return GPT2(Config(vocabulary=11, positions=8, d_model=8, heads=2, layers=2)).eval()
+
+
+TOKENS = [[1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def tokens() -> Any:
+    return mg.tensor(TOKENS)
+
+
+def bert() -> tuple[Any, ...]:
+    return Bert(BertConfig(vocabulary=11, positions=8, d_model=8, heads=2, layers=1, d_ff=16)), tokens()
+
+
+def torch_style() -> tuple[Any, ...]:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    return nn.TransformerEncoder(layer, 2), mg.randn(2, 3, 8)
+
+
+MODELS: dict[str, Any] = {
+    "a user's": lambda: (net(), mg.randn(2, 3)),
+    "cnn": lambda: (
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(8, 2)),
+        mg.randn(3, 1, 4, 4),
+    ),
+    "lstm": lambda: (nn.LSTM(3, 4, 2), mg.randn(5, 2, 3)),
+    "gpt2": lambda: (gpt(), tokens()),
+    "bert": bert,
+    "translator": lambda: (small(), sentences()[0], sentences()[1][:, :-1]),
+    "encoder": torch_style,
+    "transformer": lambda: (nn.Transformer(8, 2, 1, 1, 16, batch_first=True), mg.randn(1, 3, 8), mg.randn(1, 2, 8)),
+}
+
+
+def leaves(value: Any) -> list[np.ndarray[Any, Any]]:
+    return [x.detach().numpy() for x in tree_leaves(value) if isinstance(x, mg.Tensor)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_run_is_the_call_itself_and_a_name_means_the_same_in_each(name: str) -> None:
+    """Bitwise, in training mode, dropout included; and each value put in its own place changes nothing but rounding."""
+    model, *inputs = MODELS[name]()
+    state, before = mg.default_generator.get_state(), parts(model)
+    run = viz.trace(model, *inputs)
+    assert changed(before, parts(model)) == []
+    again = viz.trace(model, *inputs)
+    assert list(run) == list(again)
+    mg.default_generator.set_state(state)
+    for one, other, third in zip(leaves(run.output), leaves(again.output), leaves(model(*inputs)), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, third)
+    assert all(isinstance(run[name], mg.Tensor | tuple | list | dict) for name in run)
+    fixed = [n for n in run if "input" not in n and not n.startswith(("output[1]", "stack"))]
+    for place in fixed[:: max(1, len(fixed) // 6)]:
+        edited = run.edited({place: lambda value: value})
+        assert list(edited) == list(run)
+        for one, other in zip(leaves(edited.output), leaves(run.output), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+# Names ------------------------------------------------------------------------------------------------------
+
+
+def test_names_are_paths_ops_variables_and_inputs() -> None:
+    model, x = net(), mg.randn(2, 3)
+    run = viz.trace(model, x)
+    assert run["input"].array is x.array and run["output"].array is run.output.array
+    assert list(run) == [
+        *("input", "first.input", "first.linear", "first", "tanh", "mul"),
+        *("linear.input", "linear.linear", "linear", "linear 2.input", "linear 2.linear", "linear 2"),
+        *("linear 3", "sigmoid", "mul 2", "sum", "output"),
+        *("hidden", "hidden 2", "gate"),
+    ]
+    np.testing.assert_array_equal(run["hidden"].detach().numpy(), (model.first(x).tanh()).detach().numpy())
+    assert run["hidden 2"]._source() == run["linear 2"]._source()
+    assert run.names("linear 2*") == ["linear 2.input", "linear 2.linear", "linear 2"]
+    assert "first" in run and "second" not in run and len(run) == len(list(run)) == 20
+    assert dict(run)["gate"].shape == (2, 4)
+
+
+def test_named_inputs_are_told_apart() -> None:
+    run = viz.trace(net(), mg.ones(1, 3), scale=mg.full((), 2.0))
+    assert run["input.scale"].item() == 2
+    assert run["input.x"].array is run["input"].array
+    doubled = run.edited({"input.scale": 4.0})
+    np.testing.assert_allclose(doubled["hidden"].detach().numpy(), 2 * run["hidden"].detach().numpy(), rtol=1e-6)
+
+
+def test_parts_of_results_have_names() -> None:
+    run = viz.trace(nn.LSTM(3, 4), mg.randn(2, 1, 3))
+    out, (_, c) = run["output"]
+    assert (run["output[0]"].shape, run["output[1][1]"].shape) == (out.shape, c.shape)
+    silent = run.edited({"output[1][0]": 0.0})
+    assert not silent.output[1][0].any() and (silent.output[0] == out).all() and (silent.output[1][1] == c).all()
+    swapped = run.edited({"output": lambda value: (value[0] * 2, value[1])})
+    np.testing.assert_allclose(swapped.output[0].detach().numpy(), 2 * out.detach().numpy(), rtol=1e-6)
+    patched = run.patch("output", swapped)
+    np.testing.assert_array_equal(patched.output[0].detach().numpy(), swapped.output[0].detach().numpy())
+    with pytest.raises(RuntimeError, match="the same parts"):
+        run.edited({"output": lambda value: value[:1]})
+
+
+def test_the_attention_of_the_issue_has_its_weights() -> None:
+    model, x, y = small().eval(), *sentences()
+    run = viz.trace(model, x, y)
+    place = run.names("*cross_attention.weights")[1]
+    weights = run[place]
+    assert place == "decoder.1.cross_attention.weights" and weights.shape == (2, 2, 5, 4)
+    q, k, v = (run[place.replace("weights", letter)] for letter in "qkv")
+    scores = run[place.replace("weights", "scores")]
+    allowed = scores > -1e9
+    np.testing.assert_allclose(
+        scores.detach().numpy()[allowed.detach().numpy()],
+        (q @ k.mT / 2**0.5).detach().numpy()[allowed.detach().numpy()],
+        rtol=1e-5,
+    )
+    np.testing.assert_allclose(
+        (weights @ v).detach().numpy(), run[place.replace("weights", "heads")].detach().numpy(), atol=1e-6
+    )
+    run = viz.trace(nn.Transformer(8, 2, 1, 2, 16, batch_first=True), mg.randn(1, 3, 8), mg.randn(1, 2, 8))
+    assert run["decoder.layers.1.multihead_attn.weights"].shape == (1, 2, 2, 3)
+
+
+def test_weights_that_are_not_fused_have_the_same_name() -> None:
+    x, layer = mg.randn(2, 5, 8), nn.MultiheadAttention(8, 2, batch_first=True)
+    fused = viz.trace(lambda x: layer(x, x, x, need_weights=False)[0], x)
+    plain = viz.trace(lambda x: layer(x, x, x)[0], x)
+    names = [run.names("*weights")[0] for run in (fused, plain)]
+    np.testing.assert_allclose(fused[names[0]].detach().numpy(), plain[names[1]].detach().numpy(), atol=1e-6)
+
+
+def test_values_outlast_changes_in_place() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True))
+    run = viz.trace(model, x := mg.randn(2, 3))
+    np.testing.assert_array_equal(
+        run["0"].detach().numpy(), F.linear(x, model[0].weight, model[0].bias).detach().numpy()
+    )
+    assert (run["0"] < 0).any() and not (run["1"] < 0).any()
+
+    def assigns(x: Any) -> Any:
+        doubled = x * 2
+        doubled[0] = 0
+        return doubled * 1
+
+    run = viz.trace(assigns, x.requires_grad_())
+    with pytest.raises(RuntimeError, match=r"'mul' was overwritten after it was computed \(x\[...\] = value"):
+        run["mul"]
+    with pytest.raises(RuntimeError, match="an assignment into memory"):
+        run.edited({"put": 0.0})
+
+
+def test_a_method_and_a_function_can_be_traced() -> None:
+    model = small().eval()
+    run = viz.trace(model.loss, *sentences())
+    assert run.output.shape == () and "decoder.1.cross_attention.weights" in run
+    layer = nn.Linear(3, 2)
+    run = viz.trace(lambda x: layer(x).relu(), mg.ones(1, 3))
+    assert {"Linear", "Linear.linear", "relu", "input"} <= set(run)
+
+
+# Changes ----------------------------------------------------------------------------------------------------
+
+
+def test_a_change_goes_on_from_its_place() -> None:
+    model, x = net(), mg.randn(2, 3)
+    run = viz.trace(model, x, replace={"gate": lambda value: value * 0 + 1})
+    hidden = run["hidden 2"]
+    np.testing.assert_allclose(run.output.detach().numpy(), hidden.sum(-1).detach().numpy(), rtol=1e-6)
+    assert (run["gate"] == 1).all() and (run["sigmoid"] == 1).all()
+    both = run.edited({"gate": lambda value: value * 2, "first": np.zeros((2, 4))})  # on top of the first change
+    assert (both["gate"] == 2).all() and not both["hidden"].any()
+    assert (run["gate"] == 1).all() and "gate" not in repr(viz.trace(model, x)) and "'sigmoid'" in repr(both)
+
+
+def test_weights_take_effect() -> None:
+    model, place = gpt(), "layers.1.attention"
+    run = viz.trace(model, tokens())
+    even = run.edited({f"{place}.weights": 0.25})
+    expected = even[f"{place}.v"].mean(2, keepdim=True).expand(2, 2, 4, 4)
+    np.testing.assert_allclose(even[f"{place}.heads"].detach().numpy(), expected.detach().numpy(), atol=1e-6)
+    first = run.edited({f"{place}.scores": lambda s: mg.zeros_like(s) + mg.tensor([0.0, -1e9, -1e9, -1e9])})
+    np.testing.assert_allclose(first[f"{place}.weights"].detach().numpy()[..., 0], 1, atol=1e-6)
+    assert (run.output != even.output).any()
+    one = run.cut(f"{place}.weights", at=(slice(None), 1))
+    assert not one[f"{place}.heads"][:, 1].any() and one[f"{place}.heads"][:, 0].any()
+
+
+def test_a_whole_patch_gives_the_other_run() -> None:
+    """Whatever is between the inputs and one layer's states is replaced, so all that comes after is the other's."""
+    model = gpt()
+    clean, corrupted = viz.trace(model, tokens()), viz.trace(model, tokens().flip(1))
+    patched = corrupted.patch("layers.0", clean)
+    np.testing.assert_array_equal(patched.output.detach().numpy(), clean.output.detach().numpy())
+    part = corrupted.patch("layers.0", clean["layers.0"], at=(slice(None), 3))
+    np.testing.assert_array_equal(part["layers.0"].detach().numpy()[:, 3], clean["layers.0"].detach().numpy()[:, 3])
+    np.testing.assert_array_equal(
+        part["layers.0"].detach().numpy()[:, :3], corrupted["layers.0"].detach().numpy()[:, :3]
+    )
+    every = corrupted.patch("layers.?.attention.heads", clean)
+    assert "layers.0.attention" in repr(every) and "layers.1.attention" in repr(every)
+
+
+def test_cuts() -> None:
+    run = viz.trace(net(), mg.randn(5, 3))
+    assert not run.cut("first")["first"].any()
+    means = run.cut("first", to="mean")["first"]
+    np.testing.assert_allclose(
+        means.detach().numpy(), np.tile(run["first"].detach().numpy().mean(0), (5, 1)), rtol=1e-5
+    )
+    x = mg.randn(2, 3).requires_grad_()
+    run = viz.trace(net(), x)
+    detached = run.cut("hidden", to="detach")
+    np.testing.assert_array_equal(detached.output.detach().numpy(), run.output.detach().numpy())
+    detached.output.sum().backward()
+    assert x.grad is None
+    with pytest.raises(ValueError, match="zeros, mean, detach"):
+        run.cut("first", to="ones")  # type: ignore[arg-type]
+
+
+def test_a_users_function_can_be_replaced() -> None:
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, one: Any, other: Any) -> Any:
+            return one * 2 + other * 3
+
+    run = viz.trace(lambda x: sum(Twice.apply(x)), mg.ones(2).requires_grad_())
+    assert run.edited({"Twice[1]": 1.0}).output.tolist() == [3, 3]
+
+
+# Gradients ----------------------------------------------------------------------------------------------------
+
+
+def test_gradients_go_through_a_replacement() -> None:
+    model, x = net().double(), mg.randn(2, 3, dtype=mg.float64)
+    run = viz.trace(model, x)
+    for place in ("hidden", "first.linear", "linear 2", "gate"):
+        new = mg.randn(*run[place].shape, dtype=mg.float64).requires_grad_()
+        assert gradcheck(lambda new, place=place: run.edited({place: lambda old: new * old.detach()}).output, [new])
+    edited = run.edited({"hidden": lambda value: value**3})
+    found = mg.autograd.grad(edited.output.sum(), model.first.weight)[0]
+    by_hand = (model.first(x).tanh()) ** 3
+    by_hand = model.mixed(model.linear(model.linear(by_hand))).sum()
+    np.testing.assert_allclose(
+        found.detach().numpy(), mg.autograd.grad(by_hand, model.first.weight)[0].detach().numpy(), rtol=1e-9
+    )
+
+
+def test_gradients_go_through_changed_weights() -> None:
+    mg.manual_seed(1)
+    layer = nn.MultiheadAttention(4, 2, batch_first=True, dtype=mg.float64)
+    x = mg.randn(1, 3, 4, dtype=mg.float64)
+    run = viz.trace(lambda x: layer(x, x, x, need_weights=False)[0], x)
+    place = run.names("*.weights")[0]
+    assert gradcheck(lambda w: run.edited({place: w}).output, [run[place].detach().requires_grad_()])
+
+
+def test_the_gradient_of_a_patch_is_that_of_its_place() -> None:
+    model, x = net(), mg.randn(2, 3)
+    run = viz.trace(model, x)
+    patched = run.patch("hidden", run)
+    ours = mg.autograd.grad(patched.output.sum(), patched["hidden"], retain_graph=True)[0]
+    theirs = mg.autograd.grad(run.output.sum(), run["hidden"])[0]
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+    assert model.first.weight.grad is None
+    patched.output.sum().backward()
+    assert model.first.weight.grad is None and model.linear.weight.grad is not None
+
+
+# The graph -----------------------------------------------------------------------------------------------------
+
+
+def test_the_graph_shows_the_change() -> None:
+    run = viz.trace(gpt(), tokens()).cut("layers.1.attention.weights").patch("layers.0.feed_forward", 0.0)
+    graph = run.graph().graph
+    marked = {node.op: node for node in graph.nodes if node.op in ("cut", "replaced")}
+    assert marked["cut"].module == "layers.1.attention"
+    assert "layers.1.attention.weights" in marked["cut"].attributes["name"]
+    assert "layers.0.feed_forward" in marked["replaced"].attributes["name"]
+    assert graph.title == "GPT2" and "layers.1.attention" in graph.modules
+    inputs = {edge.input for edge in graph.edges if edge.target == marked["cut"].id}
+    assert inputs == {"new", "old"}
+    assert not any(node.op in ("cut", "replaced") for node in viz.trace(gpt(), tokens()).graph().graph.nodes)
+
+
+# Mistakes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_name_has_close_ones() -> None:
+    run = viz.trace(gpt(), tokens())
+    with pytest.raises(
+        KeyError, match=r"no value is called 'layers.1.atention.weights'; close are 'layers.1.attention.w"
+    ):
+        run["layers.1.atention.weights"]
+    for change in (run.cut, lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
+        with pytest.raises(KeyError, match="no value is called"):
+            change("layers.*.atention")
+    with pytest.raises(KeyError, match="no value is called"):
+        viz.trace(gpt(), tokens(), replace={"x": 0.0})
+
+
+def test_what_does_not_fit_is_refused_with_its_name() -> None:
+    run = viz.trace(net(), mg.randn(2, 3))
+    with pytest.raises(RuntimeError, match=r"'mul' must have its shape \(2, 4\), not \(4, 2\)"):
+        run.edited({"hidden": mg.ones(4, 2)})
+    with pytest.raises(RuntimeError, match="'mul' returned None"):
+        run.edited({"hidden": lambda value: None})
+    with pytest.raises(RuntimeError, match="must be a tensor or a number, not str"):
+        run.edited({"hidden": "zeros"})  # type: ignore[dict-item]
+
+    def fails(value: Any) -> Any:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as caught:
+        run.edited({"hidden": fails})
+    assert caught.value.__notes__ == ["in the replacement of 'mul'"]
+
+    def branches(x: Any) -> Any:
+        y = x.sum()
+        return y.exp() if y > 0 else y * 2
+
+    run = viz.trace(branches, mg.ones(2))
+    with pytest.raises(RuntimeError, match="'exp' was not computed any more"):
+        run.edited({"y": -1.0, "exp": 0.0})
+
+
+def test_what_cannot_be_traced_is_refused() -> None:
+    with pytest.raises(TypeError, match="takes a module or a function, not Tensor"):
+        viz.trace(mg.ones(2), mg.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="no op ran on tensors in"):
+        viz.trace(lambda x: x, mg.ones(2))
+
+    def generates(x: Any) -> Iterator[Any]:
+        yield x * 2
+
+    with pytest.raises(TypeError, match="generates returned a generator"):
+        viz.trace(generates, mg.ones(2))
+    with pytest.raises(TypeError, match="give it a list, not a generator"):
+        viz.trace(lambda xs: [x * 2 for x in xs], generates(mg.ones(2)))
+    layer, x = nn.Linear(3, 3), mg.randn(2, 3).requires_grad_()
+    run = viz.trace(lambda x: checkpoint(layer, x, use_reentrant=False) * 1, x)
+    with pytest.raises(RuntimeError, match="within a checkpoint"):
+        run.edited({run.names("*linear")[0]: 0.0})
+
+
+# Nothing stays ----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_stays() -> None:
+    model, *inputs = MODELS["cnn"]()
+    viz.trace(model, *inputs).cut("0").graph()
+    numbers = {name: b.detach().numpy().copy() for name, b in model.named_buffers()}
+    before, living = parts(model), alive()
+    run = viz.trace(model, *inputs).cut("0")
+    run.graph()
+    del run
+    assert changed(before, parts(model)) == [] and alive() == living
+    for name, b in model.named_buffers():
+        np.testing.assert_array_equal(b.detach().numpy(), numbers[name])
+
+
+@pytest.mark.parametrize("where", ["forward", "replacement"])
+def test_nothing_stays_after_an_error(where: str) -> None:
+    class Broken(Net):
+        def mixed(self, y: Any) -> Any:
+            if where == "forward":
+                raise KeyboardInterrupt
+            return super().mixed(y)
+
+    def fails(value: Any) -> Any:
+        raise KeyboardInterrupt
+
+    model, x = Broken(), mg.ones(1, 3)
+    before = parts(model)
+    with pytest.raises(KeyboardInterrupt):
+        viz.trace(model, x, replace={"first": fails})
+    assert changed(before, parts(model)) == []
