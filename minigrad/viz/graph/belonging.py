@@ -90,7 +90,7 @@ class _Residuals:
         """The block of a connection where the modules around tell it, and nothing otherwise."""
         around = self.modules.get(self.belongs[node])
         if around is not None and not isinstance(around, _CONTAINERS):
-            return [self.belongs[node]] if self.belongs[node] in blocks else []
+            return blocks if blocks == [self.belongs[node]] else []
         return blocks[:1] if around is not None else []
 
     def _branch(self, node: Node) -> tuple[Node, list[str]] | None:

@@ -72,7 +72,7 @@ def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
                 tensors.append((name, value))
             elif isinstance(value, Module):
                 modules.setdefault(name, value)
-            elif frame is frames[0]:
+            if frame is frames[0] and not isinstance(value, Variable):
                 holders.setdefault(name, value)
     for name, value in holders.items():
         tensors += islice(held_in(value, name), _MOST)
@@ -83,6 +83,9 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
     """The tensors in a container or in an object of the program, as an expression has them: "layers[0].w"."""
     if isinstance(value, Variable):
         yield name, value
+    elif isinstance(value, Module):  # its parameters have their paths
+        own = ((key, inner) for key, inner in vars(value).items() if isinstance(inner, Variable))
+        yield from ((f"{name}.{key}", inner) for key, inner in own)
     elif depth and type(value) is dict:
         for key, inner in islice(value.items(), _MOST):
             yield from held_in(inner, f"{name}[{key!r}]", depth - 1)
@@ -92,6 +95,16 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
     elif depth and _is_of_program(type(value)):
         for key, inner in list(getattr(value, "__dict__", {}).items()):
             yield from held_in(inner, f"{name}.{key}", depth - 1)
+
+
+def name_in(frame: FrameType, tensor: Any) -> str:
+    """What a function calls a tensor: a variable, or a part of one; "" if it has none for it."""
+    known = {name: value for name, value in variables(frame).items() if name.isidentifier()}
+    direct = (name for name, value in known.items() if value is tensor)
+    parts = (
+        name for key, value in known.items() for name, inner in islice(held_in(value, key), _MOST) if inner is tensor
+    )
+    return next(direct, "") or next(parts, "")
 
 
 def _is_of_program(kind: type) -> bool:

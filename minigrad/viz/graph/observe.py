@@ -18,12 +18,13 @@ from ...autograd.places import user_frame
 from ...autograd.tape import RETAINED, Node, Variable, wrap
 from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
+from ...nn.parameter import Parameter
 from ...ops.op import Op
 from ...profiler import watch
 from ...profiler.watch import gpu_clock
 from . import data
 from .data import Value
-from .names import Modules, Variables, argument_text, input_name, is_array, place_of, variables
+from .names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
 from .values import value_of
 
 Arrays = list[tuple[str, Any]]  # arguments of an op and their names
@@ -91,8 +92,7 @@ class Observation(Observer):
                 if not wanted:
                     others.append((input_name(node, i), argument))
                 if id(argument) not in self.leaves and not (wanted and argument._node):
-                    names = (name for name, value in variables(frame).items() if value is argument)
-                    name = next(filter(str.isidentifier, names), "")
+                    name = "" if isinstance(argument, Parameter) else name_in(frame, argument)
                     array = argument.array if isinstance(argument, Variable) else argument
                     self.leaves[id(argument)] = value_of(array), name, argument
             elif argument is not None:

@@ -1,4 +1,4 @@
-"""Values that the tape has not kept: computed again where that is sure to be right, and otherwise said to be unknown."""
+"""Values that the tape has not kept: computed again where that is sure to be right, else said to be unknown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def numbers(node: Node) -> Any:
 def test_all_results_before_and_after_a_backward() -> None:
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     loss = ((x * x + 3).exp() / 2).sum()
-    expected = {"mul": [1, 4], "add": [4, 7], "exp": np.exp([4, 7]), "div": np.exp([4, 7]) / 2}
+    expected: dict[str, Any] = {"mul": [1, 4], "add": [4, 7], "exp": np.exp([4, 7]), "div": np.exp([4, 7]) / 2}
     for is_freed in (False, True):
         if is_freed:
             loss.backward()
@@ -52,7 +52,7 @@ def test_what_was_computed_from_a_leaf_that_has_changed_is_not_known(how: str) -
     elif how == "by an optimiser":
         minigrad.optim.SGD([x], lr=0.1).step()
     else:
-        x.data -= 0.1 * x.grad
+        x.data -= 0.1 * x.grad  # type: ignore[operator]
     graph = record(loss)
     nodes = by_name(graph)
     for name in ("add", "square"):
@@ -155,7 +155,8 @@ def test_nothing_stays_alive_for_a_picture() -> None:
     first = weakref.ref(running)
     for _ in range(100):
         running = running + 1
-    depth, origin = 0, running._origin
+    origin: Any = running._origin
+    depth = 0
     while origin is not None:
         depth, origin = depth + 1, getattr(origin[1][0], "origin", None)
     assert first() is None and depth < 10

@@ -1,0 +1,345 @@
+"""The first pictures that a learner draws: values, names, shapes and classes against plain computation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+import minigrad.nn.functional as F
+from minigrad import nn, viz
+from minigrad.models.gpt2 import GPT2, Config
+from minigrad.viz.graph.data import Graph, Node
+from minigrad.viz.graph.fold import tree
+from minigrad.viz.graph.labels import labels
+
+
+def leaves(graph: Graph) -> dict[str, Node]:
+    """By their names, which are distinct."""
+    found = [node for node in graph.nodes if node.kind != "op"]
+    names = {node.name: node for node in found}
+    assert len(names) == len(found), [node.name for node in found]
+    return names
+
+
+def ops(graph: Graph) -> dict[str, Node]:
+    """Those that want a gradient, by their names, which the test has made distinct."""
+    found = [node for node in graph.nodes if node.kind == "op" and not node.constant]
+    assert len({node.name for node in found}) == len(found)
+    return {node.name: node for node in found}
+
+
+def check(node: Node, expected: Any) -> None:
+    """That a node shows an array: its shape, and all its numbers, or of many the statistics."""
+    array, value = np.asarray(expected), node.value
+    assert value is not None and node.missing == "", node
+    assert value.shape == array.shape, node.name
+    if value.table is not None:
+        np.testing.assert_allclose(np.array(value.table).reshape(array.shape), array, rtol=2e-5, atol=1e-6)
+    else:
+        assert value.statistics is not None
+        norm = np.linalg.norm(array.astype(np.float64))
+        np.testing.assert_allclose(value.statistics["norm"], norm, rtol=1e-4)
+
+
+def classes(graph: Graph) -> list[str]:
+    """What the boxes say that are modules or the one op of a module, in the program's order: "0  Conv2d"."""
+    folded = tree(graph, repeats=False, budget=200)
+    said = labels(graph, folded)
+    nodes = {number: said[f"n{number}"].text for number in folded.names}
+    groups = {
+        min(folded.nodes(number)): said[f"g{number}"].text
+        for number, group in enumerate(folded.groups)
+        if number and group.path and group.children
+    }
+    return [text for _, text in sorted((nodes | groups).items())]
+
+
+# A scalar formula ------------------------------------------------------------------------------------------
+
+
+def test_a_scalar_formula() -> None:
+    a, b, c = mg.tensor(2.0, requires_grad=True), mg.tensor(-3.0, requires_grad=True), mg.tensor(10.0)
+    for _ in range(2):
+        graph = viz.graph((a * b + c).tanh()).graph
+        values = {"mul": -6.0, "add": 4.0, "tanh": np.tanh(4.0)}
+        assert set(ops(graph)) == set(values)
+        for name, value in values.items():
+            check(ops(graph)[name], value)
+        assert {name: leaf.kind for name, leaf in leaves(graph).items()} == {
+            "a": "input",
+            "b": "input",
+            "c": "constant",
+        }
+        for name, leaf in leaves(graph).items():
+            check(leaf, {"a": 2.0, "b": -3.0, "c": 10.0}[name])
+        assert all(node.value is not None and node.value.shape == () for node in graph.nodes)
+        c = mg.tensor(10.0, requires_grad=False)
+
+
+def test_after_a_backward_it_has_its_values_and_says_where_the_gradients_are() -> None:
+    a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(3.0, requires_grad=True)
+    y = (a * b + 1.0).tanh()
+    y.backward()
+    graph = viz.graph(y).graph
+    check(ops(graph)["mul"], 6.0)
+    check(ops(graph)["add"], 7.0)
+    assert ops(graph)["mul"].released and ops(graph)["mul"].gradient is None
+    assert leaves(graph)["a"].gradient is not None
+
+
+def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
+    a = mg.tensor(2.0, requires_grad=True)
+    params = [mg.tensor(1.0, requires_grad=True), mg.tensor(3.0)]
+
+    class Own:
+        def __init__(self) -> None:
+            self.scale = mg.tensor(0.5)
+
+    own = Own()
+    y = a * mg.tensor(4.0, requires_grad=True) + mg.tensor([2.0, 3.0]) * params[0] + params[1] + own.scale
+    (y + mg.tensor([2.0, 3.0])).sum()
+    graph = viz.graph((y + mg.tensor([2.0, 3.0])).sum()).graph
+    assert list(leaves(graph)) == [
+        "a",
+        "mg.tensor(4.0, requires_grad=True)",
+        "params[0]",
+        "mg.tensor([2.0, 3.0])",
+        "params[1]",
+        "own.scale",
+        "mg.tensor([2.0, 3.0]) 2",
+    ]
+
+    def call(x: Any) -> Any:
+        return x * mg.tensor(4.0) + own.scale + mg.ones(2)
+
+    assert set(leaves(viz.graph(call, a).graph)) == {"x", "mg.tensor(4.0)", "own.scale", "mg.ones(2)"}
+
+
+def test_the_variables_of_the_function_that_called_the_one_that_draws() -> None:
+    def draw(loss: Any) -> Graph:
+        return viz.graph(loss).graph
+
+    weight, net = mg.ones(2, requires_grad=True), nn.Linear(2, 1)
+    assert set(leaves(draw(net(weight * 2)))) == {"weight", "net.weight", "net.bias"}
+
+
+def test_keys_that_are_spaces_are_told_apart() -> None:
+    batch = {" ": mg.ones(2), "\n": mg.ones(2), "mask": mg.ones(2)}
+    weight = mg.ones(2, requires_grad=True)
+    graph = viz.graph(lambda batch: sum(weight * tensor for tensor in batch.values()), batch).graph
+    assert set(leaves(graph)) == {"weight", "batch[' ']", r"batch['\n']", "batch.mask"}
+
+
+# The target of a loss --------------------------------------------------------------------------------------
+
+N, C = 4, 3
+REAL: Any = lambda: mg.rand(N, C) * 0.8 + 0.1
+CLASSES: Any = lambda: mg.tensor([0, 2, 1, 1])
+SIGNS: Any = lambda: mg.tensor([[1.0, -1.0, 1.0]] * N)
+LOSSES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    "mse": (F.mse_loss, REAL),
+    "l1": (F.l1_loss, REAL),
+    "smooth_l1": (F.smooth_l1_loss, REAL),
+    "huber": (F.huber_loss, REAL),
+    "bce": (lambda x, target: F.binary_cross_entropy(x.sigmoid(), target), REAL),
+    "bce_logits": (F.binary_cross_entropy_with_logits, REAL),
+    "kl": (F.kl_div, REAL),
+    "kl_log": (lambda x, target: F.kl_div(x, target, log_target=True), REAL),
+    "poisson": (F.poisson_nll_loss, REAL),
+    "gaussian": (lambda x, target: F.gaussian_nll_loss(x, target, 0.5), REAL),
+    "cross_entropy": (F.cross_entropy, CLASSES),
+    "cross_entropy_soft": (F.cross_entropy, REAL),
+    "cross_entropy_smooth": (lambda x, target: F.cross_entropy(x, target, label_smoothing=0.1), REAL),
+    "nll": (lambda x, target: F.nll_loss(x.log_softmax(-1), target), CLASSES),
+    "multi_margin": (F.multi_margin_loss, CLASSES),
+    "multilabel_margin": (F.multilabel_margin_loss, lambda: mg.tensor([[0, 2, -1]] * N)),
+    "multilabel_soft_margin": (F.multilabel_soft_margin_loss, REAL),
+    "soft_margin": (F.soft_margin_loss, SIGNS),
+    "hinge_embedding": (F.hinge_embedding_loss, SIGNS),
+    "margin_ranking": (lambda x, target: F.margin_ranking_loss(x, x * 2, target), SIGNS),
+    "cosine_embedding": (lambda x, target: F.cosine_embedding_loss(x, x * 2, target), lambda: mg.ones(N)),
+    "linear_cross_entropy": (lambda x, target: F.linear_cross_entropy(x, mg.ones(5, C), target), CLASSES),
+}
+
+
+@pytest.mark.parametrize("called", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_target_of_a_loss_is_drawn(name: str, called: bool) -> None:
+    function, make = LOSSES[name]
+    mg.manual_seed(0)
+    x, target = mg.randn(N, C, requires_grad=True), make()
+    graph = viz.graph(function, x, target).graph if called else viz.graph(function(x, target)).graph
+    found = leaves(graph)["target"]
+    assert found.kind == "constant"
+    check(found, target.array)
+    read = {edge.target for edge in graph.edges if edge.source == found.id}
+    assert read and all(graph.nodes[number].kind == "op" for number in read)
+
+
+# Models ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_an_mlp(called: bool) -> None:
+    mg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.ReLU())
+    x, y = mg.randn(5, 3), mg.randn(5, 2)
+
+    def loss_of(x: Any, y: Any) -> Any:
+        return F.mse_loss(model(x), y)
+
+    graph = viz.graph(loss_of, x, y).graph if called else viz.graph(loss_of(x, y)).graph
+    prefix = "Sequential" if called else "model"
+    assert set(leaves(graph)) == {f"{prefix}.{i}.{kind}" for i in (0, 2) for kind in ("weight", "bias")} | {"x", "y"}
+    first = model[0](x).array
+    hidden = np.tanh(first)
+    second = model[2](mg.tensor(hidden)).array
+    out = np.maximum(second, 0)
+    expected = [first, hidden, second, out, out - y.array, (out - y.array) ** 2, ((out - y.array) ** 2).mean()]
+    for node, value in zip([node for node in graph.nodes if node.kind == "op"], expected, strict=True):
+        check(node, value)
+    for name, leaf in leaves(graph).items():
+        given = {"x": x, "y": y}
+        check(leaf, (given[name] if name in given else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
+    assert [text for text in classes(graph) if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_cnn(called: bool) -> None:
+    mg.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32, 4), nn.LogSoftmax(-1)
+    )
+    images = mg.randn(2, 1, 8, 8)
+    graph = viz.graph(model, images).graph if called else viz.graph(model(images), modules={"": model}).graph
+    names = {"0.weight", "0.bias", "4.weight", "4.bias", "input" if called else "images"}
+    assert {name for name, leaf in leaves(graph).items() if leaf.name != "constant"} == names  # and places of maxima
+    kinds = ["Conv2d", "ReLU", "MaxPool2d", "Flatten", "Linear", "LogSoftmax"]
+    assert classes(graph) == [f"{i}  {kind}" for i, kind in enumerate(kinds)]
+    expected, h = [], images
+    for layer in model:
+        h = layer(h)
+        expected.append(h.detach().numpy())
+    made = [node for node in graph.nodes if node.kind == "op" and not node.constant][: len(kinds)]
+    for node, value in zip(made, expected, strict=True):
+        if node.op == "pick":
+            assert node.value is not None and np.prod(node.value.shape) == value.size
+        else:
+            check(node, value)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_an_lstm(called: bool) -> None:
+    mg.manual_seed(0)
+    lstm, x = nn.LSTM(3, 4, batch_first=True), mg.randn(2, 5, 3)
+
+    def last_of(x: Any) -> Any:
+        out, _ = lstm(x)
+        last = out[:, -1]
+        return last.sum()
+
+    graph = viz.graph(last_of, x).graph if called else viz.graph(last_of(x)).graph
+    found = leaves(graph)
+    prefix = "LSTM" if called else "lstm"
+    check(found["x"], x.array)
+    for name, parameter in lstm.named_parameters():
+        check(found[f"{prefix}.{name}"], parameter.array)
+    check(
+        next(node for node in graph.nodes if node.op == "lstm"),
+        lstm(x)[0].transpose(0, 1).reshape(-1, 4).detach().numpy(),
+    )
+    check(graph.nodes[graph.output], lstm(x)[0][:, -1].sum().item())
+    assert any(text.split("  ")[-1] == "LSTM" for text in classes(graph)), classes(graph)
+    assert all(node.missing == "" for node in graph.nodes)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_gpt(called: bool) -> None:
+    mg.manual_seed(0)
+    model = GPT2(Config(vocabulary=11, positions=8, d_model=8, heads=2, layers=2)).eval()
+    tokens, target = mg.tensor([[1, 2, 3]]), mg.tensor([2, 3, 4])
+
+    def loss_of(tokens: Any, target: Any) -> Any:
+        logits = model(tokens)
+        return F.cross_entropy(logits[0], target)
+
+    graph = viz.graph(loss_of, tokens, target).graph if called else viz.graph(loss_of(tokens, target)).graph
+    found = leaves(graph)
+    prefix = "GPT2" if called else "model"
+    check(found["tokens"], tokens.array)
+    check(found["target"], target.array)
+    for name, parameter in model.named_parameters():
+        check(found[f"{prefix}.{name}"], parameter.array)
+    assert all(node.missing == "" for node in graph.nodes)
+    check(graph.nodes[graph.output], loss_of(tokens, target).item())
+    linear = [node for node in graph.nodes if node.op == "linear"][-1]
+    check(linear, model(tokens).detach().numpy())
+    said = classes(graph)
+    for kind in ("LayerNorm", "Linear", "Embedding"):
+        assert any(text.endswith(f"  {kind}") for text in said), (kind, said)
+    adds = [node for node in graph.nodes if node.op == "add" and not node.constant]
+    assert [node.module.startswith(f"{prefix}.layers.") for node in adds] == [False] + [True] * 4
+
+
+# Residual connections --------------------------------------------------------------------------------------
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.dropout(self.inner(x))
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(4), Block(4)])
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x).relu()
+
+
+def encoder(norm_first: bool) -> nn.Module:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=norm_first)
+    return nn.TransformerEncoder(layer, 2)
+
+
+@pytest.mark.parametrize("called", [False, True])
+@pytest.mark.parametrize(
+    ("make", "shape", "blocks"),
+    [
+        (Net, (3, 4), ["blocks.0", "blocks.1"]),
+        (lambda: nn.Sequential(Block(4), Block(4)), (3, 4), ["0", "1"]),
+        (lambda: encoder(True), (1, 3, 8), ["layers.0"] * 2 + ["layers.1"] * 2),
+        (lambda: encoder(False), (1, 3, 8), ["layers.0"] * 2 + ["layers.1"] * 2),
+    ],
+)
+def test_a_residual_connection_stands_in_its_block(
+    make: Callable[[], nn.Module], shape: tuple[int, ...], blocks: list[str], called: bool
+) -> None:
+    model, x = make(), mg.randn(*shape)
+    graph = viz.graph(model, x).graph if called else viz.graph(model(x).square(), modules={"": model}).graph
+    assert [node.module for node in graph.nodes if node.op == "add" and not node.constant] == blocks
+    relu = [node for node in graph.nodes if node.op == "relu" and node.module == ""]
+    assert len(relu) == isinstance(model, Net)  # what the net itself computes stays its own
+
+
+# Bad input -------------------------------------------------------------------------------------------------
+
+
+def test_what_has_no_graph_is_a_clear_error() -> None:
+    with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
+        viz.graph(mg.tensor(2.0, requires_grad=True))
+    with pytest.raises(TypeError, match="not float"):
+        viz.graph(2.0)  # type: ignore[arg-type]
