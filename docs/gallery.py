@@ -4,7 +4,7 @@
 
 Most are of a small translator of noun phrases, which is trained first, in seconds, and kept in the run's
 folder; the piano rolls are of a round that stands here. Those that end in .png are pages, as Chromium shows
-them: they need playwright, and Pillow, which comes with matplotlib (the extra "viz").
+them: they need playwright and Pillow (the extra "dev").
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def test_pictures_are_made_of_the_live_model(
 @pytest.mark.slow
 def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
-    pytest.importorskip("PIL", reason="Pillow comes with matplotlib: pip install matplotlib")
+    pytest.importorskip("PIL", reason="Pillow writes the picture: pip install pillow")
     if CHROMIUM is None:
         pytest.skip("no Chromium here (on Debian: apt install chromium)")
     monkeypatch.setattr(gallery.Translator.__init__, "__defaults__", (2,))  # steps of training

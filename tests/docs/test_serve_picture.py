@@ -26,7 +26,7 @@ def script() -> ModuleType:
 
 def test_the_picture_is_small(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
-    pytest.importorskip("PIL", reason="Pillow comes with matplotlib: pip install matplotlib")
+    pytest.importorskip("PIL", reason="Pillow writes the picture: pip install pillow")
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
         pytest.skip("no Chromium here (on Debian: apt install chromium)")
     monkeypatch.setattr(script.Translator, "load", lambda path: Reversing())
