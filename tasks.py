@@ -34,7 +34,16 @@ MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
 # Of minigrad; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
-CACHES = ("build", "dist", "htmlcov", "minigrad_nn.egg-info", ".coverage", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+CACHES = (
+    "build",
+    "dist",
+    "htmlcov",
+    "minigrad_nn.egg-info",
+    ".coverage",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+)
 
 
 class Task(NamedTuple):
@@ -84,8 +93,11 @@ def lint(python: str, args: list[str]) -> int:
 
 
 def types(python: str, args: list[str]) -> int:
-    """Types."""
-    return call([python, "-m", "mypy", *args])
+    """Types, here and on Windows, where other names of the standard library are missing."""
+    if args:
+        return call([python, "-m", "mypy", *args])
+    windows = ["--platform", "win32", "--cache-dir", ".mypy_cache/windows"]
+    return max(call([python, "-m", "mypy", *more]) for more in ([], windows))
 
 
 def index(python: str, args: list[str]) -> int:

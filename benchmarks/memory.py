@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
+import mmap
 import sys
 import time
 from pathlib import Path
@@ -57,13 +57,13 @@ def resident_mebibytes() -> float:
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
-        try:
-            import resource
-        except ImportError:  # Windows
+        if sys.platform == "win32":
             return float("nan")
+        import resource
+
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most / 2**20 if sys.platform == "darwin" else most / 2**10
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return pages * mmap.PAGESIZE / 2**20
 
 
 def live(kind: type) -> int:

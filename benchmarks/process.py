@@ -102,10 +102,10 @@ def peak_mebibytes() -> float:
         return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         pass
-    try:
-        import resource
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         return float("nan")
+    import resource
+
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 

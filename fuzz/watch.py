@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import resource
 import select
 import signal
 import sys
@@ -12,6 +11,10 @@ import time
 import traceback
 from collections.abc import Callable
 from typing import NamedTuple
+
+if sys.platform == "win32":
+    raise ImportError("python -m fuzz forks a process for each case, which Windows cannot")
+import resource
 
 LONGEST = 10.0  # seconds
 MOST_MEMORY = 1 << 30  # bytes, of the case alone

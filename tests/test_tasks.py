@@ -98,7 +98,7 @@ def test_the_smoke_test_runs_side_by_side(called: Recorder) -> None:
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:
     called.codes = [1]
     assert tasks.check("py", []) == 1
-    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
+    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "mypy", "pytest", "pytest"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -36,17 +36,28 @@ def calls() -> Calls | tuple[()]:
 
 
 def _find() -> Calls | tuple[()]:
-    try:
-        core = getattr(np, "_core", None) or np.core  # NumPy 2 or 1
-        library = ctypes.CDLL(core._multiarray_umath.__file__)
-    except (AttributeError, OSError):
-        return ()
-    for name in _NAMES:
-        get, put = (getattr(library, name.format(what), None) for what in ("get", "set"))
-        if get is not None and put is not None:
-            put.argtypes = [ctypes.c_int]
-            return get, put
+    for path in _libraries():
+        try:
+            library = ctypes.CDLL(path)
+        except (AttributeError, OSError):
+            continue
+        for name in _NAMES:
+            get, put = (getattr(library, name.format(what), None) for what in ("get", "set"))
+            if get is not None and put is not None:
+                put.argtypes = [ctypes.c_int]
+                return get, put
     return ()
+
+
+def _libraries() -> Iterator[str]:
+    """NumPy's library, through which OpenBLAS's functions are found except on Windows, and then OpenBLAS itself, which
+    NumPy's wheels have in a folder beside the package."""
+    core = getattr(np, "_core", None) or np.core  # NumPy 2 or 1
+    if hasattr(core, "_multiarray_umath"):
+        yield core._multiarray_umath.__file__
+    folder = os.path.dirname(np.__file__) + ".libs"
+    if os.path.isdir(folder):
+        yield from (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if "openblas" in name)
 
 
 def set_num_threads(n: int) -> None:

@@ -133,7 +133,7 @@ class _Crew:
 
     def place(self, member: _Member) -> None:
         """Bind a thread to a CPU that no other one of the crew has."""
-        if self.spare:
+        if self.spare and hasattr(os, "sched_setaffinity"):
             try:
                 os.sched_setaffinity(member.native_id or 0, {self.spare[0]})
             except OSError:  # not allowed: the system places it

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 from ..backend import dtype as dt
 
 Ndarray = np.ndarray[Any, Any]
+PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
 
 
 class EmptyFileError(EOFError, RuntimeError):
@@ -94,6 +97,19 @@ def _content(f: Any) -> bytes:
     return bytes(content)
 
 
+def _put_in_place(temporary: str, target: str) -> None:
+    """Rename a file over another. On Windows that is refused while a program has the other one open: a virus scanner,
+    or whoever loads it, will be done in a moment."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return os.replace(temporary, target)
+        except PermissionError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.05)
+
+
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
     """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
@@ -116,7 +132,7 @@ def replaced(path: Any) -> Iterator[str]:
         os.chmod(temporary, mode)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        _put_in_place(temporary, target)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
     if os.name == "posix":  # brings the new name itself to the disk

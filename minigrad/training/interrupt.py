@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+# On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if sys.platform == "win32" else []))
+
 
 class Interrupt:
-    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM set ``stop.asked``; a second one interrupts.
+    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second
+    one interrupts.
 
     Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main thread,
     where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
@@ -26,7 +31,7 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._handle)
         return self

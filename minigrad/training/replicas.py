@@ -70,7 +70,7 @@ class Replicas:
             raise
 
     def _start(self, rank: int) -> None:
-        context = multiprocessing.get_context("fork")
+        context: Any = multiprocessing.get_context("fork")  # Windows has none, which ``check`` says
         ours, theirs = context.Pipe()
         self._pipes.append(ours)
         # not a daemon: a daemon could have no worker processes

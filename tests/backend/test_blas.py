@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,6 +124,18 @@ def test_another_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     blas.set_num_threads(3)
     with blas.one_thread():
         assert np.allclose(np.ones((3, 3)) @ np.ones((3, 3)), 3)
+
+
+def test_openblas_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On Windows a library does not show the functions of those that it has loaded."""
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy.libs").mkdir()
+    for name in ("libgfortran-1.dll", "libscipy_openblas64_-2.dll"):
+        (tmp_path / "numpy.libs" / name).touch()
+    functions = {f"scipy_openblas_{what}_num_threads64_": SimpleNamespace() for what in ("get", "set")}
+    monkeypatch.setattr(np, "__file__", str(tmp_path / "numpy" / "__init__.py"))
+    monkeypatch.setattr(ctypes, "CDLL", lambda path: SimpleNamespace(**functions if "openblas" in path else {}))
+    assert blas._find() == tuple(functions.values())
 
 
 @pytest.fixture
