@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
     """Lines for a person, on the pairs by split."""
     train = pairs["train"]
-    held_out = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
+    held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
     yield _parts(len(train.source), held_out)
     if len(train.source) > LARGEST:
         return
@@ -61,9 +61,10 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
     """The share of the words held out that no pair to learn from has, and characters of that kind."""
     shares, whole = [], True
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
-        held_out = [text for split in ("validation", "test") if split in pairs for text in pairs[split][side]]
+        texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
+        held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words) - _seen(map(tokenizer.prepare, pairs["train"][side]), set(words))
+        new = set(words) - _seen(map(tokenizer.prepare, texts["train"]), set(words))
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new

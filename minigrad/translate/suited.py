@@ -36,7 +36,7 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
     smaller model: updates grow with the power 0.8 of their number.
     """
     chosen: dict[str, Any] = {}
-    steps = round(preset(RECIPE).training.steps * (min(pairs, PAIRS) / PAIRS) ** 0.8, -2)
+    steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
     if pairs < FEW:
         chosen |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
@@ -52,7 +52,7 @@ def _tokens(train: Pairs, start: Settings) -> dict[str, Any]:
     if len(train.source) >= FEW or start.data.tokenizer != "subwords":
         return {}
     texts = [*train.source, *train.target]
-    options = {"lowercase": start.data.lowercase, "normalization": start.data.normalization}
+    options: dict[str, Any] = {"lowercase": start.data.lowercase, "normalization": start.data.normalization}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         often = SubwordTokenizer.train(

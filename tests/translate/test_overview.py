@@ -8,7 +8,7 @@ from minigrad.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad.translate.overview import overview
 
 
-def said(tokens: str = "subwords", **splits: list[tuple[str, str]]) -> list[str]:
+def said(tokens: str = "subwords", /, **splits: list[tuple[str, str]]) -> list[str]:
     pairs = {name: Pairs([a for a, _ in rows], [b for _, b in rows]) for name, rows in splits.items()}
     train = pairs["train"]
     if tokens == "words":

@@ -49,6 +49,7 @@ def test_more_pairs_take_more_updates_up_to_the_recipes() -> None:
 def test_the_sizes_fit_each_other(pairs: int) -> None:
     found = preset(RECIPE).changed(sizes(pairs, {}))
     assert 0 < found.training.warm_up < found.training.steps
+    assert preset(RECIPE).from_dict(found.as_dict()) == found  # of the right types, as a file has them
     assert found.training.average * found.training.snapshot_every <= found.training.steps
 
 
