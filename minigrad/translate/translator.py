@@ -104,11 +104,7 @@ class Translator:
     """
 
     def __init__(
-        self,
-        model: TranslationModel,
-        tokenizers: TokenizerPair,
-        settings: Settings,
-        examples: Examples | None = None,
+        self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
     ) -> None:
         self.model, self.tokenizers, self.settings = model, tokenizers, settings
         self.examples: Examples = examples or {"sentences": [], "words": []}
@@ -207,9 +203,7 @@ class Translator:
         if decoding.beam == 1:
             return [[h] for h in greedy(decoder, limits)]
         penalty = power(decoding.length_penalty)
-        beams = beam_search(
-            decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping
-        )
+        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def _translation(
