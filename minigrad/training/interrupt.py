@@ -12,7 +12,9 @@ from types import FrameType
 from typing import Any
 
 # On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if sys.platform == "win32" else []))
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+if sys.platform == "win32":
+    SIGNALS.append(signal.SIGBREAK)
 
 
 class Interrupt:
