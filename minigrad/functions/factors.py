@@ -86,9 +86,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     """
     if input.array.ndim < 2 or input3.array.ndim < 2:
         shapes = f"{list(input.shape)} and {list(input3.shape)}"
-        raise RuntimeError(
-            f"ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}"
-        )
+        raise RuntimeError(f"ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}")
     side = -2 if left else -1
     if input3.array.shape[side] != input.array.shape[-2]:
         raise RuntimeError(

@@ -524,8 +524,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
     if short := [d for d in places if input.array.shape[d] <= edge_order]:
         raise RuntimeError(
-            f"gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of "
-            f"{list(input.shape)}"
+            f"gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of {list(input.shape)}"
         )
     return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
 

@@ -111,10 +111,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Raises:
         RuntimeError: the parameter has been replaced before.
     """
-    warn(
-        "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
-        FutureWarning,
-    )
+    warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     WeightNorm(name, dim).attach(module)
     return module
 
