@@ -157,7 +157,7 @@ def _do_config(options: argparse.Namespace) -> int:
     check_output(None, "")
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
-    origin = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")
+    origin = options.config or (f"preset {options.preset}" if options.preset else "what suits the pairs of --data")
     print(as_toml(settings_of(options), f"Settings of minigrad train: {origin}"), end="")
     return 0
 

@@ -41,6 +41,8 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
     if pairs < FEW:
         chosen |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
         chosen["metric"] = "loss"  # BLEU is zero, or nearly, of texts of less than four words
+    if steps == 1:
+        chosen["schedule"] = "inverse_sqrt"  # the others need an update after those in which the rate rises
     every = max(1, steps // 10)
     warm_up = min(every, 1000)
     return {**chosen, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from minigrad.programs.updates import schedule_of
 from minigrad.translate.settings import preset
 from minigrad.translate.suited import PAIRS, RECIPE, sizes, suited
 
@@ -51,6 +52,12 @@ def test_the_sizes_fit_each_other(pairs: int) -> None:
     assert 0 < found.training.warm_up < found.training.steps
     assert preset(RECIPE).from_dict(found.as_dict()) == found  # of the right types, as a file has them
     assert found.training.average * found.training.snapshot_every <= found.training.steps
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9])
+def test_any_number_of_updates_can_be_asked_for(steps: int) -> None:
+    schedule = schedule_of(preset(RECIPE).changed(sizes(100, {"steps": steps})).training)
+    assert 0 < schedule(0) <= 1
 
 
 def test_pairs_that_are_not_there(tmp_path: Path) -> None:
