@@ -40,6 +40,7 @@ class Builder:
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
+        self._constants_seen = seen.constants if seen else {}
         self._names = Names(modules, named, seen)
         self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
         self._graph = Graph(title, [], [], {}, {}, 0)
@@ -167,7 +168,8 @@ class Builder:
         ):
             return self._read(value, "constant", reader, name, since)
         op, args, made, _ = origin
-        added = data.Node(-1, "op", op.name, op.name, reader.module, constant=True)
+        where = self._constants_seen.get(id(origin), ((reader.module, "", ""), None))[0]
+        added = data.Node(-1, "op", op.name, op.name, *where, constant=True)
         given = [(argument_name(op, i), a() if isinstance(a, ReferenceType) else a) for i, a in enumerate(args)]
         added.attributes, others = _sorted(given)
         sources = [(name, self._constant(a, added, name, made, back - 1), a) for name, a in others]

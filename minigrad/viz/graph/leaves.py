@@ -70,7 +70,7 @@ def made_by(leaf: Any) -> str:
 
 
 def distinct(leaves: Iterable[data.Node]) -> None:
-    """Number the leaves of the same name: "x", "x 2"."""
+    """Number the leaves of the same name: "x", "x (2)"."""
     leaves = list(leaves)
     taken = {leaf.name for leaf in leaves}
     count = Counter[str]()
@@ -79,7 +79,7 @@ def distinct(leaves: Iterable[data.Node]) -> None:
         count[name] += 1
         if count[name] == 1:
             continue
-        while (numbered := f"{name} {count[name]}") in taken:
+        while (numbered := f"{name} ({count[name]})") in taken:
             count[name] += 1
         leaf.name = numbered
         taken.add(numbered)

@@ -40,6 +40,8 @@ class Observation(Observer):
         # Of what ops read and none made, by id: its value as it was then, what the function that recorded the op
         # calls it, and itself, as its id is in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
+        # By the id of how an op made them (and that, as its id is in use): the module and the line.
+        self.constants: dict[int, tuple[tuple[str, str, str], Any]] = {}
         self.clock = clock()
         self._running: list[tuple[Op, list[int]]] = []  # the ops that are running: since when, the time of watching
         self._within: list[str] = [""]  # the modules around each span that has begun
@@ -76,6 +78,8 @@ class Observation(Observer):
             seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
             seen.forward_seconds = (end - begin - aside) / 1e9
             self.ops[node] = seen, others
+        elif (origin := getattr(result, "_origin", None)) is not None:
+            self.constants[id(origin)] = (self._within[-1], *place_of(user_frame())), origin
         if self._running:
             self._running[-1][1][1] += aside + self.clock() - end
 

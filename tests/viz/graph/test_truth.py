@@ -110,7 +110,7 @@ def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
         "mg.tensor([2.0, 3.0])",
         "params[1]",
         "own.scale",
-        "mg.tensor([2.0, 3.0]) 2",
+        "mg.tensor([2.0, 3.0]) (2)",
     ]
 
     def call(x: Any) -> Any:
