@@ -18,8 +18,8 @@ Each returns an object that shows itself in a notebook, or prints itself (``expl
 ``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
-side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone. All
-are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown),
+side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone, and
+``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown),
 ``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG), ``convert`` (PNG and PDF), ``lines`` and ``axes``
 (charts), ``numbers`` (arrays), ``letters`` (how wide they are), ``texts`` (of tokens) and ``palette`` (colours).
 """

@@ -34,9 +34,10 @@ MADE: dict[str, Callable[[], Any]] = {
     "piano_roll": lambda: viz.piano_roll([Note(60, 80, 0.0, 1.0)]),
     "playback": lambda: viz.playback(product()),
     "positional_encoding": lambda: viz.positional_encoding(3, 4),
+    "trace": lambda: viz.trace(nn.Linear(2, 2), minigrad.ones(1, 2)),
     "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
-PAGES = sorted(set(MADE) - {"explain"})
+PAGES = sorted(set(MADE) - {"explain", "trace"})
 PICTURES = sorted(set(PAGES) - {"playback"})
 
 
