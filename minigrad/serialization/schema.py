@@ -106,7 +106,9 @@ def _check_union(value: Any, choices: tuple[Any, ...], where: str) -> None:
 def _check_typed(value: Any, schema: Any, where: str) -> None:
     _expect(isinstance(value, dict), value, dict, where)
     hints = get_type_hints(schema, include_extras=True)
-    if missing := getattr(schema, "__required_keys__", frozenset()) - value.keys():
+    # Where annotations are texts (PEP 563), Python counts what is NotRequired among the required.
+    optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
+    if missing := getattr(schema, "__required_keys__", frozenset()) - optional - value.keys():
         raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")
     for name, part in value.items():
         if not isinstance(name, str) or name not in hints:
