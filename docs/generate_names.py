@@ -136,8 +136,8 @@ def written_definition(name: str, function: Any, doc: str, decorator: str, inden
 
 
 def docstring(text: str, indent: str) -> str:
-    """A docstring of these lines, those that are too long wrapped."""
-    first, *rest = f'"""{text}'.split("\n\n")
+    """A docstring of these lines, those that are too long wrapped; its example stands in the source alone."""
+    first, *rest = (part for part in f'"""{text}'.split("\n\n") if not part.lstrip().startswith(">>>"))
     paragraphs = [textwrap.fill(first, WIDTH - len(indent) - 3), *rest]
     end = f"\n{indent}" if rest else ""
     return textwrap.indent("\n\n".join(paragraphs), indent) + f'{end}"""'

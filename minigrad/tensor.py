@@ -69,6 +69,12 @@ class Tensor(Methods["Tensor"]):
     Attributes:
         array: the NumPy or CuPy array underneath, without a copy.
         grad: the sum of the gradients of every ``backward()``, of the same shape, or None.
+
+    >>> x = mg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([[2., 4.],
+            [6., 8.]])
     """
 
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
@@ -81,22 +87,38 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def shape(self) -> Size:
-        """The length of each axis."""
+        """The length of each axis.
+
+        >>> mg.zeros(2, 3).shape
+        minigrad.Size([2, 3])
+        """
         return Size(self.array.shape)
 
     @property
     def dtype(self) -> DType:
-        """The number format."""
+        """The number format.
+
+        >>> mg.zeros(2, dtype=mg.int64).dtype == mg.int64
+        True
+        """
         return dt.of_numpy(self.array.dtype)
 
     @property
     def device(self) -> Device:
-        """The device of the array."""
+        """The device of the array.
+
+        >>> mg.zeros(2).device
+        device(type='cpu')
+        """
         return of(self.array).device_of(self.array)
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        >>> mg.zeros(2, 3).ndim
+        2
+        """
         return int(self.array.ndim)
 
     is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
@@ -144,7 +166,13 @@ class Tensor(Methods["Tensor"]):
     @property
     def grad(self) -> Tensor | None:
         """The sum of the gradients of every ``backward()``. Asking a tensor that is no leaf warns: it has none, unless
-        ``retain_grad()`` was called."""
+        ``retain_grad()`` was called.
+
+        >>> x = mg.tensor(3.0, requires_grad=True)
+        >>> (x**2).backward()
+        >>> x.grad
+        tensor(6.)
+        """
         if self._grad is None and not self.is_leaf and not self.retains_grad:
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: backward() fills .grad "
@@ -191,7 +219,14 @@ class Tensor(Methods["Tensor"]):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add to ``.grad`` of every leaf the gradient of this tensor. See ``autograd.backward``."""
+        """Add to ``.grad`` of every leaf the gradient of this tensor. See ``autograd.backward``.
+
+        >>> w = mg.tensor([1.0, 2.0], requires_grad=True)
+        >>> loss = (w * mg.tensor([3.0, 4.0])).sum()
+        >>> loss.backward()
+        >>> w.grad
+        tensor([3., 4.])
+        """
         autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
@@ -271,6 +306,9 @@ class Tensor(Methods["Tensor"]):
         Raises:
             RuntimeError: the tensor requires a gradient. TypeError: it is on a GPU. ``force`` copies.
             TypeError: it is of bfloat16, which NumPy lacks.
+
+        >>> mg.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
         """
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -292,6 +330,9 @@ class Tensor(Methods["Tensor"]):
 
         Raises:
             RuntimeError: there is not exactly one.
+
+        >>> mg.tensor([2.5]).item()
+        2.5
         """
         if self.array.size != 1:
             count = self.array.size
@@ -301,7 +342,11 @@ class Tensor(Methods["Tensor"]):
         return self.array.item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers.
+
+        >>> mg.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self.array.tolist()
 
     # Python's protocols -------------------------------------------------------------------------------------

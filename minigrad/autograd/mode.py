@@ -87,7 +87,14 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Record nothing inside: ``with no_grad():`` or ``@no_grad()``."""
+    """Record nothing inside: ``with no_grad():`` or ``@no_grad()``.
+
+    >>> w = mg.ones(2, requires_grad=True)
+    >>> with mg.no_grad():
+    ...     w -= 0.1 * mg.ones(2)
+    >>> (w * 2).requires_grad
+    True
+    """
 
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
@@ -123,6 +130,11 @@ class inference_mode(no_grad):
         mode: False records inside, as ``enable_grad``.
 
     In PyTorch such tensors can never join a graph; here they can, as those of ``no_grad``.
+
+    >>> with mg.inference_mode():
+    ...     y = mg.ones(2, requires_grad=True) * 2
+    >>> y.requires_grad
+    False
     """
 
     if TYPE_CHECKING:

@@ -20,6 +20,9 @@ class Device:
 
     Raises:
         RuntimeError: the text is not a device.
+
+    >>> mg.device("cpu"), mg.device("cuda", 1).index
+    (device(type='cpu'), 1)
     """
 
     __slots__ = ("index", "type")

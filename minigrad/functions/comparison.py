@@ -14,7 +14,11 @@ from .define import attribute, function, method
 
 @method
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and elements."""
+    """Whether two tensors have the same shape and elements.
+
+    >>> mg.equal(mg.tensor([1, 2]), mg.tensor([1, 2]))
+    True
+    """
     return input.shape == other.shape and bool(input.eq(other).array.all())
 
 
@@ -26,13 +30,21 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @method
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are equal, or within atol + rtol · |other| of each other."""
+    """Whether all elements are equal, or within atol + rtol · |other| of each other.
+
+    >>> mg.allclose(mg.tensor([1.0]), mg.tensor([1.0 + 1e-7]))
+    True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
 
 
 @method
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Which elements are equal, or within atol + rtol · |other| of each other."""
+    """Which elements are equal, or within atol + rtol · |other| of each other.
+
+    >>> mg.isclose(mg.tensor([1.0, 2.0]), mg.tensor([1.0, 2.1]))
+    tensor([ True, False])
+    """
     for name, bound in (("rtol", rtol), ("atol", atol)):
         if bound < 0:
             raise RuntimeError(f"isclose: {name} must be greater than or equal to zero, but got {bound}")
@@ -47,7 +59,11 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 
 @method
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> mg.zeros(2, 3).numel()
+    6
+    """
     return int(input.array.size)
 
 
@@ -102,7 +118,11 @@ def get_device(input: Tensor) -> int:
 
 @function
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a Tensor."""
+    """Whether an object is a Tensor.
+
+    >>> mg.is_tensor(mg.zeros(1)), mg.is_tensor([0.0])
+    (True, False)
+    """
     return isinstance(obj, Variable)
 
 

@@ -28,7 +28,11 @@ def to(
     memory_format: Any = None,
 ) -> Tensor:
     """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
-    changes."""
+    changes.
+
+    >>> mg.tensor([1, 2]).to(mg.float32)
+    tensor([1., 2.])
+    """
     for value in args:
         if isinstance(value, Variable):
             dtype, device = dt.of(value.array), of(value.array).device_of(value.array)
@@ -60,7 +64,12 @@ def _includes(device: Device, other: Device) -> bool:
 
 @method
 def detach(input: Tensor) -> Tensor:
-    """The same memory without history; changes in place are still noticed."""
+    """The same memory without history; changes in place are still noticed.
+
+    >>> x = mg.tensor([1.0], requires_grad=True)
+    >>> (x * 2).detach().requires_grad
+    False
+    """
     view: Tensor = wrap(input.array)
     view._version = input._version
     return view
@@ -84,7 +93,11 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 @method(free=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """In the dtype and on the device of another tensor."""
+    """In the dtype and on the device of another tensor.
+
+    >>> mg.tensor([1, 2]).type_as(mg.tensor([0.5]))
+    tensor([1., 2.])
+    """
     return input.to(other)
 
 

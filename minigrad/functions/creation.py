@@ -138,6 +138,12 @@ def tensor(
     """A tensor in new memory from numbers, nested lists, arrays or tensors.
 
     Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
+
+    >>> mg.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    >>> mg.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
     """
     stays = device is None and isinstance(data, Variable)
     array = to_array(data, dtype, None if stays else _device(device))
@@ -156,7 +162,11 @@ def __init__(self: Tensor, *data: Any, device: Maybe = None) -> None:
 
 @function
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
-    """``tensor``, but in the same memory where neither dtype nor device change."""
+    """``tensor``, but in the same memory where neither dtype nor device change.
+
+    >>> mg.as_tensor([1.5, 2.5])
+    tensor([1.5000, 2.5000])
+    """
     if isinstance(data, Variable) and dtype is None and device is None:
         return data  # type: ignore[return-value]
     if isinstance(data, Variable):
@@ -179,6 +189,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
     Raises:
         TypeError: not a NumPy array, or of a dtype that tensors do not have.
+
+    >>> import numpy as np
+    >>> array = np.array([1.0, 2.0])
+    >>> x = mg.from_numpy(array)
+    >>> array[0] = 5.0
+    >>> x
+    tensor([5., 2.], dtype=minigrad.float64)
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -216,7 +233,12 @@ empty = announced(_of_shape(np.empty, "empty", "A tensor of a shape whose elemen
 @announced
 @creating
 def full(size: Any, fill_value: Any, *, dtype: Maybe) -> Any:
-    """A shape filled with one number, by default of the number's dtype."""
+    """A shape filled with one number, by default of the number's dtype.
+
+    >>> mg.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     value = raw(fill_value)
     if dtype is None:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
@@ -270,14 +292,24 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 @function
 @alike
 def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Tensor:
-    """One number, with the shape, and by default the dtype and device, of a tensor."""
+    """One number, with the shape, and by default the dtype and device, of a tensor.
+
+    >>> mg.full_like(mg.zeros(3), 2.5)
+    tensor([2.5000, 2.5000, 2.5000])
+    """
     return full(input.array.shape, fill_value, dtype=dtype, device=device)
 
 
 @announced
 @creating
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe) -> Any:
-    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float.
+
+    >>> mg.arange(5)
+    tensor([0, 1, 2, 3, 4])
+    >>> mg.arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
     if len(bounds) == 1 and end is None:
         end = bounds[0]
     else:
@@ -319,6 +351,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
 
     Raises:
         NotImplementedError: a dtype of bools.
+
+    >>> mg.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     kind = float_dtype(dtype)
     if kind.kind == "b":
@@ -358,7 +393,13 @@ def _count(steps: Any, name: str) -> int:
 @announced
 @creating
 def eye(n: int, m: int | None = None, *, dtype: Maybe) -> Any:
-    """Ones on the diagonal of an n by m matrix."""
+    """Ones on the diagonal of an n by m matrix.
+
+    >>> mg.eye(3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]])
+    """
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
     return np.eye(n, m, dtype=float_dtype(dtype))

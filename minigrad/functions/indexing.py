@@ -213,7 +213,13 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 @method
 @scalars_as_vectors
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
+    """out[i, j] = input[index[i, j], j] for dim 0, and so on.
+
+    >>> logits = mg.tensor([[0.1, 0.9], [0.8, 0.2]])
+    >>> logits.gather(1, mg.tensor([[1], [0]]))
+    tensor([[0.9000],
+            [0.8000]])
+    """
     place, index = _along(input, dim, index, "gather")
     if not index.array.size:
         return input.reshape(-1)[:0].reshape(index.array.shape)
@@ -259,7 +265,12 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-    "add" or "multiply" they combine with the elements there."""
+    "add" or "multiply" they combine with the elements there.
+
+    >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     args = scatter_arguments(input, dim, index, value if src is None else src)
     if reduce is None:
         return apply(i.scatter, args)
@@ -287,14 +298,23 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
 @method(in_place=True)
 @scalars_as_vectors
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up.
+
+    >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 2]), mg.ones(3))
+    tensor([1., 0., 2.])
+    """
     return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
 @method
 @scalars_as_vectors
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of an axis that a vector of indices names."""
+    """The slices of an axis that a vector of indices names.
+
+    >>> mg.tensor([[1, 2], [3, 4], [5, 6]]).index_select(0, mg.tensor([2, 0]))
+    tensor([[5, 6],
+            [1, 2]])
+    """
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
 
@@ -351,7 +371,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @method(in_place=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+    """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True.
+
+    >>> x = mg.tensor([1.0, 2.0, 3.0])
+    >>> x.masked_fill(x > 1.5, 0.0)
+    tensor([1., 0., 0.])
+    """
     _check_mask(mask, input, "masked_fill")
     if isinstance(value, Variable):
         if value.array.ndim:
@@ -377,7 +402,12 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
 
 @method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool mask (broadcast) is True, as a vector."""
+    """The elements where the bool mask (broadcast) is True, as a vector.
+
+    >>> x = mg.tensor([1, 2, 3])
+    >>> x.masked_select(x > 1)
+    tensor([2, 3])
+    """
     _check_mask(mask, input, "masked_select")
     shape = common_shape(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
@@ -392,7 +422,12 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+    """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis.
+
+    >>> mg.tensor([0, 3, 0, 5]).nonzero()
+    tensor([[1],
+            [3]])
+    """
     places = apply(i.nonzero, (input if input.array.ndim else input.reshape(1),))
     if as_tuple:
         return places
@@ -402,21 +437,35 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method
 @scalars_as_vectors
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk:
-    """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
+    """The k largest (or smallest) along ``dim``, in order: (values, indices).
+
+    >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
+    >>> values, indices
+    (tensor([5., 3.]), tensor([1, 2]))
+    """
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
 @method
 @scalars_as_vectors
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort:
-    """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
+    """The elements in order along ``dim``: (values, indices); equal ones keep their order.
+
+    >>> values, indices = mg.tensor([3, 1, 2]).sort()
+    >>> values, indices
+    (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    """
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
 @method
 @ordered
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that sort along ``dim``, int64."""
+    """The indices that sort along ``dim``, int64.
+
+    >>> mg.tensor([3, 1, 2]).argsort()
+    tensor([1, 2, 0])
+    """
     return sort(input.detach(), dim, descending).indices
 
 
@@ -441,7 +490,11 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+    """The different values in ascending order; also, on request, the place of each element's value, and counts.
+
+    >>> mg.tensor([2, 1, 2, 3]).unique()
+    tensor([1, 2, 3])
+    """
     m = xp(input.array)
     parts = m.unique(dt.widened(input.array), return_inverse=True, return_counts=True, axis=dim)
     values = parts[0].astype(input.array.dtype, copy=False)

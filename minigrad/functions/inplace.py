@@ -35,7 +35,11 @@ subtract_ = sub_
 
 @method(free=False)
 def fill_(input: Tensor, value: Any) -> Tensor:
-    """In place: every element ``value``, a number or a tensor without axes."""
+    """In place: every element ``value``, a number or a tensor without axes.
+
+    >>> mg.zeros(3).fill_(2)
+    tensor([2., 2., 2.])
+    """
     if isinstance(value, Tensor) and value.array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
@@ -56,14 +60,23 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 @method(free=False)
 def zero_(input: Tensor) -> Tensor:
-    """In place: every element 0."""
+    """In place: every element 0.
+
+    >>> mg.ones(3).zero_()
+    tensor([0., 0., 0.])
+    """
     input[...] = 0
     return input
 
 
 @method(free=False)
 def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
+    """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
+
+    >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
     input[...] = src.to(dtype=input.dtype, device=input.device)
     return input
 

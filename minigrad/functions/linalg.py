@@ -30,7 +30,13 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, 
 
 @method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+    """The product over the last axis of one and the last but one of the other; leading axes broadcast.
+
+    >>> mg.tensor([[1, 2], [3, 4]]) @ mg.tensor([1, 1])
+    tensor([3, 7])
+    >>> (mg.zeros(5, 2, 3) @ mg.zeros(3, 4)).shape
+    minigrad.Size([5, 2, 4])
+    """
     check_floats_agree(input, other, "matmul")
     return apply(ops.matmul, (input, other))
 
@@ -46,7 +52,11 @@ def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
 
 @method
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices.
+
+    >>> mg.mm(mg.tensor([[1, 2]]), mg.tensor([[3], [4]]))
+    tensor([[11]])
+    """
     _check_axes(input, 2, "mm")
     _check_axes(mat2, 2, "mm")
     return matmul(input, mat2)
@@ -54,7 +64,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
+    """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
+
+    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
+    """
     _check_axes(input, 3, "bmm")
     _check_axes(mat2, 3, "bmm")
     if input.array.shape[0] != mat2.array.shape[0]:
@@ -64,13 +78,21 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector.
+
+    >>> mg.mv(mg.tensor([[1, 2], [3, 4]]), mg.tensor([1, 1]))
+    tensor([3, 7])
+    """
     return matmul(input, vec)
 
 
 @method
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Σ aᵢ bᵢ of two vectors."""
+    """Σ aᵢ bᵢ of two vectors.
+
+    >>> mg.dot(mg.tensor([1, 2]), mg.tensor([3, 4]))
+    tensor(11)
+    """
     _check_axes(input, 1, "dot")
     return matmul(input, tensor)
 
@@ -82,7 +104,12 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
 
 @method
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """aᵢ bⱼ of two vectors."""
+    """aᵢ bⱼ of two vectors.
+
+    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
     _check_axes(input, 1, "outer")
     _check_axes(vec2, 1, "outer")
     return apply(ops.outer, (input, vec2))
@@ -117,6 +144,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Raises:
         RuntimeError: the equation does not fit the operands.
+
+    >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
+    >>> mg.einsum("btd,bsd->bts", q, k).shape
+    minigrad.Size([2, 4, 5])
     """
     if isinstance(equation, Variable):
         equation, operands = _from_numbers((equation, *operands))
@@ -272,7 +303,11 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @function
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes."""
+    """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes.
+
+    >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(3, 4, 5), dims=2).shape
+    minigrad.Size([2, 5])
+    """
     if isinstance(dims, int):
         left = list(range(a.array.ndim - dims, a.array.ndim))
         right = list(range(dims))
@@ -315,6 +350,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
     Raises:
         RuntimeError: the axis has another length. IndexError: there is no such axis.
+
+    >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
+    tensor([0., 0., 1.])
     """
     if dim is None:
         dim = next((d for d, n in enumerate(input.array.shape) if n == 3), -1)

@@ -52,7 +52,12 @@ def size(input: Tensor, dim: int) -> int: ...
 
 @attached
 def size(input: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one axis."""
+    """The shape, or the length of one axis.
+
+    >>> x = mg.zeros(2, 3)
+    >>> x.size(), x.size(1)
+    (minigrad.Size([2, 3]), 3)
+    """
     return input.shape if dim is None else input.array.shape[axis(dim, input.array.ndim)]
 
 

@@ -97,7 +97,11 @@ negative = neg
 @method
 @factors_first
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-    """input + alpha · other, elementwise; the operands broadcast."""
+    """input + alpha · other, elementwise; the operands broadcast.
+
+    >>> mg.add(mg.tensor([1, 2]), mg.tensor([3, 4]), alpha=10)
+    tensor([31, 42])
+    """
     left, right = pair(e.add, input, other)
     return apply(e.add, (left, _times(alpha, right, left)))
 
@@ -150,7 +154,11 @@ subtract = sub
 
 @method(in_place=True)
 def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+    """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient.
+
+    >>> mg.tensor([7, -7]).div(2, rounding_mode="floor")
+    tensor([ 3, -4])
+    """
     operands = pair(e.div, input, other)
     if rounding_mode is None:
         return apply(e.div, operands)
@@ -168,13 +176,21 @@ divide = div
 
 @method(in_place=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer, halves to even, elementwise."""
+    """The nearest integer, halves to even, elementwise.
+
+    >>> mg.tensor([1.25, 2.5]).round(decimals=1)
+    tensor([1.2000, 2.5000])
+    """
     return apply(e.round, (input, decimals))
 
 
 @method(in_place=True)
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-    """input clamped to [min, max]; bounds are numbers or tensors."""
+    """input clamped to [min, max]; bounds are numbers or tensors.
+
+    >>> mg.tensor([-2.0, 0.5, 3.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
@@ -207,7 +223,12 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 
 @function
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """input where the condition holds and other elsewhere; with one argument, the indices where it holds."""
+    """input where the condition holds and other elsewhere; with one argument, the indices where it holds.
+
+    >>> x = mg.tensor([-1.0, 2.0])
+    >>> mg.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if condition.array.dtype.kind != "b":
@@ -224,13 +245,21 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 @method(in_place=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
-    """input + weight · (end - input)."""
+    """input + weight · (end - input).
+
+    >>> mg.lerp(mg.tensor([0.0]), mg.tensor([10.0]), 0.25)
+    tensor([2.5000])
+    """
     return apply(e.lerp, (input, end, operand(weight, input)))
 
 
 @method(in_place=True)
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
+    """input with NaN and infinities replaced (infinities by default by the largest finite numbers).
+
+    >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
+    tensor([0., 1.])
+    """
     return apply(e.nan_to_num, (input, nan, posinf, neginf))
 
 
@@ -243,7 +272,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None)."""
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None).
+
+    >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
     input = input if dtype is None else input.to(dtype)
     return apply(rows.softmax, (input, axis(dim, input.array.ndim)))
 
@@ -257,7 +290,14 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, through which gradients flow."""
+    """A copy, through which gradients flow.
+
+    >>> x = mg.tensor([1.0])
+    >>> y = x.clone()
+    >>> y[0] = 2
+    >>> x, y
+    (tensor([1.]), tensor([2.]))
+    """
     return apply(e.clone, (input,))
 
 

@@ -218,7 +218,12 @@ def randint(
     dtype: Maybe,
     **ignored: Any,
 ) -> Any:
-    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.randint(0, 10, (5,))
+    tensor([4, 9, 3, 0, 3])
+    """
     numbers = list(bounds)
     if size is None:
         if not numbers or not isinstance(numbers[-1], (tuple, list)):
@@ -241,7 +246,12 @@ def randint(
 @announced
 @creating
 def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
-    """The numbers 0 .. n-1 in random order."""
+    """The numbers 0 .. n-1 in random order.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.randperm(5)
+    tensor([4, 0, 1, 3, 2])
+    """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     return (generator or default_generator).permutation(n).astype(int_dtype(dtype))
@@ -293,7 +303,12 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
+    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors).
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.normal(0.0, 1.0, (3,))
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     if size is not None:
         drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
         return drawn.requires_grad_() if requires_grad else drawn
@@ -311,7 +326,12 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0."""
+    """1 with the probability in each element (or with probability ``p``), else 0.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.bernoulli(mg.full((4,), 0.5))
+    tensor([1., 0., 1., 1.])
+    """
     if p is not None:
         return bernoulli_(empty_like(input.detach()), p, generator=generator)
     chances = of(input.array).to_numpy(input.array)
@@ -335,6 +355,10 @@ def multinomial(
 
     Raises:
         RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
+    tensor([1])
     """
     weights = of(input.array).to_numpy(input.array)
     if kind_of(weights) != "f":

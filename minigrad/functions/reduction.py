@@ -55,14 +55,23 @@ def _of_dtype(dtype: Any, result: Tensor) -> Tensor:
 
 @method
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``, over everything if None."""
+    """Σ over ``dim``, over everything if None.
+
+    >>> x = mg.tensor([[1, 2], [3, 4]])
+    >>> x.sum(), x.sum(dim=0)
+    (tensor(10), tensor([4, 6]))
+    """
     input = input if dtype is None else input.to(dtype)
     return _of_dtype(dtype, apply(r.sum, (input, axes(dim, input.array.ndim), keepdim)))
 
 
 @method
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim``, over everything if None; floating-point tensors only."""
+    """The mean over ``dim``, over everything if None; floating-point tensors only.
+
+    >>> mg.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
+    tensor([1.5000, 3.5000])
+    """
     input = input if dtype is None else input.to(dtype)
     _check_float(input, "mean")
     return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))
@@ -93,7 +102,11 @@ std = _spread(r.std, "The standard deviation over ``dim``: the root of ``var``."
 
 @method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Π over ``dim``, over everything if None."""
+    """Π over ``dim``, over everything if None.
+
+    >>> mg.tensor([1, 2, 3, 4]).prod()
+    tensor(24)
+    """
     input = input if dtype is None else input.to(dtype)
     return _of_dtype(dtype, apply(cumulative_ops.prod, (input, axes(dim, input.array.ndim), keepdim)))
 
@@ -101,7 +114,11 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 @method(in_place=True)
 @scalars_as_vectors
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running sums along ``dim``."""
+    """Running sums along ``dim``.
+
+    >>> mg.tensor([1, 2, 3]).cumsum(0)
+    tensor([1, 3, 6])
+    """
     input = input if dtype is None else input.to(dtype)
     return _of_dtype(dtype, apply(cumulative_ops.cumsum, (input, axis(dim, input.array.ndim))))
 
@@ -116,7 +133,11 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 @method
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """ln Σ eˣ over ``dim``."""
+    """ln Σ eˣ over ``dim``.
+
+    >>> mg.tensor([1000.0, 1000.0]).logsumexp(0)
+    tensor(1000.6932)
+    """
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
@@ -159,7 +180,15 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise maximum."""
+    the elementwise maximum.
+
+    >>> x = mg.tensor([[1, 5], [7, 2]])
+    >>> x.max()
+    tensor(7)
+    >>> values, indices = x.max(dim=1)
+    >>> values, indices
+    (tensor([5, 7]), tensor([1, 0]))
+    """
     return _extreme(input, dim if other is None else other, keepdim, "max")
 
 
@@ -176,7 +205,11 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise minimum."""
+    the elementwise minimum.
+
+    >>> mg.tensor([3, 1, 2]).min()
+    tensor(1)
+    """
     return _extreme(input, dim if other is None else other, keepdim, "min")
 
 
@@ -206,7 +239,11 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
-    values of matrices. float16 is summed up in float32."""
+    values of matrices. float16 is summed up in float32.
+
+    >>> mg.tensor([3.0, 4.0]).norm()
+    tensor(5.)
+    """
     input = input if dtype is None else input.to(dtype)
     if input.array.dtype == np.float16:
         return norm(input.float(), p, dim, keepdim).half()

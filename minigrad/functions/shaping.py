@@ -25,7 +25,14 @@ from .define import attribute, function, method
 
 @method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
+    """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest.
+
+    >>> mg.arange(6).reshape(2, 3)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    >>> mg.arange(6).reshape(3, -1).shape
+    minigrad.Size([3, 2])
+    """
     return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
 
 
@@ -52,6 +59,11 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
     Raises:
         RuntimeError: the memory's order does not allow it; use ``reshape``.
+
+    >>> x = mg.zeros(4)
+    >>> x.view(2, 2)[0, 0] = 1
+    >>> x
+    tensor([1., 0., 0., 0.])
     """
     if size is not None or dtype is not None:
         shape = (dtype if size is None else size,)
@@ -80,7 +92,11 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """The axes in the order ``dims`` (numbers, or one sequence of them)."""
+    """The axes in the order ``dims`` (numbers, or one sequence of them).
+
+    >>> mg.zeros(2, 3, 4).permute(2, 0, 1).shape
+    minigrad.Size([4, 2, 3])
+    """
     order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
     if sorted(order) != list(range(input.array.ndim)):
         ndim = input.array.ndim
@@ -90,7 +106,13 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @method(in_place=reshaping)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    >>> mg.tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1)
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
     n = input.array.ndim
     first, second = axis(dim0, n), axis(dim1, n)
     return apply(s.transpose, (input, first, second)) if n else input
@@ -101,7 +123,12 @@ swapaxes = swapdims = transpose
 
 @method(in_place=reshaping)
 def t(input: Tensor) -> Tensor:
-    """A matrix with its axes exchanged; vectors and scalars as they are."""
+    """A matrix with its axes exchanged; vectors and scalars as they are.
+
+    >>> mg.tensor([[1, 2], [3, 4]]).t()
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
     return transpose(input, 0, 1) if input.array.ndim == 2 else input
@@ -113,6 +140,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
     Raises:
         RuntimeError: an axis is named twice, or their numbers differ.
+
+    >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
+    minigrad.Size([3, 4, 2])
     """
     n = input.array.ndim
     sources = [axis(d, n) for d in sizes((source,))]
@@ -132,13 +162,23 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @method(in_place=reshaping)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A new axis of length 1 at ``dim``."""
+    """A new axis of length 1 at ``dim``.
+
+    >>> mg.tensor([1, 2, 3]).unsqueeze(0).shape
+    minigrad.Size([1, 3])
+    """
     return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))
 
 
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without axes of length 1: all of them, or those in ``dim``."""
+    """Without axes of length 1: all of them, or those in ``dim``.
+
+    >>> mg.zeros(1, 3, 1).squeeze().shape
+    minigrad.Size([3])
+    >>> mg.zeros(1, 3, 1).squeeze(0).shape
+    minigrad.Size([3, 1])
+    """
     if dim is not None:
         dim = (dim,) if isinstance(dim, int) else dim
         dim = tuple(d for d in (axis(d, input.array.ndim) for d in dim) if input.array.ndim)
@@ -147,7 +187,11 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The axes from ``start_dim`` to ``end_dim`` as one."""
+    """The axes from ``start_dim`` to ``end_dim`` as one.
+
+    >>> mg.zeros(2, 3, 4).flatten(1).shape
+    minigrad.Size([2, 12])
+    """
     n = input.array.ndim
     first, last = axis(start_dim, n), axis(end_dim, n)
     if first > last:
@@ -159,7 +203,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One axis as several."""
+    """One axis as several.
+
+    >>> mg.zeros(2, 12).unflatten(1, (3, 4)).shape
+    minigrad.Size([2, 3, 4])
+    """
     place, shape = axis(dim, input.array.ndim), tuple(input.array.shape)
     parts = [n.__index__() for n in sizes]
     if -1 in parts:
@@ -174,7 +222,12 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """Axes of length 1 repeated without a copy; -1 keeps a length."""
+    """Axes of length 1 repeated without a copy; -1 keeps a length.
+
+    >>> mg.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     target, source = sizes(shape if size is None else size), input.array.shape
     if len(target) < len(source):
         raise RuntimeError(
@@ -205,7 +258,13 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """``expand`` by its name in torch."""
+    """``expand`` by its name in torch.
+
+    >>> mg.broadcast_to(mg.tensor([1, 2]), (3, 2))
+    tensor([[1, 2],
+            [1, 2],
+            [1, 2]])
+    """
     return expand(input, *size)
 
 
@@ -218,7 +277,12 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @method(free=False)
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
-    """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
+    """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front.
+
+    >>> mg.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     counts = sizes(counts if repeats is None else repeats)
     if len(counts) < input.array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -237,7 +301,11 @@ def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-    index that many times."""
+    index that many times.
+
+    >>> mg.tensor([1, 2]).repeat_interleave(3)
+    tensor([1, 1, 1, 2, 2, 2])
+    """
     if repeats is None:
         m = xp(input.array)
         input, repeats = wrap(m.arange(input.array.size)), input
@@ -253,6 +321,9 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: an axis is there twice.
+
+    >>> mg.tensor([1, 2, 3]).flip(0)
+    tensor([3, 2, 1])
     """
     places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
     if len(set(places)) < len(places):
@@ -266,6 +337,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: shifts and axes are not equally many.
+
+    >>> mg.arange(5).roll(2)
+    tensor([3, 4, 0, 1, 2])
     """
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     if dims is None and len(shifts) == 1:
@@ -292,7 +366,13 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 
 @function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after another along an axis that they have; their other axes are equal."""
+    """Tensors one after another along an axis that they have; their other axes are equal.
+
+    >>> mg.cat([mg.zeros(1, 2), mg.ones(2, 2)])
+    tensor([[0., 0.],
+            [1., 1.],
+            [1., 1.]])
+    """
     if isinstance(tensors, Tensor):
         raise TypeError("cat(): argument 'tensors' must be tuple of Tensors, not Tensor")
     listed = _together(tensors, "cat")
@@ -316,7 +396,12 @@ concatenate = cat
 
 @function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape side by side along a new axis."""
+    """Tensors of one shape side by side along a new axis.
+
+    >>> mg.stack([mg.tensor([1, 2]), mg.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     listed = _together(tensors, "stack")
     for n, other in enumerate(listed):
         if other.array.shape != listed[0].array.shape:
@@ -344,7 +429,11 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of one length (the last may be shorter), or of the lengths listed."""
+    """Pieces of one length (the last may be shorter), or of the lengths listed.
+
+    >>> [part.tolist() for part in mg.arange(5).split(2)]
+    [[0, 1], [2, 3], [4]]
+    """
     place = axis(dim, input.array.ndim)
     length = input.array.shape[place]
     if isinstance(split_size_or_sections, int):
@@ -364,7 +453,11 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
+    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones.
+
+    >>> [part.tolist() for part in mg.arange(6).chunk(3)]
+    [[0, 1], [2, 3], [4, 5]]
+    """
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.array.shape[axis(dim, input.array.ndim)]
@@ -373,7 +466,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along an axis."""
+    """The slices along an axis.
+
+    >>> a, b = mg.tensor([[1, 2], [3, 4]]).unbind()
+    >>> b
+    tensor([3, 4])
+    """
     if input.array.ndim == 0:
         raise RuntimeError("unbind: a tensor without axes cannot be taken apart")
     return apply(joining_ops.unbind, (input, axis(dim, input.array.ndim)))
@@ -406,7 +504,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements (i, i + offset) of two axes, as a last axis."""
+    """The elements (i, i + offset) of two axes, as a last axis.
+
+    >>> mg.tensor([[1, 2], [3, 4]]).diagonal()
+    tensor([1, 4])
+    """
     return apply(s.diagonal, (input, offset, *_two_axes(dim1, dim2, input.array.ndim)))
 
 
@@ -420,14 +522,26 @@ def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @method(in_place=True)
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes."""
+    """The lower triangle of the last two axes.
+
+    >>> mg.ones(3, 3).tril()
+    tensor([[1., 0., 0.],
+            [1., 1., 0.],
+            [1., 1., 1.]])
+    """
     _check_matrix(input, "tril")
     return apply(s.tril, (input, diagonal))
 
 
 @method(in_place=True)
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the last two axes."""
+    """The upper triangle of the last two axes.
+
+    >>> mg.ones(3, 3).triu(diagonal=1)
+    tensor([[0., 1., 1.],
+            [0., 0., 1.],
+            [0., 0., 0.]])
+    """
     _check_matrix(input, "triu")
     return apply(s.triu, (input, diagonal))
 
@@ -443,6 +557,11 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
     Raises:
         RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
+
+    >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
+    >>> rows
+    tensor([[0, 0, 0],
+            [1, 1, 1]])
     """
     listed = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not listed:
@@ -465,7 +584,12 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 @method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its memory is in order, else a copy in order."""
+    """The tensor itself where its memory is in order, else a copy in order.
+
+    >>> x = mg.zeros(2, 3).t()
+    >>> x.is_contiguous(), x.contiguous().is_contiguous()
+    (False, True)
+    """
     return input if input.array.flags.c_contiguous else input.clone()
 
 
@@ -486,7 +610,11 @@ def ravel(input: Tensor) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
+    """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0.
+
+    >>> mg.tensor([1, 4, 9]).diff()
+    tensor([3, 5])
+    """
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
     if not input.array.ndim:
@@ -565,7 +693,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector as the diagonal of a matrix; of a matrix its diagonal."""
+    """A vector as the diagonal of a matrix; of a matrix its diagonal.
+
+    >>> mg.diag(mg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
     if input.array.ndim == 1:

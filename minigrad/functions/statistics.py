@@ -54,7 +54,11 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.media
 @ordered
 @scalars_as_vectors
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+    """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins.
+
+    >>> mg.tensor([1.0, 9.0, 2.0]).median()
+    tensor(2.)
+    """
     return _median(input, dim, keepdim, return_types.median, False)
 
 
@@ -112,7 +116,11 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mo
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which a share ``q`` of the elements lies; several q make a first axis."""
+    """The values below which a share ``q`` of the elements lies; several q make a first axis.
+
+    >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
+    tensor(2.)
+    """
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
@@ -278,7 +286,11 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums."""
+    """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums.
+
+    >>> mg.tensor([0, 1, 1, 3]).bincount()
+    tensor([1, 2, 0, 1])
+    """
     if input.array.ndim != 1 or input.array.dtype.kind not in "iu" or (input.array.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     factors = None if weights is None else raw(weights)
@@ -396,7 +408,11 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 @function
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements stand among the others."""
+    """Which elements stand among the others.
+
+    >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 3]))
+    tensor([False,  True,  True])
+    """
     like = elements if isinstance(elements, Variable) else test_elements
     elements, tested = as_tensor_like(elements, like), as_tensor_like(test_elements, like)
     return wrap(xp(like.array).isin(widened(elements.array), widened(tested.array), invert=invert))

@@ -27,7 +27,11 @@ class _AlongAxis(FunctionLayer, fields=True):
 
 
 class ReLU(_InPlace, function=F.relu):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    >>> nn.ReLU()(mg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
 
 class SiLU(_InPlace, function=F.silu):
@@ -35,7 +39,11 @@ class SiLU(_InPlace, function=F.silu):
 
 
 class GELU(FunctionLayer, function=F.gelu):
-    """x Φ(x) (Hendrycks and Gimpel 2016), exact ("none") or by its "tanh" formula."""
+    """x Φ(x) (Hendrycks and Gimpel 2016), exact ("none") or by its "tanh" formula.
+
+    >>> nn.GELU()(mg.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
 
     approximate: str = "none"
 
@@ -195,7 +203,12 @@ class GLU(FunctionLayer, function=F.glu):
 
 
 class Softmax(_AlongAxis, function=F.softmax):
-    """eˣ / Σ eˣ along ``dim``."""
+    """eˣ / Σ eˣ along ``dim``.
+
+    >>> nn.Softmax(dim=-1)(mg.zeros(2, 2))
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
 
 
 class LogSoftmax(_AlongAxis, function=F.log_softmax):

@@ -64,6 +64,11 @@ class MultiheadAttention(Module):
 
     Raises:
         ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
+
+    >>> x = mg.zeros(2, 5, 8)
+    >>> out, weights = nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)
+    >>> out.shape, weights.shape
+    (minigrad.Size([2, 5, 8]), minigrad.Size([2, 5, 5]))
     """
 
     def __init__(

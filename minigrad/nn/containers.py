@@ -114,7 +114,12 @@ class _Modules(_List):
 
 
 class Sequential(_Modules):
-    """Modules called one after another: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``."""
+    """Modules called one after another: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``.
+
+    >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    >>> model(mg.zeros(5, 3)).shape
+    minigrad.Size([5, 2])
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -165,7 +170,15 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list of modules that are registered. It has no forward: its owner calls them."""
+    """A list of modules that are registered. It has no forward: its owner calls them.
+
+    >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    >>> x = mg.zeros(2, 4)
+    >>> for layer in layers:
+    ...     x = layer(x)
+    >>> len(layers), x.shape
+    (3, minigrad.Size([2, 4]))
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -244,7 +257,12 @@ class _Dict(Module, MutableMapping[str, Any]):
 
 
 class ModuleDict(_Dict):
-    """A dict of modules that are registered."""
+    """A dict of modules that are registered.
+
+    >>> heads = nn.ModuleDict({"topic": nn.Linear(4, 3), "mood": nn.Linear(4, 2)})
+    >>> heads["mood"](mg.zeros(1, 4)).shape
+    minigrad.Size([1, 2])
+    """
 
     def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()

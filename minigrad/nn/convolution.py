@@ -120,6 +120,9 @@ class Conv2d(_Conv, axes=2, function=F.conv2d):
     """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
 
     Args and attributes: as of ``Conv1d``, with tuples of two.
+
+    >>> nn.Conv2d(3, 8, kernel_size=3, padding=1)(mg.zeros(1, 3, 32, 32)).shape
+    minigrad.Size([1, 8, 32, 32])
     """
 
 

@@ -27,6 +27,10 @@ class Dropout(_DropoutNd, function=F.dropout):
 
     Raises:
         ValueError: ``p`` is not a probability.
+
+    >>> _ = mg.manual_seed(0)
+    >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
+    [0.0, 2.0]
     """
 
 

@@ -56,6 +56,9 @@ class Embedding(_Table):
 
     Attributes:
         weight: (num_embeddings, embedding_dim), initially standard normal.
+
+    >>> nn.Embedding(10, 4)(mg.tensor([[1, 2, 3]])).shape
+    minigrad.Size([1, 3, 4])
     """
 
     def __init__(

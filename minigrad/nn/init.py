@@ -61,13 +61,22 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Uniform in [a, b).
+
+    >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
+    tensor(True)
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with a mean and a standard deviation."""
+    """Normal with a mean and a standard deviation.
+
+    >>> _ = mg.manual_seed(0)
+    >>> nn.init.normal_(mg.empty(2, 2), std=0.02).shape
+    minigrad.Size([2, 2])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -110,12 +119,20 @@ def _draws(
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """A constant."""
+    """A constant.
+
+    >>> nn.init.constant_(mg.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    >>> nn.init.zeros_(mg.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
@@ -168,7 +185,11 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
+    """Uniform in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
+    tensor(True)
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
     return tensor.uniform_(-bound, bound, generator=generator)

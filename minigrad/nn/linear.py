@@ -25,6 +25,9 @@ class Linear(UniformLayer):
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.
         bias: (out_features), likewise, or None.
+
+    >>> nn.Linear(3, 2)(mg.zeros(5, 3)).shape
+    minigrad.Size([5, 2])
     """
 
     _shown = ("in_features", "out_features", "bias")

@@ -53,6 +53,16 @@ class Module(Stateful):
 
     Attributes:
         training: whether the module is in training mode (dropout is active); see ``train`` and ``eval``.
+
+    >>> class Block(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.linear = nn.Linear(4, 4)
+    ...
+    ...     def forward(self, x):
+    ...         return x + self.linear(x).relu()
+    >>> Block()(mg.zeros(2, 4)).shape
+    minigrad.Size([2, 4])
     """
 
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
@@ -184,6 +194,13 @@ class Module(Stateful):
         """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
 
         ``persistent``: whether it is part of ``state_dict``.
+
+        >>> class Causal(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.register_buffer("mask", mg.ones(2, 2).tril())
+        >>> list(Causal().state_dict())
+        ['mask']
         """
         self._register("buffer", name, tensor, Tensor)
         if persistent:
@@ -264,7 +281,11 @@ class Module(Stateful):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(full name, module) of this module and all below it, each module once unless asked otherwise."""
+        """(full name, module) of this module and all below it, each module once unless asked otherwise.
+
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.ReLU()).named_modules()]
+        ['', '0', '1']
+        """
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -308,11 +329,19 @@ class Module(Stateful):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(full name, parameter) of all parameters; a tied one once, under its first name."""
+        """(full name, parameter) of all parameters; a tied one once, under its first name.
+
+        >>> [(name, tuple(p.shape)) for name, p in nn.Linear(3, 2).named_parameters()]
+        [('weight', (2, 3)), ('bias', (2,))]
+        """
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once."""
+        """All parameters, each once.
+
+        >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
+        8
+        """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -376,7 +405,11 @@ class Module(Stateful):
     # Modes, devices and dtypes ------------------------------------------------------------------------------
 
     def train(self: T, mode: bool = True) -> T:
-        """Set training mode, in which dropout is active, for this module and all below it."""
+        """Set training mode, in which dropout is active, for this module and all below it.
+
+        >>> nn.Dropout().eval().train().training
+        True
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -385,11 +418,23 @@ class Module(Stateful):
         return self
 
     def eval(self: T) -> T:
-        """Set evaluation mode. Gradients are still recorded: ``no_grad`` prevents that."""
+        """Set evaluation mode. Gradients are still recorded: ``no_grad`` prevents that.
+
+        >>> nn.Dropout(0.9).eval()(mg.ones(3))
+        tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     def apply(self: T, fn: Callable[[Module], Any]) -> T:
-        """Call ``fn`` with every module below this one, and then with this one."""
+        """Call ``fn`` with every module below this one, and then with this one.
+
+        >>> def zero(module):
+        ...     if isinstance(module, nn.Linear):
+        ...         nn.init.zeros_(module.weight)
+        >>> model = nn.Sequential(nn.Linear(2, 2)).apply(zero)
+        >>> model[0].weight.sum().item()
+        0.0
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -402,7 +447,14 @@ class Module(Stateful):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Delete the gradients of all parameters, or set them to zero."""
+        """Delete the gradients of all parameters, or set them to zero.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer(mg.ones(1, 2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
@@ -435,6 +487,9 @@ class Module(Stateful):
 
         Raises:
             TypeError: the dtype is not a floating-point one.
+
+        >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
+        True
         """
         for value in args:
             if isinstance(value, Tensor):

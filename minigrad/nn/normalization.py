@@ -42,6 +42,10 @@ class LayerNorm(_Affine):
 
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
+
+    >>> x = nn.LayerNorm(4)(mg.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    >>> abs(x.mean().item()) < 1e-6
+    True
     """
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine", "bias"), 1

@@ -20,6 +20,9 @@ class Parameter(Tensor):
     Raises:
         TypeError: ``data`` is not a tensor.
         RuntimeError: its dtype, of integers or bools, has no gradients.
+
+    >>> nn.Parameter(mg.zeros(2)).requires_grad
+    True
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:

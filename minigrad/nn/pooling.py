@@ -51,7 +51,11 @@ class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The largest element of each window of two axes. Args: see ``_MaxPoolNd``."""
+    """The largest element of each window of two axes. Args: see ``_MaxPoolNd``.
+
+    >>> nn.MaxPool2d(2)(mg.zeros(1, 8, 32, 32)).shape
+    minigrad.Size([1, 8, 16, 16])
+    """
 
 
 class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):

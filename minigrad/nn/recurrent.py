@@ -386,6 +386,10 @@ class GRU(_Gated):
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
     Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
+
+    >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
+    >>> out.shape, h.shape
+    (minigrad.Size([5, 2, 8]), minigrad.Size([2, 2, 8]))
     """
 
     mode = "GRU"
@@ -401,6 +405,10 @@ class LSTM(_Gated):
 
     Args and attributes: see RNNBase; the weights' rows are those of i, f, g and o. ``hx`` is a pair (h, c), and so
     is the last hidden state.
+
+    >>> out, (h, c) = nn.LSTM(4, 8, batch_first=True)(mg.zeros(2, 5, 4))
+    >>> out.shape, h.shape
+    (minigrad.Size([2, 5, 8]), minigrad.Size([1, 2, 8]))
     """
 
     mode = "LSTM"

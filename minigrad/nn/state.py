@@ -52,6 +52,9 @@ class Stateful:
             destination: a dict to add to. prefix: put before every name.
             keep_vars: return the parameters themselves instead of detached tensors. Both share the module's
                 memory: ``copy.deepcopy`` the result to keep the values.
+
+        >>> {name: tuple(value.shape) for name, value in nn.Linear(3, 2).state_dict().items()}
+        {'weight': (2, 3), 'bias': (2,)}
         """
         positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
         state: Any = positional.get("destination", destination)
@@ -91,6 +94,12 @@ class Stateful:
 
         Raises:
             RuntimeError: names or shapes do not fit; the text lists them all.
+
+        >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
+        >>> other.load_state_dict(one.state_dict())
+        <All keys matched successfully>
+        >>> mg.equal(one.weight, other.weight)
+        True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -111,6 +111,9 @@ class TransformerEncoderLayer(_Block):
         norm_first: norms stand before the parts instead of after the sums.
         bias: whether linear maps and norms have one.
         device, dtype: of the parameters.
+
+    >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
+    minigrad.Size([2, 5, 8])
     """
 
     def forward(
@@ -141,7 +144,11 @@ class TransformerEncoderLayer(_Block):
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer."""
+    """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer.
+
+    >>> nn.TransformerDecoderLayer(8, 2, batch_first=True)(mg.zeros(2, 3, 8), mg.zeros(2, 5, 8)).shape
+    minigrad.Size([2, 3, 8])
+    """
 
     _attentions = ("self_attn", "multihead_attn")
 
@@ -184,6 +191,10 @@ class TransformerEncoder(Module):
         enable_nested_tensor: return zeros at padded positions where PyTorch skips them: in evaluation, without
             a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
         mask_check: check that the mask pads on the right.
+
+    >>> layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+    >>> nn.TransformerEncoder(layer, 2)(mg.zeros(2, 5, 8)).shape
+    minigrad.Size([2, 5, 8])
     """
 
     def __init__(
@@ -259,6 +270,10 @@ class Transformer(Module):
         d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
         custom_encoder, custom_decoder: modules to use instead.
         The others are those of TransformerEncoderLayer. ``init.xavier_uniform_`` draws the weights.
+
+    >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+    >>> model(mg.zeros(2, 5, 8), mg.zeros(2, 3, 8)).shape
+    minigrad.Size([2, 3, 8])
     """
 
     def __init__(

@@ -57,6 +57,15 @@ class Adam(Optimizer):
     """Steps along the mean of gradients over the root of the mean of their squares: see ``plain_step``.
 
     With ``amsgrad`` it is the root of the largest mean of squares so far.
+
+    >>> w = mg.tensor([5.0], requires_grad=True)
+    >>> adam = mg.optim.Adam([w], lr=0.1)
+    >>> for _ in range(200):
+    ...     adam.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     adam.step()
+    >>> abs(w.item()) < 0.1
+    True
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS, "max_exp_avg_sq": "amsgrad"}
@@ -94,7 +103,11 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with ``decoupled_weight_decay``. See Adam."""
+    """Adam with ``decoupled_weight_decay``. See Adam.
+
+    >>> mg.optim.AdamW(nn.Linear(2, 1).parameters(), lr=1e-3, weight_decay=0.1).defaults["weight_decay"]
+    0.1
+    """
 
     def __init__(
         self,

@@ -193,7 +193,14 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients, or fill them with zeros."""
+        """Drop all gradients, or fill them with zeros.
+
+        >>> w = mg.ones(1, requires_grad=True)
+        >>> w.sum().backward()
+        >>> mg.optim.SGD([w], lr=0.1).zero_grad()
+        >>> w.grad is None
+        True
+        """
         with span(f"{type(self).__name__}.zero_grad", "step", self):
             for group in self.param_groups:
                 for p in group["params"]:
@@ -211,6 +218,13 @@ class Optimizer:
         """Change every parameter that has a gradient.
 
         A ``closure``, which computes the loss and its gradients anew, is called first, and its result returned.
+
+        >>> w = mg.ones(1, requires_grad=True)
+        >>> sgd = mg.optim.SGD([w], lr=0.1)
+        >>> (w * 2).sum().backward()
+        >>> sgd.step()
+        >>> w.detach()
+        tensor([0.8000])
         """
         loss = None
         if closure is not None:

@@ -14,6 +14,13 @@ class SGD(Optimizer):
 
     Without momentum b is g. With ``nesterov``, which needs a momentum and no dampening, the step is g + momentum · b
     (Sutskever et al. 2013).
+
+    >>> w = mg.ones(1, requires_grad=True)
+    >>> sgd = mg.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> w.sum().backward()
+    >>> sgd.step()
+    >>> w.detach()
+    tensor([0.9000])
     """
 
     def __init__(

@@ -55,6 +55,12 @@ def save(
     Raises:
         pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda.
         AttributeError: ``f`` is neither a path nor a file object. OSError: the file cannot be written.
+
+    >>> import os, tempfile
+    >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
+    >>> mg.save({"weight": mg.ones(2)}, file)
+    >>> mg.load(file)
+    {'weight': tensor([1., 1.])}
     """
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
         raise AttributeError(
@@ -104,6 +110,12 @@ def load(
     Raises:
         FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of
             another kind. pickle.UnpicklingError: it holds more than data.
+
+    >>> import os, tempfile
+    >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
+    >>> mg.save(nn.Linear(2, 1).state_dict(), file)
+    >>> list(mg.load(file))
+    ['weight', 'bias']
     """
     if pickle_module is not None and weights_only:
         raise RuntimeError(

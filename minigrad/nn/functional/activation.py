@@ -39,12 +39,20 @@ def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0), elementwise."""
+    """max(x, 0), elementwise.
+
+    >>> F.relu(mg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return _activate(e.relu, input, True) if inplace else apply(e.relu, (input,))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x σ(x), elementwise (Elfwing et al. 2017; "swish")."""
+    """x σ(x), elementwise (Elfwing et al. 2017; "swish").
+
+    >>> F.silu(mg.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7311])
+    """
     return _activate(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
@@ -224,7 +232,12 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given; an axis all of -inf gives zeros."""
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given; an axis all of -inf gives zeros.
+
+    >>> F.softmax(mg.zeros(2, 2), dim=-1)
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     return pointwise.softmax(input, _softmax_axis("softmax", input.array.ndim, dim), dtype)
 
 
@@ -234,7 +247,11 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """ln softmax along ``dim``, computed in ``dtype`` if one is given."""
+    """ln softmax along ``dim``, computed in ``dtype`` if one is given.
+
+    >>> F.log_softmax(mg.zeros(2), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
     return pointwise.log_softmax(input, _softmax_axis("log_softmax", input.array.ndim, dim), dtype)
 
 

@@ -41,6 +41,10 @@ def scaled_dot_product_attention(
 
     Returns:
         (..., T, Dv). A query that may attend to nothing gets zeros.
+
+    >>> q = k = v = mg.zeros(1, 2, 5, 4)
+    >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
+    minigrad.Size([1, 2, 5, 4])
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")

@@ -45,6 +45,9 @@ def cross_entropy(
         ValueError: the number of targets does not fit, or the reduction is unknown.
         RuntimeError: shapes or dtypes do not fit, or ε is outside [0, 1].
         IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
+
+    >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
+    tensor(0.6931)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_smoothing(label_smoothing)

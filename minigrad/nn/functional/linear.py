@@ -16,6 +16,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Raises:
         RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
+
+    >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
+    tensor([[3.5000]])
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")

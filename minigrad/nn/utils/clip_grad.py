@@ -83,6 +83,13 @@ def clip_grad_norm_(
 
     Raises:
         RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+
+    >>> w = mg.ones(4, requires_grad=True)
+    >>> (10 * w).sum().backward()
+    >>> nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(20.)
+    >>> w.grad
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
     listed = _listed(parameters)
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)

@@ -216,7 +216,14 @@ class _ByFunction(GroupScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """lr₀ · f(e), f being ``lr_lambda`` (one, or a list of one for each group)."""
+    """lr₀ · f(e), f being ``lr_lambda`` (one, or a list of one for each group).
+
+    >>> sgd = mg.optim.SGD([mg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = mg.optim.lr_scheduler.LambdaLR(sgd, lambda epoch: 0.5**epoch)
+    >>> sgd.step(); schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def _closed_form(self, i: int, base: float) -> float:
         return base * self.lr_lambdas[i](self.last_epoch)

@@ -73,6 +73,10 @@ class DataLoader(Generic[T_co, Batch_co]):
     Raises:
         ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took
             longer than ``timeout``; an error of the dataset in a worker, with its traceback in the text.
+
+    >>> data = mg.utils.data.TensorDataset(mg.arange(5))
+    >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
+    [[0, 1], [2, 3], [4]]
     """
 
     dataset: Any  # so that its len() is known to type checkers, if it has one

@@ -24,6 +24,15 @@ class Dataset(Generic[T_co]):
     """Examples by number. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
     One that fetches many examples faster at once may define ``__getitems__(list of numbers)``.
+
+    >>> class Squares(mg.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> [batch.tolist() for batch in mg.utils.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4, 9]]
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -47,7 +56,11 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have equally many rows."""
+    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have equally many rows.
+
+    >>> mg.utils.data.TensorDataset(mg.arange(3), mg.ones(3))[1]
+    (tensor(1), tensor(1.))
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):

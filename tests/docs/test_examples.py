@@ -1,0 +1,56 @@
+"""The examples in docstrings: they run, and print what they say; the names that programs use most have one."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+
+ROOT = Path(__file__).parents[2]
+NAMES = {"mg": mg, "nn": nn, "F": nn.functional}  # what every example finds imported
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+LEAST = 150
+
+
+def examples() -> Iterator[tuple[str, str, int]]:
+    """Docstrings with examples: their place, their text, and the line that they begin in."""
+    for path in sorted((ROOT / "minigrad").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if ">>>" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                docstring = ast.get_docstring(node)
+                if docstring and ">>>" in docstring:
+                    name = getattr(node, "name", "")
+                    yield f"{path.relative_to(ROOT).as_posix()}:{name}", docstring, node.body[0].lineno
+
+
+EXAMPLES = list(examples())
+
+
+@pytest.mark.parametrize("place, docstring, line", EXAMPLES, ids=[place for place, _, _ in EXAMPLES])
+def test_an_example_prints_what_it_says(place: str, docstring: str, line: int) -> None:
+    test = doctest.DocTestParser().get_doctest(docstring, dict(NAMES), place, place.partition(":")[0], line - 1)
+    report: list[str] = []
+    assert not doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append).failed, "".join(report)
+
+
+def test_the_names_that_programs_use_most_have_an_example() -> None:
+    assert len(EXAMPLES) >= LEAST
+
+
+def test_so_do_the_first_forty_of_the_ranking() -> None:
+    """docs/pytorch.md counts what 29 public programs use. Names that are one op each show their formula instead."""
+    rows = re.findall(r"^\| `torch\.([\w.]+)`[^|]*\| (\d+) \| yes", (ROOT / "docs/pytorch.md").read_text("utf-8"), re.M)
+    ranking = [name for name, _ in sorted(rows, key=lambda row: -int(row[1]))]
+    shown = {place.rpartition(":")[2] for place, _, _ in EXAMPLES}
+    elsewhere = {"zeros", "ones", "long", "float", "is_available"}  # made for many names at once; dtypes; of a GPU
+    assert not [name for name in ranking[:40] if name.rpartition(".")[2] not in shown | elsewhere]
