@@ -78,7 +78,8 @@ def bounds(values: list[Floats], log: bool) -> tuple[float, float]:
         return 0.0, 1.0
     margin = abs(low) / 10 if same else 0.04 * (high - low)
     # What is never below 0 has an axis from there on, and a share or a cosine one that ends at 1.
-    start = 0.0 if 0 <= low < 0.15 * high else max([low - margin, *(end for end in ENDS if end <= low)])
+    below = (end for end in ENDS if end < low or (end == low and not same))
+    start = 0.0 if 0 <= low < 0.15 * high else max([low - margin, *below])
     return start, min([high + margin, *(end for end in ENDS if end >= high)])
 
 

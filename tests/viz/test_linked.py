@@ -108,7 +108,7 @@ def test_another_text_has_another_graph(opened: Callable[..., Any]) -> None:
     losses.append(second.evaluate(LOSS))
     assert losses[0] != losses[1] and seen(page) == ["attention", "graph"]
     attention.click("#find")
-    wait_for(second, TOLD.format("encoder.0.attention"))
+    wait_for(second, TOLD.format("decoder.0.cross_attention"))
     assert first.is_hidden("#panel")
     attention.click("#text-0")
     wait_for(page, "document.querySelectorAll('iframe.away').length === 1")

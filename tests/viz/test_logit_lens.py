@@ -468,7 +468,7 @@ def test_names_are_text_in_the_page(opened: Callable[..., Any]) -> None:
     view = logit_lens(gpt2(), [0, 1, 2, 3, 4, 9], names, title=HTML)
     page = opened(view)
     assert page.inner_text("h1") == HTML and page.title() == HTML
-    assert texts(page, "svg.grid text.edge")[1].startswith("<img") and "·" in texts(page, "svg.grid text.edge")
+    assert texts(page, "svg.grid text.edge")[1].startswith("<img") and "␣" in texts(page, "svg.grid text.edge")
     for position in range(6):
         page.evaluate(f"lens.choose(1, {position}, true)")
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0

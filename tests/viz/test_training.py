@@ -264,7 +264,7 @@ def test_axes() -> None:
         (1.5, 3.0, 1.44),
     ]:
         assert bounds([np.array([low, high])], False)[0] == pytest.approx(begins)
-    assert bounds([np.zeros(3)], False) == (0, 1) and bounds([np.ones(3)], False) == pytest.approx((1, 1.1))
+    assert bounds([np.zeros(3)], False) == (0, 1) and bounds([np.ones(3)], False) == pytest.approx((0.9, 1))
     assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
 
 

@@ -308,3 +308,17 @@ def test_light_and_dark_and_saved_as_a_picture(
     assert not page.evaluate(wide)
     page.set_viewport_size({"width": 380, "height": 700})
     assert not page.evaluate(wide)
+
+
+def test_one_chart_has_the_width_and_one_snapshot_no_slider(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    log = [{"step": step, "accuracy": 1 - 1 / step} for step in range(1, 99)]
+    view = training(log, snapshots={"weights": {9: np.eye(3)}})
+    page = open_file(view.save(tmp_path / "a.html"), viewport={"width": 1000, "height": 700})
+    page.wait_for_selector("[data-ready]")
+    sizes = page.evaluate("['.chart', '.chart svg', '#charts'].map((name) => document.querySelector(name).clientWidth)")
+    assert sizes[0] == sizes[2] and sizes[1] == pytest.approx(sizes[2], abs=2)
+    assert page.evaluate("document.querySelector('.chart svg').clientHeight") > 300
+    ticks = page.locator(".chart .tick").all_text_contents()
+    assert "1" in ticks and not [tick for tick in ticks if tick.startswith(("-", "1."))]  # it is a share of all
+    assert texts(page, "#at-step") == ["step 9"]
+    assert not page.locator("#scrub").is_visible() and not page.locator("#play").is_visible()

@@ -135,6 +135,7 @@ attention.Heads = class {
     const other = 1 - one.side, names = other ? this.kind.keys : this.kind.queries;
     const shares = names.map((_, i) => this.share(one, i));
     shares.forEach((share, i) => this.shade(other, i, share));
+    this.nameHeads(other);
     this.told.textContent = this.sentence(one, names, shares);
   }
 
@@ -146,15 +147,29 @@ attention.Heads = class {
   }
 
   /** Beside a token: a square for each head, or one head's weight. */
+  /** Where the squares of the heads begin, at the left of a side. */
+  squares(side, count) {
+    return side ? this.svg.viewBox.baseVal.width - this.extra + 6 : this.extra - 6 - this.square * count;
+  }
+
+  /** The heads' numbers above their squares, as far as these are wide enough. */
+  nameHeads(side) {
+    const { square, heads } = this, digits = String(Math.max(...heads)).length;
+    if (!this.several || square < 7 * digits + 1) return;
+    const y = this.y(side, 0) - attention.Heads.PITCH / 2 - 2, x = this.squares(side, heads.length) + square / 2;
+    this.shades.append(...heads.map((head, k) => viz.svg("text",
+      { class: "head", x: x + square * k, y, "text-anchor": "middle" }, head)));
+  }
+
   shade(side, i, { weights, masked }) {
-    const { square } = this, y = this.y(side, i);
-    const x = side ? this.svg.viewBox.baseVal.width - this.extra + 6 : this.extra - 6;
+    const { square } = this, y = this.y(side, i), first = this.squares(side, weights.length);
+    const x = side ? first : this.extra - 6;
     const text = (name, shown) => this.shades.append(
       viz.svg("text", { class: name, x, y: y + 4, "text-anchor": side ? "start" : "end" }, shown));
     if (masked) text("caption", "masked");
     else if (!this.several && weights[0] >= 0.0005) text("share", attention.decimal(weights[0], 3));
     else if (this.several) this.shades.append(...weights.map((weight, k) => viz.svg("rect", {
-      x: side ? x + square * k : x - square * (weights.length - k), y: y - 7, width: square - 1, height: 13,
+      x: first + square * k, y: y - 7, width: square - 1, height: 13,
       opacity: attention.opacity(weight).toFixed(3), style: attention.colour(this.heads[k], true),
     }, viz.svg("title", {}, `head ${this.heads[k]}: ${attention.number(weight)}`))));
   }

@@ -23,7 +23,7 @@ const lens = {
     const numbers = (name, Kind) => viz.bytes(data[name], Kind), [rows, positions, count] = data.shape;
     lens.data = { ...data, rows, positions, count, ids: numbers("ids", Int32Array), ranks: numbers("ranks", Int32Array),
       ...Object.fromEntries(["probabilities", "entropy", "divergence", "chances"].map((name) => [name, numbers(name, Float32Array)])) };
-    lens.spaced = data.tokens.some((text) => text.startsWith("·")); // tokens have their spaces with them
+    lens.spaced = data.tokens.some((text) => /^[·␣]/.test(text)); // tokens have their spaces with them
     lens.farthest = lens.data.divergence.reduce((a, b) => (Number.isFinite(b) && b > a ? b : a), 1e-6);
     Object.assign(lens, { row: rows - 1, position: 0, pointed: null, measure: "likely", widths: new Map() });
     lens.height = Math.max(18, Math.min(26, Math.round(460 / rows)));
@@ -273,8 +273,8 @@ const lens = {
     const { data } = lens, begin = Math.max(0, position + 1 - lens.WORDS);
     const end = data.continues ? position + 1 : Math.min(data.positions, position + lens.WORDS / 2);
     const nodes = data.tokens.slice(begin, end).flatMap((text, k) => {
-      const here = begin + k === position, joined = lens.spaced && !text.startsWith("·") || text.startsWith("##") || begin + k === 0;
-      const inner = lens.spaced ? text.replace(/^·+/, "") || (here ? "␣" : "") : text.replace(/^##(?=.)/, "");
+      const here = begin + k === position, joined = lens.spaced && !/^[·␣]/.test(text) || text.startsWith("##") || begin + k === 0;
+      const inner = lens.spaced ? text.replace(/^[·␣]+/, "") || (here ? "␣" : "") : text.replace(/^##(?=.)/, "");
       return [joined ? "" : " ", viz.el("span", { class: here ? "here" : null }, inner)];
     });
     return viz.el("p", { class: "around" }, begin ? "…" : "", nodes);

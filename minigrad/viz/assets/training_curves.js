@@ -111,7 +111,7 @@ const curves = {
     }
     if (same && Math.abs(high) < 1e-12) return [0, 1];
     const margin = same ? Math.abs(low) / 10 : 0.04 * (high - low), { ENDS } = curves;
-    const start = low >= 0 && low < 0.15 * high ? 0 : Math.max(low - margin, ...ENDS.filter((end) => end <= low));
+    const start = low >= 0 && low < 0.15 * high ? 0 : Math.max(low - margin, ...ENDS.filter((end) => end < low || (end === low && !same)));
     return [start, Math.min(high + margin, ...ENDS.filter((end) => end >= high))];
   },
 

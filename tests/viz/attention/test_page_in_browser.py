@@ -119,6 +119,7 @@ def test_several_heads_have_a_colour_each(page: Any, view: AttentionView) -> Non
     for a, b in zip(told, expected, strict=True):
         assert number(a.split(": ")[1]) == pytest.approx(number(b.split(": ")[1]), rel=1e-2)
     colours = squares.evaluate_all("nodes => nodes.map(node => getComputedStyle(node).fill)")
+    assert drawn(page, ".shades .head") == ["1", "3"]
     assert len(set(colours)) == 2 and "(mean of 2 heads)" in page.inner_text("#told")
     page.click("#head-all")
     assert page.get_attribute("#head-0", "aria-pressed") == "true"
