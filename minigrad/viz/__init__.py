@@ -19,9 +19,10 @@ Each returns an object that shows itself in a notebook, or prints itself (``expl
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone, and
-``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown),
-``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG), ``convert`` (PNG and PDF), ``lines`` and ``axes``
-(charts), ``numbers`` (arrays), ``letters`` (how wide they are), ``texts`` (of tokens) and ``palette`` (colours).
+``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file,
+with scripts and styles from assets/), ``view`` (what can be saved and shown), ``show`` (in a notebook or browser),
+``vector`` and ``sizes`` (SVG), ``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays),
+``letters`` (how wide they are), ``texts`` (of tokens) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.

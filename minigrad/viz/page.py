@@ -96,7 +96,8 @@ class Page:
         return (
             f"<style>{asset('notebook.css')}</style>"
             f'<iframe class="minigrad-page" srcdoc="{html.escape(self.html())}" '
-            f'sandbox="allow-scripts allow-downloads" style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>{instead}'
+            f'sandbox="allow-scripts allow-downloads" style="width:100%;height:{self.height}px;border:0" '
+            f'title="{_text(self.title)}"></iframe>{instead}'
             f"<script>{asset('notebook.js')}</script>"
         )
 

@@ -47,8 +47,8 @@ def page(view: AttentionView, open_file: Callable[..., Any], tmp_path: Path) -> 
 def opened(view: AttentionView, open_file: Callable[..., Any], folder: Path, **options: Any) -> Any:
     shown = open_file(view.save(folder / "attention.html"), **options)
     shown.wait_for_selector("#view > *")
-    crosses = shown.locator("[id^=kind-]").filter(has_text="Cross")
-    assert not crosses.count() or crosses.first.get_attribute("aria-pressed") == "true"  # a translator's page opens there
+    cross = shown.locator("[id^=kind-]").filter(has_text="Cross")  # where a translator's page opens
+    assert not cross.count() or cross.first.get_attribute("aria-pressed") == "true"
     shown.eval_on_selector("#kind-0", "node => node.click()")
     return shown
 
