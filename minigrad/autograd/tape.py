@@ -209,7 +209,7 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     node.out = node.results = node.hooks = node.place = None
     node.shapes = [a.array.shape for a in args[op.arity :]] if op.variadic else None
     node.edges = [_edge(args[i]) for i in node.plan.inputs]
-    node.others = tuple([noted(args[i]) for i in node.plan.others]) if node.plan.others else ()
+    node.others = tuple([noted(args[i]) for i in node.plan.others])
     node.saved = [args[i] for i in node.plan.keep]
     node.versions = [(a._version, a._version[0]) for a in node.saved if isinstance(a, Variable)]
     if result.__class__ is tuple:

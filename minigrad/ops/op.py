@@ -78,7 +78,7 @@ class Plan:
     def __init__(self, op: Op, mask: int, arity: int) -> None:
         self.needs = tuple(bool(mask >> i & 1) for i in range(arity))
         self.inputs = tuple(i for i in range(arity) if self.needs[i])
-        self.others = tuple(i for i in range(arity) if not self.needs[i])
+        self.others = tuple(sorted({*range(arity)}.difference(self.inputs)))
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
         kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
         names = {name for _, wanted in kept_for for name in wanted}
