@@ -39,7 +39,7 @@ from .backend.random import Generator
 from .backend.storage import Storage
 from .functions import return_types
 from .functions.arguments import Dims, Maybe, Operand, Scalar
-from .tensor import Size
+from .size import Size
 
 Tensor = TypeVar("Tensor")
 

@@ -9,7 +9,7 @@ from .backend.random import Generator
 from .backend.storage import Storage
 from .functions import return_types
 from .functions.arguments import Dims, Maybe, Operand, Scalar
-from .tensor import Size
+from .size import Size
 
 Tensor = TypeVar("Tensor")
 
@@ -115,7 +115,9 @@ class Methods(Viewing, Generic[Tensor]):
     def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The smallest over ``dim``; equal ones share the gradient."""
 
-    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> return_types.aminmax:
+    def aminmax(
+        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> return_types.aminmax[Tensor]:
         """The smallest and the largest over ``dim``: (min, max)."""
 
     def angle(self) -> Tensor:
@@ -447,10 +449,10 @@ class Methods(Viewing, Generic[Tensor]):
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """On a GPU."""
 
-    def cummax(self, dim: builtins.int) -> return_types.cummax:
+    def cummax(self, dim: builtins.int) -> return_types.cummax[Tensor]:
         """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
 
-    def cummin(self, dim: builtins.int) -> return_types.cummin:
+    def cummin(self, dim: builtins.int) -> return_types.cummin[Tensor]:
         """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
@@ -656,7 +658,7 @@ class Methods(Viewing, Generic[Tensor]):
     def frac_(self) -> Tensor:
         """In place: The fraction: input - trunc(input)."""
 
-    def frexp(self) -> return_types.frexp:
+    def frexp(self) -> return_types.frexp[Tensor]:
         """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
 
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
@@ -677,7 +679,7 @@ class Methods(Viewing, Generic[Tensor]):
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
         """In place: how many trials of probability p the first success takes."""
 
-    def geqrf(self) -> return_types.geqrf:
+    def geqrf(self) -> return_types.geqrf[Tensor]:
         """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
         ``linalg.householder_product`` takes them; without gradient."""
 
@@ -723,7 +725,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def histogram(
         self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
-    ) -> return_types.histogram:
+    ) -> return_types.histogram[Tensor]:
         """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
         ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
 
@@ -900,7 +902,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
-    ) -> return_types.kthvalue:
+    ) -> return_types.kthvalue[Tensor]:
         """The k-th smallest along ``dim``: (values, indices)."""
 
     def lcm(self, other: Tensor | Scalar) -> Tensor:
@@ -1079,7 +1081,7 @@ class Methods(Viewing, Generic[Tensor]):
         elementwise maximum."""
 
     @overload
-    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max:
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
         """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
         elementwise maximum."""
 
@@ -1104,7 +1106,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.median:
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.median[Tensor]:
         """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
@@ -1113,7 +1115,7 @@ class Methods(Viewing, Generic[Tensor]):
         elementwise minimum."""
 
     @overload
-    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min:
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
         """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
         elementwise minimum."""
 
@@ -1133,7 +1135,7 @@ class Methods(Viewing, Generic[Tensor]):
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
 
-    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode:
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode[Tensor]:
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -1212,7 +1214,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``median`` of the elements other than NaN."""
 
     @overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian:
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian[Tensor]:
         """``median`` of the elements other than NaN."""
 
     def nanquantile(
@@ -1436,7 +1438,7 @@ class Methods(Viewing, Generic[Tensor]):
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """In place: A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
 
-    def qr(self, some: builtins.bool = True) -> return_types.qr:
+    def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
         """(Q, R) of input = Q R; Q is square if not ``some``."""
 
     def quantile(
@@ -1667,7 +1669,7 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """A copy whose slice ``start:end:step`` of an axis is ``src``."""
 
-    def slogdet(self) -> return_types.linalg_slogdet:
+    def slogdet(self) -> return_types.linalg_slogdet[Tensor]:
         """(sign, logarithm of the size) of the determinant."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
@@ -1675,7 +1677,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def sort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
-    ) -> return_types.sort:
+    ) -> return_types.sort[Tensor]:
         """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
 
     def split(
@@ -1789,7 +1791,7 @@ class Methods(Viewing, Generic[Tensor]):
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
-    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd:
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
         """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
 
         Args:
@@ -1858,7 +1860,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
-    ) -> return_types.topk:
+    ) -> return_types.topk[Tensor]:
         """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
 
     def trace(self) -> Tensor:
@@ -1876,7 +1878,7 @@ class Methods(Viewing, Generic[Tensor]):
         upper: builtins.bool = True,
         transpose: builtins.bool = False,
         unitriangular: builtins.bool = False,
-    ) -> return_types.triangular_solve:
+    ) -> return_types.triangular_solve[Tensor]:
         """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, SupportsIndex, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,42 +23,12 @@ from .backend.dtype import DType
 from .backend.random import states_are
 from .handle import RemovableHandle as RemovableHandle
 from .methods import Methods
+from .size import Size as Size
 from .tracebacks import border_methods, warn
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
-
-
-class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple of ints that shows itself as PyTorch's does: ``minigrad.Size([2, 3])``."""
-
-    def numel(self) -> int:
-        """The number of elements of the shape."""
-        return int(np.prod(self, dtype=np.int64))
-
-    def __repr__(self) -> str:
-        return dt.shown(f"Size({list(self)})")
-
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> int: ...
-    @overload
-    def __getitem__(self, key: slice) -> Size: ...
-
-    def __getitem__(self, key: Any) -> Any:
-        part = tuple.__getitem__(self, key)
-        return Size(part) if isinstance(key, slice) else part
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __radd__(self, other: Any) -> Size:
-        return Size((*other, *self))
-
-    def __mul__(self, times: Any) -> Size:
-        return Size(tuple.__mul__(self, times))
-
-    __rmul__ = __mul__
 
 
 class Tensor(Methods["Tensor"]):

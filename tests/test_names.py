@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,7 +90,7 @@ def test_what_mypy_sees(tmp_path: Path) -> None:
     options = ["--strict", "--no-error-summary", "--cache-dir", str(ROOT / ".mypy_cache")]
     out, errors, _ = api.run([*options, "--config-file", "", str(tmp_path / "program.py")])
     notes = [line.split('Revealed type is "')[1].strip('"') for line in out.splitlines() if "Revealed" in line]
-    short = [note.replace("minigrad.tensor.", "") for note in notes]
+    short = [re.sub(r"minigrad\.(tensor|size)\.", "", note) for note in notes]
     assert short == REVEALED, out + errors
     assert 'Too many arguments for "exp"' in out
 

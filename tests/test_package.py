@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.backend", "minigrad.deferred", "minigrad.extension", "minigrad.tracebacks", "minigrad.version"},
     {"minigrad.ops"},
     {"minigrad.autograd"},
-    {"minigrad.handle", "minigrad.methods"},
+    {"minigrad.handle", "minigrad.methods", "minigrad.size"},
     {"minigrad.tensor"},
     {"minigrad.functions"},
     {"minigrad.fft", "minigrad.linalg", "minigrad.masked", "minigrad.printing", "minigrad.signal", "minigrad.special"},

@@ -40,7 +40,9 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 
 
 @spelled
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> return_types.linalg_cholesky_ex:
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False
+) -> return_types.linalg_cholesky_ex[Tensor]:
     """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that
     is not; its L is NaN.
 
@@ -79,7 +81,7 @@ def _is_positive(x: Any) -> bool:
 
 
 @spelled
-def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
+def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
     The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
@@ -104,7 +106,7 @@ def _side(triangle: str, name: str) -> str:
 
 
 @spelled
-def eig(A: Tensor) -> return_types.linalg_eig:
+def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
     """(eigenvalues, eigenvectors of length 1) of square matrices; complex, in no order.
 
     The gradient exists where eigenvalues differ, and of functions that do not depend on the vectors' phases.
@@ -119,7 +121,7 @@ def eigvals(A: Tensor) -> Tensor:
 
 
 @spelled
-def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
     """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
 
     The gradient of U and V exists where singular values differ, and of functions that do not depend on their signs;
@@ -138,7 +140,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @spelled
-def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
+def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
     """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle.
 
     Args:
@@ -157,7 +159,7 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
 
 
 @spelled
-def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
 
     Raises:
@@ -168,7 +170,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor
 
 
 @spelled
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> return_types.linalg_lu_factor_ex:
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False
+) -> return_types.linalg_lu_factor_ex[Tensor]:
     """(LU, pivots, info) of ``lu_factor``; info is 0, or the place of the first zero on the diagonal of U."""
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
@@ -184,7 +188,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 
 @spelled
-def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu:
+def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
     """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
     LU, pivots, _ = apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))
     return return_types.linalg_lu(*lu_unpack(LU, pivots))
@@ -193,7 +197,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu:
 @function
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
-) -> return_types.lu_unpack:
+) -> return_types.lu_unpack[Tensor]:
     """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
 
     Raises:
@@ -231,7 +235,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 
 @spelled
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor:
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
 
     Raises:
@@ -244,7 +248,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl
 @spelled
 def ldl_factor_ex(
     A: Tensor, *, hermitian: bool = False, check_errors: bool = False
-) -> return_types.linalg_ldl_factor_ex:
+) -> return_types.linalg_ldl_factor_ex[Tensor]:
     """(LD, pivots, info) of ``ldl_factor``; info is 0, or the place of the first zero of D."""
     if square(A, "ldl_factor").requires_grad:
         raise NotImplementedError(

@@ -88,7 +88,7 @@ def inverse(input: Tensor) -> Tensor:
 
 
 @spelled
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
     """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN.
 
     Raises:
@@ -133,7 +133,7 @@ def det(A: Tensor) -> Tensor:
 
 
 @method
-def slogdet(A: Tensor) -> return_types.linalg_slogdet:
+def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
     """(sign, logarithm of the size) of the determinant."""
     return return_types.linalg_slogdet(*apply(ops.slogdet, (square(A, "slogdet"),)))
 
@@ -254,7 +254,9 @@ def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
 
 
 @spelled
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> return_types.linalg_solve_ex:
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
+) -> return_types.linalg_solve_ex[Tensor]:
     """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
     NaN.
 
@@ -291,7 +293,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 @method
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> return_types.triangular_solve:
+) -> return_types.triangular_solve[Tensor]:
     """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
     matrix = A.mH if transpose else A
     X = solve_triangular(matrix, input, upper=upper is not transpose, unitriangular=unitriangular)
@@ -337,7 +339,9 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @spelled
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> return_types.linalg_lstsq[Tensor]:
     """(solution, residuals, rank, singular_values): the smallest X of those that minimise ‖A X − B‖.
 
     The solution is always that by singular values (gelsd). ``driver`` says what comes with it, as in PyTorch: the rank

@@ -24,7 +24,7 @@ else:
 
 
 @method
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd[Tensor]:
     """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
 
     Args:
@@ -40,7 +40,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
 
 
 @method
-def qr(input: Tensor, some: bool = True) -> return_types.qr:
+def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
     """(Q, R) of input = Q R; Q is square if not ``some``."""
     return return_types.qr(*decompositions.qr(input, "reduced" if some else "complete"))
 
@@ -59,7 +59,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 
 @method
-def geqrf(input: Tensor) -> return_types.geqrf:
+def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
     takes them; without gradient."""
     packed, tau = on_host(_reflections, matrices(input, "geqrf").array)

@@ -436,7 +436,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @method
 @scalars_as_vectors
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk[Tensor]:
     """The k largest (or smallest) along ``dim``, in order: (values, indices).
 
     >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
@@ -448,7 +448,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 @method
 @scalars_as_vectors
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort[Tensor]:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order.
 
     >>> values, indices = mg.tensor([3, 1, 2]).sort()

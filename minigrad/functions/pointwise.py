@@ -449,7 +449,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 
 @method
-def frexp(input: Tensor) -> return_types.frexp:
+def frexp(input: Tensor) -> return_types.frexp[Tensor]:
     """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
     exponent = wrap(xp(input.array).frexp(input.array)[1].astype(np.int32))
     half = exponent // 2  # in two steps, as 2^1074 alone is infinite

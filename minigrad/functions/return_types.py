@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Self, TypeVarTuple
+from typing import Any, Self, TypeVar, TypeVarTuple
 
 from ..backend import dtype as dt
-from ..tensor import Tensor
 
 Parts = TypeVarTuple("Parts")
+T = TypeVar("T")  # Tensor, which stands above: its stub, methods.pyi, names these types
 
 
 class Result(tuple[*Parts]):
@@ -42,210 +42,210 @@ class Result(tuple[*Parts]):
         return dt.shown(f"return_types.{type(self).__name__}(\n{fields})")
 
 
-class ValuesIndices(Result[Tensor, Tensor]):
+class ValuesIndices(Result[T, T]):
     """Elements, and their indices along an axis."""
 
-    values: Tensor
-    indices: Tensor
+    values: T
+    indices: T
 
 
-class max(ValuesIndices):
+class max(ValuesIndices[T]):
     """The result of ``max``."""
 
 
-class min(ValuesIndices):
+class min(ValuesIndices[T]):
     """The result of ``min``."""
 
 
-class sort(ValuesIndices):
+class sort(ValuesIndices[T]):
     """The result of ``sort``."""
 
 
-class topk(ValuesIndices):
+class topk(ValuesIndices[T]):
     """The result of ``topk``."""
 
 
-class cummax(ValuesIndices):
+class cummax(ValuesIndices[T]):
     """The result of ``cummax``."""
 
 
-class cummin(ValuesIndices):
+class cummin(ValuesIndices[T]):
     """The result of ``cummin``."""
 
 
-class kthvalue(ValuesIndices):
+class kthvalue(ValuesIndices[T]):
     """The result of ``kthvalue``."""
 
 
-class median(ValuesIndices):
+class median(ValuesIndices[T]):
     """The result of ``median``."""
 
 
-class nanmedian(ValuesIndices):
+class nanmedian(ValuesIndices[T]):
     """The result of ``nanmedian``."""
 
 
-class mode(ValuesIndices):
+class mode(ValuesIndices[T]):
     """The result of ``mode``."""
 
 
-class aminmax(Result[Tensor, Tensor]):
+class aminmax(Result[T, T]):
     """The result of ``aminmax``."""
 
-    min: Tensor
-    max: Tensor
+    min: T
+    max: T
 
 
-class linalg_eigh(Result[Tensor, Tensor]):
+class linalg_eigh(Result[T, T]):
     """The result of ``linalg.eigh``."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    eigenvalues: T
+    eigenvectors: T
 
 
-class linalg_qr(Result[Tensor, Tensor]):
+class linalg_qr(Result[T, T]):
     """The result of ``linalg.qr``."""
 
-    Q: Tensor
-    R: Tensor
+    Q: T
+    R: T
 
 
-class linalg_slogdet(Result[Tensor, Tensor]):
+class linalg_slogdet(Result[T, T]):
     """The result of ``linalg.slogdet``."""
 
-    sign: Tensor
-    logabsdet: Tensor
+    sign: T
+    logabsdet: T
 
 
-class linalg_svd(Result[Tensor, Tensor, Tensor]):
+class linalg_svd(Result[T, T, T]):
     """The result of ``linalg.svd``."""
 
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
+    U: T
+    S: T
+    Vh: T
 
 
-class linalg_cholesky_ex(Result[Tensor, Tensor]):
+class linalg_cholesky_ex(Result[T, T]):
     """The result of ``linalg.cholesky_ex``."""
 
-    L: Tensor
-    info: Tensor
+    L: T
+    info: T
 
 
-class linalg_eig(Result[Tensor, Tensor]):
+class linalg_eig(Result[T, T]):
     """The result of ``linalg.eig``."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    eigenvalues: T
+    eigenvectors: T
 
 
-class linalg_inv_ex(Result[Tensor, Tensor]):
+class linalg_inv_ex(Result[T, T]):
     """The result of ``linalg.inv_ex``."""
 
-    inverse: Tensor
-    info: Tensor
+    inverse: T
+    info: T
 
 
-class linalg_ldl_factor(Result[Tensor, Tensor]):
+class linalg_ldl_factor(Result[T, T]):
     """The result of ``linalg.ldl_factor``."""
 
-    LD: Tensor
-    pivots: Tensor
+    LD: T
+    pivots: T
 
 
-class linalg_ldl_factor_ex(Result[Tensor, Tensor, Tensor]):
+class linalg_ldl_factor_ex(Result[T, T, T]):
     """The result of ``linalg.ldl_factor_ex``."""
 
-    LD: Tensor
-    pivots: Tensor
-    info: Tensor
+    LD: T
+    pivots: T
+    info: T
 
 
-class linalg_lstsq(Result[Tensor, Tensor, Tensor, Tensor]):
+class linalg_lstsq(Result[T, T, T, T]):
     """The result of ``linalg.lstsq``."""
 
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
+    solution: T
+    residuals: T
+    rank: T
+    singular_values: T
 
 
-class linalg_lu(Result[Tensor, Tensor, Tensor]):
+class linalg_lu(Result[T, T, T]):
     """The result of ``linalg.lu``."""
 
-    P: Tensor
-    L: Tensor
-    U: Tensor
+    P: T
+    L: T
+    U: T
 
 
-class linalg_lu_factor(Result[Tensor, Tensor]):
+class linalg_lu_factor(Result[T, T]):
     """The result of ``linalg.lu_factor``."""
 
-    LU: Tensor
-    pivots: Tensor
+    LU: T
+    pivots: T
 
 
-class linalg_lu_factor_ex(Result[Tensor, Tensor, Tensor]):
+class linalg_lu_factor_ex(Result[T, T, T]):
     """The result of ``linalg.lu_factor_ex``."""
 
-    LU: Tensor
-    pivots: Tensor
-    info: Tensor
+    LU: T
+    pivots: T
+    info: T
 
 
-class linalg_solve_ex(Result[Tensor, Tensor]):
+class linalg_solve_ex(Result[T, T]):
     """The result of ``linalg.solve_ex``."""
 
-    result: Tensor
-    info: Tensor
+    result: T
+    info: T
 
 
-class svd(Result[Tensor, Tensor, Tensor]):
+class svd(Result[T, T, T]):
     """The result of ``svd``."""
 
-    U: Tensor
-    S: Tensor
-    V: Tensor
+    U: T
+    S: T
+    V: T
 
 
-class qr(Result[Tensor, Tensor]):
+class qr(Result[T, T]):
     """The result of ``qr``."""
 
-    Q: Tensor
-    R: Tensor
+    Q: T
+    R: T
 
 
-class geqrf(Result[Tensor, Tensor]):
+class geqrf(Result[T, T]):
     """The result of ``geqrf``."""
 
-    a: Tensor
-    tau: Tensor
+    a: T
+    tau: T
 
 
-class lu_unpack(Result[Tensor, Tensor, Tensor]):
+class lu_unpack(Result[T, T, T]):
     """The result of ``lu_unpack``."""
 
-    P: Tensor
-    L: Tensor
-    U: Tensor
+    P: T
+    L: T
+    U: T
 
 
-class triangular_solve(Result[Tensor, Tensor]):
+class triangular_solve(Result[T, T]):
     """The result of ``triangular_solve``."""
 
-    solution: Tensor
-    cloned_coefficient: Tensor
+    solution: T
+    cloned_coefficient: T
 
 
-class histogram(Result[Tensor, Tensor]):
+class histogram(Result[T, T]):
     """The result of ``histogram``."""
 
-    hist: Tensor
-    bin_edges: Tensor
+    hist: T
+    bin_edges: T
 
 
-class frexp(Result[Tensor, Tensor]):
+class frexp(Result[T, T]):
     """The result of ``frexp``."""
 
-    mantissa: Tensor
-    exponent: Tensor
+    mantissa: T
+    exponent: T

@@ -34,7 +34,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 @method
 @ordered
 @scalars_as_vectors
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue[Tensor]:
     """The k-th smallest along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
@@ -47,7 +47,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 @overload
 def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median: ...
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median[Tensor]: ...
 
 
 @method
@@ -65,7 +65,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @overload
 def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian: ...
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian[Tensor]: ...
 
 
 @method
@@ -100,7 +100,7 @@ def _median_of_nothing(input: Tensor) -> Tensor:
 @method
 @ordered
 @scalars_as_vectors
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode[Tensor]:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
@@ -164,7 +164,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 @method
 @ordered
 @scalars_as_vectors
-def cummax(input: Tensor, dim: int) -> return_types.cummax:
+def cummax(input: Tensor, dim: int) -> return_types.cummax[Tensor]:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
@@ -172,7 +172,7 @@ def cummax(input: Tensor, dim: int) -> return_types.cummax:
 @method
 @ordered
 @scalars_as_vectors
-def cummin(input: Tensor, dim: int) -> return_types.cummin:
+def cummin(input: Tensor, dim: int) -> return_types.cummin[Tensor]:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
 
@@ -197,7 +197,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 @method
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax[Tensor]:
     """The smallest and the largest over ``dim``: (min, max)."""
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
@@ -315,7 +315,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 @ordered
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> return_types.histogram:
+) -> return_types.histogram[Tensor]:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
     host = _host(input).reshape(-1)

@@ -50,7 +50,7 @@ assert_type(x.detach().numpy(), np.ndarray[Any, Any])
 
 # Results with names
 assert_type(x.max(), Tensor)
-assert_type(x.max(0), return_types.max)
+assert_type(x.max(0), return_types.max[Tensor])
 assert_type(x.max(dim=1, keepdim=True).values, Tensor)
 assert_type(minigrad.max(x, 0).indices, Tensor)
 assert_type(minigrad.max(x), Tensor)
