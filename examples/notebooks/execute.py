@@ -1,0 +1,108 @@
+"""Runs the notebooks of this folder, and stores their outputs as drawings, which pages that run nothing show, too.
+
+    python -m examples.notebooks.execute [NAME ...]
+
+In JupyterLab a picture is an interactive page. Stored, that would be megabytes that GitHub does not show: so SVG, PNG
+and text stay, and pages and widgets go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from minigrad.backend.extras import how_to_install
+
+FOLDER = Path(__file__).parent
+SECONDS = 300  # that a cell may take
+PICTURES = ("image/svg+xml", "image/png")
+STORED = (
+    *PICTURES,
+    "text/html",
+    "text/latex",
+    "text/markdown",
+    "text/plain",
+)  # text/html: tables, where there is no picture
+
+
+def notebooks(names: list[str]) -> list[Path]:
+    """The notebooks with these names, or all. Raises FileNotFoundError: there is none of that name."""
+    every = sorted(FOLDER.glob("*.ipynb"))
+    for name in names:
+        if not any(path.stem == Path(name).stem for path in every):
+            raise FileNotFoundError(f"there is no notebook {name}; there are {', '.join(path.stem for path in every)}")
+    chosen = {Path(name).stem for name in names}
+    return [path for path in every if not chosen or path.stem in chosen]
+
+
+def executed(path: Path) -> Any:
+    """A notebook with the outputs of its cells, run anew from its folder.
+
+    Raises:
+        ImportError: nbclient or ipykernel is missing. nbclient.exceptions.CellExecutionError: a cell raised.
+    """
+    try:
+        from nbclient import NotebookClient
+    except ImportError as error:
+        needed = how_to_install("notebook", "nbclient", "ipykernel")
+        raise ImportError(f"notebooks are run by nbclient: {needed}") from error
+    notebook = _format().read(path, as_version=4)
+    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
+    return notebook
+
+
+def stored(notebook: Any) -> Any:
+    """A notebook with the outputs that every page shows; nothing in it tells when or where it ran."""
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for number, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"cell-{number}", {}
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in map(_stored, cell.outputs) if output is not None]
+    return notebook
+
+
+def _stored(output: Any) -> Any:
+    """An output as it is stored; None for one that is not: notes on the standard error, and bars that moved."""
+    if output.output_type == "stream":
+        return None if output.name == "stderr" else output
+    if output.output_type not in ("display_data", "execute_result"):
+        return output
+    if any("widget" in kind for kind in output.data):
+        return None
+    kept = [kind for kind in STORED if kind in output.data]
+    if set(kept) & set(PICTURES):
+        kept.remove("text/html") if "text/html" in kept else None
+    output.data = {kind: output.data[kind] for kind in kept}
+    output.metadata = {}
+    return output
+
+
+def _format() -> Any:
+    """The library that reads and writes notebooks, and has no types; it comes with nbclient."""
+    import nbformat
+
+    return nbformat
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+    p = argparse.ArgumentParser(prog="python -m examples.notebooks.execute", description=__doc__.partition("\n")[0])
+    p.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 1_first_steps (default: all)")
+    try:
+        chosen = notebooks(p.parse_args(argv).names)
+        for path in chosen:
+            print(path.name, flush=True)
+            _format().write(stored(executed(path)), path)
+    except (FileNotFoundError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""The notebooks: what is stored is what pages that run nothing can show, and every cell runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.notebooks.execute import FOLDER, main, notebooks, stored
+
+NOTEBOOKS = notebooks([])
+MOST_BYTES = 600_000
+each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    """The cells of a kind."""
+    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+
+
+def outputs(path: Path) -> list[dict[str, Any]]:
+    """What the cells show."""
+    return [output for cell in cells(path, "code") for output in cell["outputs"]]
+
+
+def test_there_are_six() -> None:
+    assert [path.stem[0] for path in NOTEBOOKS] == ["1", "2", "3", "4", "5", "6"]
+
+
+@each
+def test_it_was_run_from_the_top_without_an_error(path: Path) -> None:
+    counts = [cell["execution_count"] for cell in cells(path, "code")]
+    assert counts == list(range(1, len(counts) + 1))
+    assert not [output for output in outputs(path) if output["output_type"] == "error"]
+
+
+@each
+def test_its_pictures_are_stored_as_drawings(path: Path) -> None:
+    """GitHub shows no page in a frame, and no widget."""
+    kinds = [set(output["data"]) for output in outputs(path) if "data" in output]
+    assert any("image/svg+xml" in kind for kind in kinds)
+    assert not [kind for kind in kinds if "text/html" in kind and "image/svg+xml" in kind]
+    text = path.read_text(encoding="utf-8")
+    assert "<iframe" not in text and "widget" not in text
+    assert len(text.encode()) < MOST_BYTES
+
+
+@each
+def test_nothing_tells_where_it_ran(path: Path) -> None:
+    assert str(FOLDER.parents[1]) not in path.read_text(encoding="utf-8")
+    assert not re.search(r"(/home/|/tmp/|/root/|[A-Z]:\\\\)", json.dumps(outputs(path)))
+
+
+@each
+def test_its_links_lead_somewhere(path: Path) -> None:
+    text = "\n".join("".join(cell["source"]) for cell in cells(path, "markdown"))
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    assert links
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+@each
+@pytest.mark.slow
+def test_every_cell_runs(path: Path) -> None:
+    pytest.importorskip("ipykernel", reason="a kernel runs the cells: the extra notebook is not installed")
+    client = pytest.importorskip("nbclient", reason="the extra notebook is not installed")
+    from examples.notebooks.execute import executed
+
+    try:
+        notebook = executed(path)
+    except client.exceptions.CellExecutionError as error:
+        pytest.fail(str(error))
+    shown = [output for cell in stored(notebook).cells if cell.cell_type == "code" for output in cell.outputs]
+    before = [set(output["data"]) for output in outputs(path) if "data" in output]
+    assert [set(output.data) for output in shown if "data" in output] == before, "run examples.notebooks.execute again"
+
+
+def test_a_name_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["7_seventh"]) == 1
+    assert "there is no notebook 7_seventh; there are 1_first_steps," in capsys.readouterr().err
