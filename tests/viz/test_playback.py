@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tests.support.browser import contrast, texts
 from tests.support.functions import Nothing
 
 EVIL = '"><script>alert(1)</script><b>&amp;😀' + "x" * 300
+SVG = "{http://www.w3.org/2000/svg}"
 WIDE = {"width": 1300, "height": 900}
 
 
@@ -232,10 +234,49 @@ def test_nothing_goes_on_from_a_rule_that_gives_nothing() -> None:
 
 def test_saving(net: Net, tmp_path: Path) -> None:
     played = playback(net, torch.ones(1, 3))
-    with pytest.raises(ValueError, match=r"cannot save a\.svg"):
-        played.save(tmp_path / "a.svg")
     assert played.save(tmp_path / "a.html").read_text(encoding="utf-8") == played.html()
-    assert "<iframe" in played._repr_mimebundle_()["text/html"] and "steps" in repr(played) and list(tmp_path.iterdir())
+    assert played.save(tmp_path / "a.svg", step=2).read_text(encoding="utf-8") == played.svg(2)
+    assert "<iframe" in played._repr_mimebundle_()["text/html"] and "steps" in repr(played)
+    assert played.svg() == played.svg(len(played)) != played.svg(len(played), dark=True)
+    with pytest.raises(ValueError, match=rf"there is no step {len(played) + 1}: .* from 0 to {len(played)}"):
+        played.save(tmp_path / "b.svg", step=len(played) + 1)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "a.svg"]
+
+
+def test_a_picture_of_each_step(net: Net) -> None:
+    """Its node stands out, its edges are thick; what has not run has no gradient yet."""
+    played = playback(net, torch.ones(1, 3))
+    count = len(played)
+    drawn = [ElementTree.fromstring(played.svg(step)) for step in range(count + 1)]
+    for number, root in enumerate(drawn):
+        strokes = [node.attrib for node in root.iter(f"{SVG}path") if "stroke" in node.attrib]
+        waiting = [look for look in strokes if "stroke-dasharray" in look]
+        assert bool(waiting) == (number < count)
+        (marked,) = (group for group in root.iter(f"{SVG}g") if any(is_mark(child) for child in group))
+        step = played.steps[max(number - 1, 0)]
+        assert marked.attrib["id"] == f"n{step.node}"
+        assert bool([look for look in strokes if look["stroke-width"] == "2.8"]) == (number > 0)
+        told = list(root.itertext())
+        if not number:
+            assert "No backward yet" in told and not [text for text in told if "∇" in text and text != "∇ 1"]
+            continue
+        assert f"step {number} of {count}" in " ".join(told)
+        formulas = played.graph.ops[played.graph.nodes[step.node].op].gradients
+        assert all(any(formulas[d.input] in text for text in told) for d in step.deliveries)
+        assert sum(" have arrived" in text for text in told) == sum(d.of > 1 for d in step.deliveries)
+    gradients = [sum("∇" in text for text in root.itertext()) for root in drawn]
+    assert gradients == sorted(gradients) and gradients[0] < gradients[-1]
+
+
+def is_mark(node: Any) -> bool:
+    return bool(node.tag == f"{SVG}rect" and node.attrib["stroke-width"] == "2.2")
+
+
+def test_a_step_within_a_closed_box_opens_it() -> None:
+    layers = nn.Sequential(*(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)) for _ in range(30)))
+    played = playback(lambda x: layers(x).sum(), torch.ones(1, 2))
+    first = played.steps[-1].node
+    assert f'id="n{first}"' not in played.svg(1) and f'id="n{first}"' in played.svg()
 
 
 # In a browser ---------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_a_view_is_a_page(name: str, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.HTML"]
 
 
-@pytest.mark.parametrize("name", [name for name in VIEWS if name != "playback"])
+@pytest.mark.parametrize("name", VIEWS)
 def test_a_picture_is_an_svg_too(name: str, tmp_path: Path) -> None:
     view = made(name)
     assert isinstance(view, Picture)

@@ -38,7 +38,6 @@ MADE: dict[str, Callable[[], Any]] = {
     "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
 PAGES = sorted(set(MADE) - {"explain", "trace"})
-PICTURES = sorted(set(PAGES) - {"playback"})
 
 
 def test_its_docstring_names_every_function_and_every_file() -> None:
@@ -68,7 +67,6 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     made = MADE[name]()
     if name in PAGES:
         assert "<!doctype html>" in made.save(tmp_path / "a.html").read_text(encoding="utf-8")
-    if name in PICTURES:
         assert "<svg" in made.save(tmp_path / "a.svg").read_text(encoding="utf-8")
 
 
@@ -80,7 +78,7 @@ def test_what_needs_the_extra_says_how_to_install_it(ending: str, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", PAGES)
 def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
     """Of the size that ``scale`` says, in a notebook as well, with a line of text."""
     pytest.importorskip("vl_convert", reason="the extra viz brings it")

@@ -5,9 +5,9 @@ Elements have the ids "n3" of nodes and "g4" of groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from ..letters import width
 from ..palette import DARK, LIGHT, Palette
@@ -34,6 +34,7 @@ from .tints import INKS, Colour, Tints
 
 SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, Charter, Georgia, 'DejaVu Serif', serif"
 WINDOW, SMALLEST = (1280, 720), 0.62  # where all should be seen, and the scale at which letters can still be read
+MONO = "ui-monospace, 'Cascadia Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 _FAMILIES = {"sans": None, "serif": SERIF}
 _TIPS = {"down": "l-3.4 -7h6.8z", "up": "l-3.4 7h6.8z", "right": "l-7 -3.2v6.4z", "left": "l7 -3.2v6.4z"}
 _BESIDE = 2.5  # from the middle of two lines to each
@@ -109,14 +110,42 @@ def _frame(tree: Tree, said: dict[str, Label], direction: Direction, number: int
 
 def svg(scene: Scene, colour: Colour = "none", dark: bool = False) -> str:
     """The text of an SVG file."""
-    return _Painter(scene, colour, DARK if dark else LIGHT).picture()
+    return Painter(scene, colour, DARK if dark else LIGHT).picture()
 
 
 # The picture -----------------------------------------------------------------------------------------------
 
 
-class _Painter:
-    """Draws a scene in the colours of a palette."""
+class Stroke(NamedTuple):
+    """How a wire looks."""
+
+    colour: str
+    width: float = 1.2
+    dash: str | None = None
+    opacity: float | None = None
+
+
+class Note(NamedTuple):
+    """A line of text below a picture."""
+
+    text: str
+    size: float = 12
+    quiet: bool = False
+    family: str | None = None
+    indent: float = 0.0
+    above: float = 0.0  # more room
+
+
+class Painter:
+    """Draws a scene in the colours of a palette.
+
+    Another picture of a graph is another painter: ``kinds`` says which kinds of line it has, ``looks`` of which kind a
+    wire's are, ``meanings`` what is in the legend; ``marked`` is a box that stands out in the colour of gradients, and
+    ``notes`` are lines below all.
+    """
+
+    marked: str | None = None
+    notes: Sequence[Note] = ()
 
     def __init__(self, scene: Scene, colour: Colour, palette: Palette) -> None:
         self.scene, self.graph, self.tree = scene, scene.graph, scene.tree
@@ -124,12 +153,15 @@ class _Painter:
         self.out = {edge.source: edge for edge in reversed(self.graph.edges)}  # of each node the first that reads it
         boxes = [*self.tree.boxes(self.tree.opened, docked=True)]
         self.tints = Tints(self.graph, self.tree, boxes, scene.direction, colour)
+        self.strokes = self.kinds()
         self.legend = self._legend_parts(colour)
 
     def picture(self) -> str:
         layout = self.scene.layout
         wide = max(layout.width, sum(part[0] for part in self.legend) + 16 * (len(self.legend) + 1))
-        self.drawing = Drawing(wide, layout.height + _LEGEND, " ".join(self.graph.title.split())[:200])
+        wide = max(wide, *(32 + note.indent + width(note.text, note.size) for note in self.notes), 0)
+        high = layout.height + _LEGEND + sum(_height(note) for note in self.notes)
+        self.drawing = Drawing(wide, high, " ".join(self.graph.title.split())[:200])
         aside = (wide - layout.width) / 2
         self.drawing.open("g", id="drawing", transform=f"translate({aside:.2f} 0)" if aside > 0.005 else None)
         for key, place in layout.groups.items():
@@ -144,6 +176,7 @@ class _Painter:
                 self._node(key, place)
         self.drawing.close("g")
         self._legend(layout.height)
+        self._write_notes(layout.height + _LEGEND)
         return self.drawing.svg(self.palette.paper, SANS)
 
     # Boxes
@@ -171,6 +204,7 @@ class _Painter:
         middle, y = card.x + card.width / 2, card.y + card.height / 2
         self._line(middle, y - 2, label.line, "middle", quiet)
         self._small(middle, y + 14, label.said(self.scene.direction), quiet)
+        self._mark(key, card, 6)
         self.drawing.close("g")
 
     def _node(self, key: str, place: Place) -> None:
@@ -186,6 +220,7 @@ class _Painter:
         self._line(middle, y - 3 if below else y + 5, label.line, "middle", quiet)
         if below:
             self._small(middle, y + 12, below, quiet)
+        self._mark(key, body, round_)
         self.drawing.close("g")
         first = place.y + (place.height - len(label.docks) * (DOCK + DOCK_GAP) + DOCK_GAP) / 2
         for i, (leaf, text, wide) in enumerate(label.docks):
@@ -199,13 +234,13 @@ class _Painter:
         self._body(node.kind, body, 9)
         self._tint(("node", leaf), body, 9)
         self._small(body.x + body.width / 2, body.y + 13, text, self.palette.ink)
-        forward, backward = self._ways([self.out[leaf]])
+        forward, backward = self.looks([self.out[leaf]])
         beside = _BESIDE if forward and backward else 0.0
         near, y = body.x + body.width, body.y + 9
         if forward:
-            self._arrow([(near, y - beside), (edge, y - beside)], "forward", "right")
+            self._arrow([(near, y - beside), (edge, y - beside)], forward, "right")
         if backward:
-            self._arrow([(edge, y + beside), (near, y + beside)], "backward", "left")
+            self._arrow([(edge, y + beside), (near, y + beside)], backward, "left")
         self.drawing.close("g")
 
     def _body(self, kind: str, place: Place, round_: float) -> None:
@@ -217,6 +252,10 @@ class _Painter:
 
     def _rect(self, place: Place, round_: float, fill: str, stroke: str, thick: float) -> None:
         self.drawing.add("rect", **vars(place), rx=round_, fill=fill, stroke=stroke, stroke_width=thick)
+
+    def _mark(self, key: str, place: Place, round_: float) -> None:
+        if key == self.marked:
+            self._rect(place, round_, "none", self.palette.backward, 2.2)
 
     def _tint(self, box: Child, place: Place, round_: float) -> str:
         """Colours a box, and tells in which colour small text stands out from it."""
@@ -253,41 +292,49 @@ class _Painter:
 
     # Wires
 
-    def _ways(self, edges: Iterable[Edge]) -> tuple[bool, bool]:
-        """Whether a wire has a line forward, and one backward."""
+    def kinds(self) -> dict[str, Stroke]:
+        """The kinds of line there are."""
+        return {"forward": Stroke(self.palette.forward), "backward": Stroke(self.palette.backward)}
+
+    def looks(self, edges: Iterable[Edge]) -> tuple[Stroke | None, Stroke | None]:
+        """The line forward and the line backward of a wire, as far as it has them."""
         back = any(edge.gradient is not None for edge in edges)
-        return self.scene.direction != "backward", self.scene.direction != "forward" and back
+        return (
+            self.strokes["forward"] if self.scene.direction != "backward" else None,
+            self.strokes["backward"] if self.scene.direction != "forward" and back else None,
+        )
 
     def _wire(self, wire: Wire) -> None:
-        forward, backward = self._ways(
+        forward, backward = self.looks(
             edge for target in wire.targets for edge in self.scene.reads[wire.source][target]
         )
         side = _BESIDE if forward and backward else 0.0
         if forward:
-            self._arrow([(x - side, y) for x, y in wire.points], "forward", "down" if wire.last else "", -side)
+            self._arrow([(x - side, y) for x, y in wire.points], forward, "down" if wire.last else "", -side)
         if backward:
-            self._arrow([(x + side, y) for x, y in wire.points], "backward", "up" if wire.first else "", side)
+            self._arrow([(x + side, y) for x, y in wire.points], backward, "up" if wire.first else "", side)
         if not forward and not backward:
-            look: dict[str, Any] = {"fill": "none", "stroke": self.palette.quiet, "stroke_width": 1.2}
-            self.drawing.add("path", d=_bent([*wire.points]), **look, opacity=0.3)
+            self._path(_bent([*wire.points]), Stroke(self.palette.quiet, opacity=0.3))
 
-    def _arrow(self, points: list[Point], kind: Literal["forward", "backward"], tip: str, beside: float = 0.0) -> None:
+    def _arrow(self, points: list[Point], look: Stroke, tip: str, beside: float = 0.0) -> None:
         """A line, and the tip at one of its ends."""
         line, (x, y) = [*points], points[0] if tip == "up" else points[-1]
         if tip == "down":
             line[-1] = (line[-1][0], line[-1][1] - 5)
         if tip == "up":
             line[0] = (line[0][0], line[0][1] + 5)
-        colour = getattr(self.palette, kind)
-        path = f"M{_at(line[0])}L{_at(line[1])}" if len(line) == 2 else _bent(line, beside)
-        self.drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
+        self._path(f"M{_at(line[0])}L{_at(line[1])}" if len(line) == 2 else _bent(line, beside), look)
         if tip:
-            self.drawing.add("path", d=f"M{_at((x, y))}{_TIPS[tip]}", fill=colour)
+            self.drawing.add("path", d=f"M{_at((x, y))}{_TIPS[tip]}", fill=look.colour)
+
+    def _path(self, path: str, look: Stroke) -> None:
+        lines: dict[str, Any] = {"fill": "none", "stroke": look.colour, "stroke_width": look.width}
+        self.drawing.add("path", d=path, **lines, stroke_dasharray=look.dash, opacity=look.opacity)
 
     # The legend
 
-    def _legend_parts(self, colour: Colour) -> list[tuple[float, str, str]]:
-        """Width, kind and text of what lines and colours mean."""
+    def meanings(self) -> list[tuple[str, str]]:
+        """Kind and text of what lines mean."""
         direction, backward = self.scene.direction, self.graph.backward
         parts = []
         if direction != "backward":
@@ -296,8 +343,12 @@ class _Painter:
             parts.append(("backward", "gradients"))
         if direction != "forward" and backward == "none":
             parts.append(("told", "no backward yet: there are no gradients to show"))
-        room = {"forward": 26.0, "backward": 26.0, "told": 0.0}
-        made = [(width(text, SMALL) + room[kind], kind, text) for kind, text in parts]
+        return parts
+
+    def _legend_parts(self, colour: Colour) -> list[tuple[float, str, str]]:
+        """Width, kind and text of what lines and colours mean."""
+        parts = self.meanings()
+        made = [(width(text, SMALL) + (26.0 if kind in self.strokes else 0.0), kind, text) for kind, text in parts]
         if colour != "none":
             name = "gradient norm" if colour == "gradient" else colour
             if self.tints.scale is None:
@@ -312,9 +363,9 @@ class _Painter:
         x, y = 16.0, top + 20
         self.drawing.open("g", id="legend")
         for wide, kind, text in self.legend:
-            if kind in ("forward", "backward"):
-                ends = [(x, y - 4), (x + 20, y - 4)]
-                self.drawing.line(ends, getattr(self.palette, kind), 2)
+            if kind in self.strokes:
+                stroke = self.strokes[kind]
+                self.drawing.line([(x, y - 4), (x + 20, y - 4)], stroke.colour, max(stroke.width, 2), stroke.dash)
                 self.drawing.text(x + 26, y, text, size=SMALL, colour=self.palette.quiet)
             elif kind == "ramp":
                 self._ramp(x, y, *text.split("\n"))
@@ -323,6 +374,16 @@ class _Painter:
                 self.drawing.text(x, y, text, size=SMALL, colour=colour)
             x += wide + 16
         self.drawing.close("g")
+
+    def _write_notes(self, y: float) -> None:
+        for note in self.notes:
+            y += _height(note)
+            colour = self.palette.quiet if note.quiet else self.palette.ink
+            family: dict[str, Any] = {
+                "font_family": note.family,
+                "xml:space": "preserve" if note.family == MONO else None,
+            }
+            self.drawing.text(16 + note.indent, y - note.size / 2, note.text, size=note.size, colour=colour, **family)
 
     def _ramp(self, x: float, y: float, low: str, high: str) -> None:
         """From the faintest to the strongest colour."""
@@ -334,6 +395,10 @@ class _Painter:
         self.drawing.text(x, y, low, size=SMALL, colour=self.palette.quiet)
         self.drawing.add("rect", x=first, y=y - 9, width=80.0, height=10, fill="url(#ramp)", stroke=self.palette.line)
         self.drawing.text(first + 86, y, high, size=SMALL, colour=self.palette.quiet)
+
+
+def _height(note: Note) -> float:
+    return 1.5 * note.size + note.above
 
 
 def _bent(points: list[Point], beside: float = 0.0) -> str:

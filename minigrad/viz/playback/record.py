@@ -1,24 +1,20 @@
-"""``viz.playback``: a backward pass as it goes: what arrives at each node, what goes out, and what adds up."""
+"""Watching a backward pass: what arrives at each node, what goes out, and what adds up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import Node, Variable
-from ..backend.dtype import Array
-from .graph.build import Builder
-from .graph.data import Graph, Value
-from .graph.observe import Shown, Target, target_of, watch_backward
-from .graph.record import built
-from .graph.values import value_of
-from .graph.view import packed
-from .page import Page
-from .view import View
+from ...autograd.tape import Node, Variable
+from ...backend.dtype import Array
+from ..graph.build import Builder
+from ..graph.data import Value
+from ..graph.observe import Shown, Target, target_of
+from ..graph.values import value_of
 
 
 @dataclass(frozen=True)
@@ -86,52 +82,3 @@ class Recorder(Shown):
                     sums = *self._totals[node, position], self._counts[target_of(*target[:2])]
                     deliveries.append(Delivery(edge.input, edge.source, edge.slot, gradient, *sums))
             yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)
-
-
-@dataclass(eq=False)
-class Playback(View):
-    """A backward pass that can be played. At step 0 of its page no node has run: there is no gradient yet, which is
-    not zero."""
-
-    graph: Graph  # all nodes and edges, as ``viz.graph`` draws them
-    steps: tuple[Step, ...]  # in the engine's order, the youngest node first
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __repr__(self) -> str:
-        return f"<playback of {self.graph.title}: {len(self)} steps; .save('x.html')>"
-
-    def page(self) -> Page:
-        """The page that plays it."""
-        steps = [{**vars(step), "arrived": list(step.arrived.items())} for step in self.steps]
-        scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
-        return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
-
-
-def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
-    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
-    out on each edge, and the running sum at each target.
-
-        viz.playback(loss).save("backward.html")
-        viz.playback(model, tokens)
-
-    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
-
-    Args:
-        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
-            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
-
-    Raises:
-        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
-    """
-    nodes = built("playback", loss_or_module, inputs, named)
-    if nodes.is_released():
-        raise RuntimeError(
-            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
-            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
-            "not go back itself)"
-        )
-    recorder = Recorder(nodes.tape)
-    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
-    return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))
