@@ -95,7 +95,7 @@ def test_unknown_words_and_bad_counts(tmp_path: Path) -> None:
         view.svg(40)
     with pytest.raises(ValueError, match="1 at least"):
         embedding(WEIGHTS, NAMES, neighbours=0)
-    with pytest.raises(ValueError, match=r"ends in \.html or \.svg"):
+    with pytest.raises(ValueError, match=r"must be one of \.html, \.svg, \.png, \.pdf"):
         view.save(tmp_path / "a.txt")
 
 

@@ -299,8 +299,8 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     assert {e.text for e in elements(view.svg(), "text")} >= {HTML, HTML[:23] + "…"}
     assert HTML not in view.html() and "</script>\\" not in view.html()
     assert [p.suffix for p in (view.save(tmp_path / "a.svg"), view.save(tmp_path / "a.html"))] == [".svg", ".html"]
-    with pytest.raises(ValueError, match=r"ends in \.html or \.svg"):
-        view.save(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"must be one of \.html, \.svg, \.png, \.pdf"):
+        view.save(tmp_path / "a.gif")
 
 
 def test_many_tracks_wrap() -> None:

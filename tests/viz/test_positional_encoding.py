@@ -136,7 +136,7 @@ def test_ticks_are_round_and_few() -> None:
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"ends in \.html"):
+    with pytest.raises(ValueError, match=r"must be one of \.html, \.svg, \.png, \.pdf"):
         positional_encoding(2, 2).save(tmp_path / "a.gif")
     assert list(tmp_path.iterdir()) == []
 

@@ -242,14 +242,15 @@ const viz = {
   saveSvg(svg, name) {
     const copy = svg.cloneNode(true);
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
-    const written = ["fill", "stroke", "stroke-width", "opacity", "font-family", "font-size", "font-weight",
-      "text-anchor"];
+    const written = ["fill", "stroke", "stroke-width", "paint-order", "opacity", "font-family", "font-size",
+      "font-weight", "text-anchor"];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
       for (const key of written) to[i].style.setProperty(key, style.getPropertyValue(key));
     });
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.style.background = viz.colour("paper");
+    const { x, y } = svg.viewBox.baseVal; // paper that every program draws
+    copy.prepend(viz.svg("rect", { x, y, width: "100%", height: "100%", fill: viz.colour("paper") }));
     viz.download(name, new XMLSerializer().serializeToString(copy), "image/svg+xml");
   },
 };

@@ -21,6 +21,7 @@ class GraphView {
     this.boxes = new GraphBoxes(graph, this.panel.names);
     this.drawing = new GraphDrawing(this.boxes, this.panel, (key) => this.press(key),
       (source, edges) => this.show(`w${source}`, this.panel.wire(edges)));
+    this.meaning = new GraphLegend(this.drawing);
     this.camera = new GraphCamera(this.svg, this.port, () => this.places);
     this.search = new GraphSearch(graph, this.panel.names, (key) => this.reveal(key));
     this.bar();
@@ -115,7 +116,7 @@ class GraphView {
     const focus = document.activeElement?.dataset?.key;
     this.layout();
     this.port.replaceChildren(...this.drawing.all(this.visible, this.places, this.wires));
-    this.legend.replaceChildren(...this.drawing.legend());
+    this.legend.replaceChildren(...this.meaning.elements());
     this.mark();
     if (focus) this.focus(focus);
   }
@@ -304,16 +305,18 @@ class GraphView {
     this.camera.fit();
   }
 
-  /** Offer the drawing as a file: all of it, as it is, without a selection. */
+  /** Offer the drawing as a file: all of it, as it is, without a selection, with the legend. */
   save() {
-    const { width, height } = this.places, { at } = this.camera, { selected } = this;
+    const { at } = this.camera, { selected } = this, legend = this.meaning.draw(this.svg, this.places.height);
+    const width = Math.max(this.places.width, legend.width), height = this.places.height + 34;
     const frame = { viewBox: `0 0 ${width} ${height}`, width, height };
     this.selected = null;
     this.mark();
-    this.camera.look({ x: 0, y: 0, scale: 1 });
+    this.camera.look({ x: (width - this.places.width) / 2, y: 0, scale: 1 });
     for (const [name, value] of Object.entries(frame)) this.svg.setAttribute(name, value);
     viz.saveSvg(this.svg, "graph.svg");
     for (const name of Object.keys(frame)) this.svg.removeAttribute(name);
+    legend.group.remove();
     this.camera.look(at);
     this.selected = selected;
     this.mark();

@@ -179,32 +179,6 @@ class GraphDrawing {
     const opacity = (0.05 + 0.4 * part).toFixed(3);
     return [viz.svg("rect", { class: `tint ${this.colour}`, ...body, opacity })];
   }
-
-  /** What lines and colours mean. */
-  legend() {
-    const parts = [], { direction } = this.boxes, { backward } = this.graph;
-    const sample = (name, text) => viz.el("span", {}, viz.el("span", { class: `sample ${name}` }), text);
-    if (direction !== "backward") parts.push(sample("forward", "results"));
-    if (direction !== "forward" && backward === "done") parts.push(sample("backward", "gradients"));
-    if (direction !== "forward" && backward === "none") {
-      parts.push(viz.el("span", { class: "told" }, "no backward yet: there are no gradients to show"));
-    }
-    if (this.colour !== "none") parts.push(this.ramp());
-    return parts;
-  }
-
-  ramp() {
-    const [name, write, ink] = {
-      time: ["time", GraphPanel.seconds, "minus"],
-      bytes: ["bytes", GraphPanel.bytes, "accent"],
-      gradient: ["gradient norm", GraphPanel.number, "backward"],
-    }[this.colour];
-    if (!this.scale) return viz.el("span", {}, `no ${name} known`);
-    const mix = (part) => `color-mix(in srgb, var(--${ink}) ${part}%, var(--field))`;
-    const style = `background: linear-gradient(to right, ${mix(5)}, ${mix(45)})`;
-    return viz.el("span", { class: "bar" }, `${name} ${write(this.scale.low)}`,
-      viz.el("span", { class: "ramp", style }), write(this.scale.high));
-  }
 }
 
 /** The path of a piece of wire: straight within a rank, bent between two. */

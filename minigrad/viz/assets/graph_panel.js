@@ -25,6 +25,20 @@ class GraphPanel {
     for (const { id, saved } of graph.nodes) {
       for (const { node, name } of saved) if (node !== null) this.keepers[node].push({ node: id, name });
     }
+    this.heads = this.ofHeads(); // the places of values whose second axis are heads
+  }
+
+  /** Of attention, what it reads and what it makes: (B, H, T, …). */
+  ofHeads() {
+    const { nodes, ops, modules } = this.graph, places = new Set();
+    const within = ({ module }) => /attention/i.test(modules[module]?.kind ?? "");
+    for (const node of nodes) {
+      const op = ops[node.op]?.name ?? "", attends = op.includes("attention");
+      if (!attends && !(op.includes("softmax") && within(node))) continue;
+      const read = this.into[node.id].map(({ source, gradient }) => [nodes[source].value, gradient]);
+      for (const place of [node.value, node.gradient, ...read.flat()]) places.add(place);
+    }
+    return places;
   }
 
   // A node -------------------------------------------------------------------------------------------------
@@ -224,7 +238,7 @@ class GraphPanel {
     const told = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
     return viz.el("div", { class: "value" }, this.quiet(GraphPanel.whole(told)),
       value.table ? this.table(value.table) : "", value.statistics ? this.statistics(value.statistics) : "",
-      value.heat ? this.heat(value.heat) : "");
+      value.heat ? this.heat(value.heat, this.blockNames(value, this.heads.has(place))) : "");
   }
 
   table(rows) {
@@ -241,18 +255,37 @@ class GraphPanel {
       viz.el("dd", { title: String(x) }, GraphPanel.number(x))]));
   }
 
-  /** Means over cells; the one that is pointed at is told. */
-  heat({ rows, columns, low, high, cells }) {
+  /** What the blocks of a heat map are called: by their indices "[0, 3]", or as heads. */
+  blockNames({ shape, heat }, heads) {
+    const leading = shape.slice(0, -2);
+    return Array.from({ length: heat.blocks > 1 ? heat.blocks : 0 }, (_, i) => {
+      const index = leading.map((size, axis) => Math.floor(i / leading.slice(axis + 1).reduce((a, b) => a * b, 1)) % size);
+      if (!heads || shape.length !== 4) return `[${index.join(", ")}]`;
+      return `${leading[0] > 1 ? `${index[0]}, ` : ""}head ${index[1]}`;
+    });
+  }
+
+  /** Means over cells; the one that is pointed at is told. Blocks with `names` stand one below another. */
+  heat({ rows, columns, low, high, cells }, names) {
     const bytes = viz.bytes(cells), [least, most] = [low, high].map(GraphPanel.number);
-    const value = (i) => (bytes[i] === 255 ? NaN : low + (high - low) * bytes[i] / 254);
     const range = `means of cells, ${least} to ${most}`, told = this.quiet(range);
-    const canvas = viz.heat({ rows, columns, value, most: Math.max(Math.abs(low), Math.abs(high)),
-      side: Math.max(3, Math.min(12, Math.floor(360 / Math.max(rows, columns)))),
-      label: `heat map of means, from ${least} to ${most}`,
-      tell: (row, column, mean) => {
-        told.textContent = row === null ? range : `the mean of this cell: ${GraphPanel.number(mean)}`;
-      } });
-    return viz.el("div", {}, canvas, told);
+    const side = Math.max(3, Math.min(12, Math.floor(360 / Math.max(rows, columns))));
+    const tall = rows / Math.max(names.length, 1);
+    const part = (name, k) => {
+      const value = (i) => {
+        const byte = bytes[k * tall * columns + i];
+        return byte === 255 ? NaN : low + (high - low) * byte / 254;
+      };
+      return viz.heat({ rows: tall, columns, value, most: Math.max(Math.abs(low), Math.abs(high)), side,
+        label: `heat map of means${name && `, ${name}`}, from ${least} to ${most}`,
+        tell: (row, column, mean) => {
+          const where = name ? `${name}, ` : "";
+          told.textContent = row === null ? range : `${where}the mean of this cell: ${GraphPanel.number(mean)}`;
+        } });
+    };
+    if (!names.length) return viz.el("div", {}, part("", 0), told);
+    const figure = names.map((name, k) => viz.el("figure", {}, viz.el("figcaption", {}, name), part(name, k)));
+    return viz.el("div", {}, viz.el("div", { class: "blocks" }, figure), told);
   }
 
   /** A docstring's line: what stands between double backticks is code. */

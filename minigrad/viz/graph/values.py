@@ -63,18 +63,28 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one. Three digits, which
-    is more than a colour can show, keep files small."""
-    cells = _merged(_merged(_matrix(array), 0), 1)
-    return [[float(f"{cell:.3g}") for cell in row] for row in of(cells).to_numpy(cells).tolist()]
+    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one, but no rows of two
+    blocks. Three digits, which is more than a colour can show, keep files small."""
+    count = blocks(array.shape)
+    matrix = _matrix(array)
+    cells = _merged(_merged(matrix.reshape(count, len(matrix) // count, -1), 1, CELLS // count), 2, CELLS)
+    rows = of(cells).to_numpy(cells).reshape(-1, cells.shape[2]).tolist()
+    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
 
 
-def _merged(array: Array, axis: int) -> Array:
-    """Means over runs of equal length along an axis of a matrix, CELLS at most; the last is shorter."""
+def blocks(shape: tuple[int, ...]) -> int:
+    """How many matrices of an array of more than two axes, such as heads, stand apart in its heat map: all of them, as
+    far as there is a row of cells for each."""
+    count = math.prod(shape[:-2])
+    return count if 1 < count <= CELLS else 1
+
+
+def _merged(array: Array, axis: int, most: int) -> Array:
+    """Means over runs of equal length along an axis, ``most`` at most; the last is shorter."""
     n, m = array.shape[axis], xp(array)
-    run = max(1, -(-n // CELLS))
+    run = max(1, -(-n // most))
     first, rest = m.split(array, [n - n % run], axis)
-    shape = (-1, run, array.shape[1]) if axis == 0 else (array.shape[0], -1, run)
+    shape = (*array.shape[:axis], -1, run, *array.shape[axis + 1 :])
     parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
     parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
     return m.concatenate(parts, axis=axis)
@@ -134,12 +144,13 @@ class Stored:
         """All of them, for JSON."""
         cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
         step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
-        return [{**vars(value), "heat": heat(value.heat, step)} for value in self.values]
+        return [{**vars(value), "heat": heat(value.heat, step, blocks(value.shape))} for value in self.values]
 
 
 @np.errstate(all="ignore")  # cells may hold infinities
-def heat(cells: list[list[float]] | None, step: int = 1) -> dict[str, Any] | None:
-    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
+def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
+    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells.
+    ``blocks`` are of equal height; where a cell would be of two of them, one is left."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])
@@ -148,4 +159,5 @@ def heat(cells: list[list[float]] | None, step: int = 1) -> dict[str, Any] | Non
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     scale = (254 / (high - low)) if high > low else 0.0
     shades = np.where(np.isfinite(array), np.rint((array - low) * scale), _UNKNOWN)
-    return {"rows": len(array), "columns": array.shape[1], "low": low, "high": high, "cells": coded(shades, "u1")}
+    sizes = {"rows": len(array), "columns": array.shape[1], "blocks": 1 if rows // blocks % step else blocks}
+    return {**sizes, "low": low, "high": high, "cells": coded(shades, "u1")}

@@ -20,7 +20,9 @@ from .record import record
 from .tints import Colour
 from .values import Stored
 
-_SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
+_SCRIPTS = tuple(
+    f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_legend", "_camera", "_search", "")
+)
 _BODY = """<div id="graph">
 <header class="bar"></header>
 <main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>

@@ -9,6 +9,8 @@ import re
 
 import pytest
 
+import minigrad as torch
+from minigrad.viz.graph.record import record
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 from tests.support.browser import contrast, texts, wait_for
@@ -220,6 +222,16 @@ def test_moving_about(show) -> None:
     assert page.inner_text("#panel h2") == "h"
 
 
+def test_heads_have_their_names_in_heat_maps(show) -> None:
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+    graph = record(layer, (torch.ones(1, 9, 16),) * 3, {"need_weights": False})
+    page = show(graph)
+    (attends,) = (node.id for node in graph.nodes if "attention" in node.op)
+    page.evaluate(f"graphView.reveal('n{attends}')")
+    names = page.locator("#panel figcaption").all_text_contents()
+    assert names[:4] == [f"head {i}" for i in range(4)] and set(names) == set(names[:4])
+
+
 def test_wires_tell_the_gradient(show) -> None:
     graph = graphs.small()
     page = show(graph)
@@ -229,10 +241,12 @@ def test_wires_tell_the_gradient(show) -> None:
 
 
 def test_the_drawing_is_saved(show) -> None:
-    page = show(graphs.small())
+    page = show(graphs.small(), colour="bytes")
     with page.expect_download() as download:
         page.click("#save")
     text = download.value.path().read_text(encoding="utf-8")
+    assert all(f">{meaning}</text>" in text for meaning in ("results", "gradients")) and ">bytes " in text
+    assert page.locator("#drawing .legend").count() == 0
     assert text.startswith("<svg") and "product" in text and "var(" not in text.replace("--", "")
     assert re.search(r'viewBox="0 0 [\d.]+ [\d.]+"', text)
 

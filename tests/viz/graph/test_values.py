@@ -14,7 +14,7 @@ import pytest
 
 import minigrad
 from minigrad.viz.graph import values
-from minigrad.viz.graph.values import CELLS, TABLE, Stored, heat, outline, value_of
+from minigrad.viz.graph.values import CELLS, TABLE, Stored, blocks, heat, outline, value_of
 
 
 def on(device: str, array: Any) -> Any:
@@ -128,16 +128,29 @@ def test_heat_maps_are_means_of_cells(shape: tuple[int, ...], device: str) -> No
     array = np.random.default_rng(1).normal(size=shape)
     heat = value_of(on(device, array)).heat
     assert heat is not None
-    matrix = array.reshape(-1, shape[-1])
+    count = blocks(shape)
+    matrices = array.reshape(count, -1, shape[-1])
     assert len(heat) <= CELLS
     assert len(heat[0]) <= CELLS
-    tall, wide = -(-matrix.shape[0] // CELLS), -(-matrix.shape[1] // CELLS)
+    tall, wide = -(-matrices.shape[1] // (CELLS // count)), -(-matrices.shape[2] // CELLS)
+    each = -(-matrices.shape[1] // tall)
     for i, row in enumerate(heat):
+        first = tall * (i % each)
         for j, cell in enumerate(row):
-            part = matrix[i * tall : (i + 1) * tall, j * wide : (j + 1) * wide]
+            part = matrices[i // each, first : first + tall, j * wide : (j + 1) * wide]
             assert cell == pytest.approx(part.mean(), rel=6e-3, abs=1e-12)
-    assert len(heat) == -(-matrix.shape[0] // tall)
-    assert len(heat[0]) == -(-matrix.shape[1] // wide)
+    assert len(heat) == count * each
+    assert len(heat[0]) == -(-matrices.shape[2] // wide)
+
+
+def test_heads_stand_apart_in_a_heat_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [blocks(shape) for shape in ((9, 50), (4, 9, 50), (2, 4, 9, 50), (40, 9, 50))] == [1, 4, 8, 1]
+    stored = Stored()
+    stored.encoded(value_of(np.arange(4 * 10 * 8.0).reshape(1, 4, 10, 8)))
+    first = stored.packed()[0]["heat"]
+    assert (first["rows"], first["columns"], first["blocks"]) == (20, 8, 4)
+    monkeypatch.setattr(values, "HEAT_BYTES", 40)
+    assert stored.packed()[0]["heat"]["blocks"] == 1  # a cell has rows of two heads
 
 
 def test_views_in_any_order_of_memory() -> None:
