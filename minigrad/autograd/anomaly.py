@@ -14,7 +14,7 @@ from ..backend import dtype as dt
 from ..backend import xp
 from ..ops.op import Op, Watch, bare, watch
 from .observer import Observer, register, restore
-from .places import caller
+from .places import caller, spelled
 from .tape import Node, Variable
 
 
@@ -36,7 +36,8 @@ class Anomalies(Observer):
             flaw = _flaw(r.array)
             if flaw and not any(_brings(flaw, a) for a in args):
                 raise RuntimeError(
-                    f"{op.name} at {node.place} made the first {flaw}, in a result of shape {tuple(r.array.shape)}"
+                    f"{op.name} at {spelled(node.place)} made the first {flaw}, in a result of shape "
+                    f"{tuple(r.array.shape)}"
                 )
 
     def passed(self, node: Node, gradients: Sequence[Any]) -> None:
@@ -45,8 +46,8 @@ class Anomalies(Observer):
             if flaw:
                 name = node.op.param(i)
                 raise RuntimeError(
-                    f"the gradient of {node.op.name} for {name} holds {flaw} (rule at {node.op.rule_place(name)}; the "
-                    f"op was called at {node.place})"
+                    f"the gradient of {node.op.name} for {name} holds {flaw} (rule at "
+                    f"{spelled(node.op.rule_place(name))}; the op was called at {spelled(node.place or '')})"
                 )
 
 

@@ -14,6 +14,7 @@ from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
 from .jacobian import rows
+from .places import spelled
 from .tape import Node, Variable, wrap
 from .walk import grad, paths
 
@@ -270,5 +271,5 @@ def _rules_between(output: Variable, x: Variable) -> list[str]:
         for position, edge in zip(node.plan.inputs, node.edges, strict=True):
             if edge[0] in useful:
                 name = node.op.param(position)
-                rules.append(f"{node.op.name} for {name} ({node.op.rule_place(name)})")
+                rules.append(f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})")
     return list(dict.fromkeys(rules))

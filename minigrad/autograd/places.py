@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from ..tracebacks import user_frame as user_frame
 from ..tracebacks import user_frames as user_frames
+
+_CELL = re.compile(r"cell \d+")
 
 
 def caller() -> str:
     """The line of the program that called into the library, "file:line"."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def spelled(place: str) -> str:
+    """A place "file:line" as a person knows it: in a notebook "cell 5, line 2"."""
+    file, _, line = place.rpartition(":")
+    return at(cell(file) or file, line) if file else place
+
+
+def at(file: str, line: int | str) -> str:
+    """A line of a file, or of what ``cell`` calls a cell."""
+    return f"{file}, line {line}" if _CELL.fullmatch(file) else f"{file}:{line}"
+
+
+def cell(file: str) -> str:
+    """What a person calls the file of a notebook's cell, such as /tmp/ipykernel_123/456.py: "cell 5" after its
+    execution count. "" for other files, and where no IPython runs."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    number = known and re.search(r"\d+", known[1])
+    return f"cell {number[0]}" if number else ""

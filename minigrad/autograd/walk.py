@@ -21,6 +21,7 @@ from ..ops.reduction import sum_to
 from .mode import enable_grad, state
 from .observer import span
 from .origin import note_change
+from .places import spelled
 from .tape import RETAINED, Lost, Node, Variable, wrap
 
 Array = dt.Array
@@ -378,7 +379,7 @@ def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     name, place, _ = version[1]
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {place} has "
+        f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has "
         f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
         f"or clone() the value before"
     )
@@ -404,8 +405,10 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
 def _described(node: Node) -> str:
     op = node.op
     name = op.param(node.plan.inputs[0])
-    where = f"called at {node.place}" if node.place else "autograd.detect_anomaly() names the line that called it"
-    return f"{op.name} (gradient rule at {op.rule_place(name)}; {where})"
+    where = (
+        f"called at {spelled(node.place)}" if node.place else "autograd.detect_anomaly() names the line that called it"
+    )
+    return f"{op.name} (gradient rule at {spelled(op.rule_place(name))}; {where})"
 
 
 def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from ..autograd.places import at
 from ..autograd.tape import Variable
 from .graph.data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.record import graph_of, last_result_of
@@ -275,7 +276,7 @@ class _Chain:
             yield "gradient", op.gradients[key]
         yield from self._source("backward" if key == BACKWARD else "rule", source, op, label)
         if op.kernel:
-            yield "kernel", f"{op.kernel.file}:{op.kernel.line} computes the same"
+            yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
             yield "g", self._arrived(node, slot)
         for name in _arguments(source):
@@ -292,7 +293,7 @@ class _Chain:
             yield heading, "its source cannot be read"
             return
         lines = source.text.expandtabs(4).splitlines()
-        place = f"{source.file}:{source.line}"
+        place = at(source.file, source.line)
         if len(lines) == 1:
             yield heading, f"{lines[0]}    {place}"
         elif self.sources.setdefault(source, label) != label:
@@ -302,7 +303,7 @@ class _Chain:
             yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
         for name, helper in op.helpers.items():
             if re.search(rf"\b{name}\b", source.text):
-                yield "", f"{name} stands at {helper.file}:{helper.line}"
+                yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
     def _argument(self, name: str, edge: Edge) -> str:
         """The value of one of a rule's arguments."""

@@ -160,7 +160,7 @@ class GraphPanel {
   }
 
   source(about, { file, line, text }) {
-    const where = viz.el("p", {}, about, about ? " " : "", this.aside(`${file}:${line}`));
+    const where = viz.el("p", {}, about, about ? " " : "", this.aside(GraphPanel.at(file, line)));
     return viz.el("div", { class: "rule" }, where, viz.el("pre", {}, text));
   }
 
@@ -292,6 +292,9 @@ class GraphPanel {
   static prose(text) {
     return text.split("``").map((part, i) => (i % 2 ? viz.el("code", {}, part) : part));
   }
+
+  /** A line of a file, or of a notebook's cell. */
+  static at(file, line) { return /^cell \d+$/.test(file) ? `${file}, line ${line}` : `${file}:${line}`; }
 
   /** Facts side by side, none of which is broken into two lines. */
   static whole(told) { return told.map((text, i) => [i ? " · " : "", viz.el("span", { class: "whole" }, text)]).flat(); }

@@ -69,7 +69,7 @@
   function keyOf(op, input) { return [input, input.split(" ")[0], "backward"].find((key) => op.rules[key]); }
 
   function source(about, { file, line, text }) {
-    const place = viz.el("span", { class: "place" }, `${file}:${line}`);
+    const place = viz.el("span", { class: "place" }, GraphPanel.at(file, line));
     return viz.el("div", { class: "rule" }, viz.el("p", {}, about, place), viz.el("pre", {}, text));
   }
 

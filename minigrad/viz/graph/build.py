@@ -8,6 +8,7 @@ from typing import Any
 from weakref import ReferenceType
 
 from ...autograd.origin import Faint, is_changed
+from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
@@ -103,7 +104,7 @@ class Builder:
     def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
-        place, code = (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
+        place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
         kept = dict(kept_arguments(node))
         read = [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
         attributes, others = _sorted((input_name(node, i), value) for i, value in read)

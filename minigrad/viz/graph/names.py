@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.places import at, cell
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...ops.op import Op
@@ -34,11 +35,14 @@ _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer
 def place_of(frame: FrameType) -> tuple[str, str]:
     """The line that a frame is at: "file:line", and its text ("" where it cannot be read)."""
     file, line = frame.f_code.co_filename, frame.f_lineno
-    return f"{readable(file)}:{line}", linecache.getline(file, line, frame.f_globals).strip()
+    return at(readable(file), line), linecache.getline(file, line, frame.f_globals).strip()
 
 
 def readable(file: str) -> str:
-    """A path as short as it can be understood: within the library, the working folder, or the user's home."""
+    """A path as short as it can be understood: within the library, the working folder, or the user's home; of a
+    notebook's cell "cell 5"."""
+    if number := cell(file):
+        return number
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
@@ -128,7 +132,7 @@ def expression(code: CodeType, offset: int) -> str:
 def function_text(function: Callable[..., Any]) -> str:
     """A function's name, and where it stands if that is known."""
     name, code = getattr(function, "__name__", type(function).__name__), getattr(function, "__code__", None)
-    return name if code is None else f"{name} ({readable(code.co_filename)}:{code.co_firstlineno})"
+    return name if code is None else f"{name} ({at(readable(code.co_filename), code.co_firstlineno)})"
 
 
 class Variables:
