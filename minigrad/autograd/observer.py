@@ -7,14 +7,15 @@ them. While a thread has none, watching costs one look at an empty tuple an op.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import _getframe
 from typing import Any, TypeVar
 
 from ..backend.dtype import Array
-from ..ops.op import Op, Traced, Watch, watch
+from ..ops.op import Op, Watch, watch
 from ..tracebacks import shorten
+from .tape import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -136,8 +137,8 @@ def announced(function: F) -> F:
                 with span(function.__name__, "call", results):
                     results.append(function(*args, **kwargs))
                 result = results[0]
-            if isinstance(result, Traced):
-                frame = sys._getframe(1)
+            if isinstance(result, Variable):
+                frame = _getframe(1)
                 result._origin = frame.f_code, frame.f_lasti
             return result
         except Exception as error:

@@ -7,7 +7,7 @@ The walk back over the nodes is in ``walk.py``. What a library adds rests on thi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..backend import ARRAY_TYPES, dtype, of
 from ..ops.op import Op, Plan, Traced, watch
 from .mode import state
-from .origin import Origin, Place, noted, order, origin_of
+from .origin import Place, noted, order
 
 Array = dtype.Array
 _new = object.__new__
@@ -37,7 +37,7 @@ class Variable(Traced):
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
-    _origin: Origin | Place | None = None  # of a constant: how it was made, or by which expression
+    _origin: Place | None = None  # the expression that made it, where that is known
 
     def __hash__(self) -> int:
         return id(self)
@@ -96,7 +96,7 @@ class Node:
     op: Op
     plan: Plan
     edges: list[tuple[Any, int, tuple[int, ...], Any]]
-    others: tuple[Any, ...]
+    others: Sequence[Any]
     saved: list[Any] | Lost | None
     versions: list[tuple[list[Any], int]]
     out: Array | tuple[Array, ...] | None
@@ -200,23 +200,21 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     """
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
-        if state.grad and result.__class__ is not tuple:
-            result._origin = origin_of(op, args)
         return result
     node = _new(_node)
-    node.op, node.plan, node.order = op, op.plan(mask, len(args)), next(order)
+    node.op, node.plan, node.order = op, (plan := op.plan(mask, len(args))), next(order)
     node.kernel, node.residual = kernel, residual
     node.out = node.results = node.hooks = node.place = None
     node.shapes = [a.array.shape for a in args[op.arity :]] if op.variadic else None
-    node.edges = [_edge(args[i]) for i in node.plan.inputs]
-    node.others = tuple([noted(args[i]) for i in node.plan.others])
-    node.saved = [args[i] for i in node.plan.keep]
+    node.edges = [_edge(args[i]) for i in plan.inputs]
+    node.others = noted(args, plan.others) if plan.others else ()
+    node.saved = [args[i] for i in plan.keep]
     node.versions = [(a._version, a._version[0]) for a in node.saved if isinstance(a, Variable)]
     if result.__class__ is tuple:
         _tie(result, node)
         return result
     result._node, result._needs = node, True
-    if node.plan.keeps_out:
+    if plan.keeps_out:
         node.out = result.array
         node.versions.append((result._version, 0))
     return result

@@ -48,7 +48,6 @@ class Traced:
     """What records the ops it goes through. An op that meets one hands itself over to its ``apply``."""
 
     array: Any
-    _origin: Any = None
 
     @staticmethod
     def apply(op: Op, args: tuple[Any, ...]) -> Any:

@@ -250,8 +250,7 @@ class _Chain:
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
         op = self.graph.ops[self.graph.nodes[edge.target].op]
-        source, target = self.graph.nodes[edge.source], self.graph.nodes[edge.target]
-        constant = source.kind == "constant" or source.constant or target.constant
+        constant = self.graph.nodes[edge.source].kind == "constant"
         readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
         return not constant and (edge.gradient is not None or readable)
 

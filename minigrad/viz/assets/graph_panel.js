@@ -115,7 +115,7 @@ class GraphPanel {
     if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
     if (node.gradient === null && !parts.length) {
-      if (node.kind === "constant" || node.constant) return this.quiet("none: a constant has no gradient");
+      if (node.kind === "constant") return this.quiet("none: a constant has no gradient");
       return this.quiet(node.kind === "op" && this.freed ? FREED : "none arrived");
     }
     const several = parts.some((edge) => edge.slot);

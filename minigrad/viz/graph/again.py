@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import ReferenceType
 
 import numpy as np
 
-from ...autograd.origin import Faint, is_changed
+from ...autograd.origin import Faint, is_changed, there
 from ...autograd.tape import Node, Variable
 from ...backend import ARRAY_TYPES, of
 from ...backend.dtype import Array
@@ -64,24 +63,14 @@ def array_of(value: Any, since: int) -> Any:
     """
     if type(value) in (tuple, list):
         return type(value)(array_of(inner, since) for inner in value)
-    if isinstance(value, ReferenceType | Faint):
-        found = value() if isinstance(value, ReferenceType) else value.get()
-        if found is None:
-            return made_again(getattr(value, "origin", None))
-        value = found
+    value = there(value)
+    if isinstance(value, Faint):
+        raise UnknownError(GONE)
     if not isinstance(value, Variable):
         return value
     if is_changed(value._version, since):
         raise UnknownError(CHANGED)
     return value.array
-
-
-def made_again(origin: Any) -> Array:
-    """A constant that is gone, if an op made it of what is still there."""
-    if origin is None or not isinstance(origin[0], Op):
-        raise UnknownError(GONE)
-    op, args, since, _ = origin
-    return _run(op, [array_of(a, since) for a in args], BUDGET)[0]
 
 
 def _arguments(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby, islice
 from typing import Any
 
-from ...autograd.origin import Faint
+from ...autograd.origin import Faint, there
 from ...autograd.tape import Node, Variable
 from ...nn.containers import ModuleDict, ModuleList, Sequential
 from ...nn.module import Module
@@ -138,8 +138,8 @@ def _has_own_ops(module: Module | None) -> bool:
 
 def _sources(node: Node) -> list[Node | Any]:
     """What an op reads: nodes, and tensors that no recorded op made (of those that are gone, what is remembered)."""
-    constants = [a.get() if isinstance(a, Faint) and a.get() is not None else a for a in node.others]
-    return [edge[0] for edge in node.edges] + [a for a in constants if isinstance(a, Variable | Faint)]
+    constants = [a for a in map(there, node.others) if isinstance(a, Variable | Faint)]
+    return [edge[0] for edge in node.edges] + constants
 
 
 def _key(source: Node | Any) -> Node | int:

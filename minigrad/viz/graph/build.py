@@ -5,28 +5,26 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
-from weakref import ReferenceType
 
-from ...autograd.origin import Faint, is_changed
+from ...autograd.origin import Faint, is_changed, there
 from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
-from ...ops.op import Op
 from ...utils._pytree import tree_leaves
 from . import data
-from .again import UnknownError, array_of, computed_again, kept_arguments
+from .again import computed_again, kept_arguments
 from .belonging import modules_of
 from .data import Edge, Graph, Kind, Saved
 from .leaves import Names, distinct
-from .names import Modules, Named, argument_name, argument_text, function_text, input_name, is_array, readable
+from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown
 from .rules import op_info
 from .values import outline, value_of
 
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
+_GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
 _NOW = "in place, since it was read: these are its numbers now"
-_BACK = 3  # ops behind a constant that are shown where they lead to a tensor with a name
 
 
 class Builder:
@@ -41,12 +39,10 @@ class Builder:
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
-        self._constants_seen = seen.constants if seen else {}
         self._names = Names(modules, named, seen)
         self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
         self._graph = Graph(title, [], [], {}, {}, 0)
         self._leaves: dict[int, Any] = {}  # by number
-        self._held: list[Any] = []  # results of ops that want no gradient, whose ids are in use
         self._op_keys: dict[int, str] = {}  # by the op's id
         unseen = [node for node in self.tape if node not in self._ops_seen]
         self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in named)], self.tape))
@@ -90,9 +86,9 @@ class Builder:
         added.op = node.op.name  # which leaves of it may be called after
         pairs = zip(node.edges, names, strict=True)
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
-        constants = [self._constant(value, added, name, node.order, _BACK) for name, value in others]
+        constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
         added.id = self.number[node] = len(self._graph.nodes)
-        added.op, added.name = self._op_key(node.op), self._names.result(node) or node.op.name
+        added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
         self._graph.nodes.append(added)
         for position, (name, source) in enumerate(zip(names, sources, strict=True)):
@@ -106,7 +102,7 @@ class Builder:
         file, _, line = (node.place or "").rpartition(":")
         place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
         kept = dict(kept_arguments(node))
-        read = [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
+        read = [(i, kept.get(i, there(value))) for i, value in zip(node.plan.others, node.others, strict=True)]
         attributes, others = _sorted((input_name(node, i), value) for i, value in read)
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
         if (node, 0) in self._known:
@@ -118,8 +114,9 @@ class Builder:
             added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
         return added, others
 
-    def _op_key(self, op: Op) -> str:
-        """The key of an op: its name, numbered where Functions have the same name."""
+    def _op_key(self, node: Node) -> str:
+        """The key of a node's op: its name, numbered where Functions have the same name."""
+        op = node.op
         if id(op) not in self._op_keys:
             same = sum(info.name == op.name for info in self._graph.ops.values())
             key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
@@ -143,54 +140,12 @@ class Builder:
         if seen := self._leaves_seen.get(id(value)):
             leaf.value = seen[0]
         elif isinstance(value, Faint):
-            try:
-                leaf.value = value_of(array_of(value, since))
-            except UnknownError as error:
-                leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
-                leaf.missing = f"Its numbers were not kept: {error}. {HOW}."
+            leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
+            leaf.missing = _GONE
         else:
             leaf.value = value_of(value.array if isinstance(value, Variable) else value)
             if isinstance(value, Variable) and is_changed(value._version, since):
                 leaf.attributes["changed"] = _NOW
-
-    def _constant(self, value: Any, reader: data.Node, name: str, since: int, back: int) -> int:
-        """The number of a constant that an op reads. If an op made it of something that has a name, such as the target
-        of a loss, this op is shown."""
-        if isinstance(value, Faint) and value.get() is not None:
-            value = value.get()
-        number = self._place(value)
-        origin = _origin(value)
-        if (
-            number is not None
-            or origin is None
-            or not back
-            or self._names.called(value)
-            or not self._leads(value, back)
-        ):
-            return self._read(value, "constant", reader, name, since)
-        op, args, made, _ = origin
-        where = self._constants_seen.get(id(origin), ((reader.module, "", ""), None))[0]
-        added = data.Node(-1, "op", op.name, op.name, *where, constant=True)
-        given = [(argument_name(op, i), a() if isinstance(a, ReferenceType) else a) for i, a in enumerate(args)]
-        added.attributes, others = _sorted(given)
-        sources = [(name, self._constant(a, added, name, made, back - 1), a) for name, a in others]
-        number = added.id = self.number[id(value)] = len(self._graph.nodes)
-        self._held.append(value)
-        added.op = self._op_key(op)
-        self._tell_value(added, value, since)
-        self._graph.nodes.append(added)
-        self._graph.edges += [Edge(source, number, name, getattr(a, "_slot", 0)) for name, source, a in sources]
-        return number
-
-    def _leads(self, value: Any, back: int) -> bool:
-        """Whether a constant was made, by so many ops at most, of a tensor that has a name or a place in the graph."""
-        origin = _origin(value)
-        if not back or origin is None:
-            return False
-        found = [a() if isinstance(a, ReferenceType) else a for a in origin[1]]
-        read = [a for a in found if isinstance(a, Variable | Faint)]
-        alive = [a.get() if isinstance(a, Faint) and a.get() is not None else a for a in read]
-        return any(self._names.called(a) or self._place(a) is not None or self._leads(a, back - 1) for a in alive)
 
     def _place(self, value: Any) -> int | None:
         """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
@@ -225,14 +180,6 @@ def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
         elif value is not None:
             attributes[name] = argument_text(value)
     return attributes, others
-
-
-def _origin(value: Any) -> Any:
-    """The Origin of a constant that an op made: if it is known, and the constant has not changed since."""
-    origin: Any = value.origin if isinstance(value, Faint) else getattr(value, "_origin", None)
-    if origin is None or not isinstance(origin[0], Op):
-        return None
-    return None if isinstance(value, Variable) and is_changed(value._version, origin[2]) else origin
 
 
 def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:

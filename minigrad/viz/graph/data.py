@@ -79,7 +79,6 @@ class Node:
     backward_seconds: float | None = None
     saved: list[Saved] = field(default_factory=list)  # what it keeps alive
     released: bool = False  # whether a backward has freed what it kept
-    constant: bool = False  # an op whose result wants no gradient: it is shown where it leads to a constant
 
 
 @dataclass

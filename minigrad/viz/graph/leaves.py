@@ -9,7 +9,6 @@ from typing import Any
 from ...autograd.origin import Faint
 from ...autograd.tape import Node, Variable
 from ...nn.parameter import Parameter
-from ...ops.op import Op
 from . import data
 from .data import Kind
 from .names import Modules, Named, expression
@@ -22,6 +21,7 @@ class Names:
     """What leaves and results are called."""
 
     def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
+        self._seen = seen
         self.parameters = modules.parameters()
         self.arguments: dict[int, str] = {}
         self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
@@ -51,7 +51,8 @@ class Names:
         if names:
             all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
             return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
-        name = self.called(leaf) or self._viewed(leaf) or made_by(leaf)
+        made_of = self._seen.made_of(leaf) if self._seen else ""
+        name = self.called(leaf) or self._viewed(leaf) or made_by(leaf) or made_of
         if not name and not isinstance(leaf, Variable | Faint):
             name = f"{read_as} of {reader.op}"
         module = "" if id(leaf) in self.arguments else reader.module
@@ -66,7 +67,7 @@ class Names:
 def made_by(leaf: Any) -> str:
     """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
     origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
-    return "" if origin is None or isinstance(origin[0], Op) else expression(*origin)
+    return "" if origin is None else expression(*origin)
 
 
 def distinct(leaves: Iterable[data.Node]) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 from ...autograd.places import at, cell
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
-from ...ops.op import Op
 from ...profiler.names import ModuleNames
 from ..vector import cut
 from .data import ModuleInfo, ways
@@ -263,11 +262,7 @@ def _info(path: str, module: Module | None) -> ModuleInfo:
 def input_name(node: Node, i: int) -> str:
     """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a user's Function as its
     ``forward`` does."""
-    return argument_name(node.op, i)
-
-
-def argument_name(op: Op, i: int) -> str:
-    """What an op calls its argument ``i``; see ``input_name``."""
+    op = node.op
     function = getattr(op, "function", None)
     if function is not None:
         names = [p.name for p in inspect.signature(function.forward).parameters.values()]

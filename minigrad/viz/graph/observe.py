@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 from ... import cuda
 from ...autograd.observer import Observer, attach, detach, observed
@@ -34,14 +35,14 @@ Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare ele
 class Observation(Observer):
     """Watches the calls within it, in this thread; not while a profile is running, whose time this would be."""
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
+        self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
         self.modules, self.variables = modules, Variables()  # they know the paths of modules, the names of results
         self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not numbered yet, and arrays that want no gradient
         # Of what ops read and none made, by id: its value as it was then, what the function that recorded the op
         # calls it, and itself, as its id is in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
-        # By the id of how an op made them (and that, as its id is in use): the module and the line.
-        self.constants: dict[int, tuple[tuple[str, str, str], Any]] = {}
+        self.made: dict[int, tuple[ref[Variable], str]] = {}  # of results without a gradient, by id: see ``made_of``
         self.clock = clock()
         self._running: list[tuple[Op, list[int]]] = []  # the ops that are running: since when, the time of watching
         self._within: list[str] = [""]  # the modules around each span that has begun
@@ -78,14 +79,24 @@ class Observation(Observer):
             seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
             seen.forward_seconds = (end - begin - aside) / 1e9
             self.ops[node] = seen, others
-        elif (origin := getattr(result, "_origin", None)) is not None:
-            self.constants[id(origin)] = (self._within[-1], *place_of(user_frame())), origin
+        elif isinstance(result, Variable):
+            names = (self._called(a) for a in args if isinstance(a, Variable))
+            if name := next(filter(None, names), "").partition(" (")[0]:
+                self.made[id(result)] = ref(result), f"{name} ({'a view' if op.view else op.name})"
         if self._running:
             self._running[-1][1][1] += aside + self.clock() - end
 
     def failed(self, op: Op) -> None:
         while self._running and self._running.pop()[0] is not op:
             continue
+
+    def made_of(self, tensor: Any) -> str:
+        """What a result of an op without a gradient was made of, and by which op: "target (cast)"; "" of others."""
+        result, name = self.made.get(id(tensor), (None, ""))
+        return name if result and result() is tensor else ""
+
+    def _called(self, tensor: Variable) -> str:
+        return self._arguments_of_call.get(id(tensor), "") or self.made_of(tensor) or name_in(user_frame(), tensor)
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
         """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""

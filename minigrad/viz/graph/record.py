@@ -82,7 +82,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
     arguments = argument_names(function, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernel(op.name)
-    with Observation(modules) as observation:
+    with Observation(modules, arguments) as observation:
         root = _start(function(*inputs, **named))
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
     if root is None:

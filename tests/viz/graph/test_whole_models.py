@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 import minigrad.nn.functional as F
-from minigrad import nn
+from minigrad import nn, viz
 from minigrad.models.transformer import Transformer
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph.data import Graph, Node
@@ -244,3 +244,24 @@ def test_a_hook_on_a_result_is_named_and_retain_grad_is_not() -> None:
     edges = [array(e.gradient) for e in graph.edges if e.source == hooked[0].id]
     assert len(edges) == 4  # keys and values of two layers
     np.testing.assert_allclose(array(hooked[0].gradient), 3 * sum(edges), rtol=1e-5)
+
+
+# What folds -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_the_layers_of_a_translator_fold_whole(called: bool) -> None:
+    model, (source, target) = small(), sentences()
+    view = viz.graph(model.loss, source, target) if called else viz.graph(model.loss(source, target))
+    prefix, tree = "" if called else "model.", view.tree
+    for stack in ("encoder", "decoder"):
+        layers = {f"{prefix}{stack}.{i}" for i in range(2)}
+        (repeat,) = [i for i, group in enumerate(tree.groups) if group.kind == "repeat" and group.path in layers]
+        assert tree.groups[repeat].times == 2 and repeat not in tree.opened
+        ops = [node for node in view.graph.nodes if node.kind == "op"]
+        of_layers = [node for node in ops if any(f"{node.module}.".startswith(f"{path}.") for path in layers)]
+        inside = set(tree.nodes(repeat))
+        assert of_layers == [node for node in ops if node.id in inside]
+        adds = [node for node in of_layers if node.op == "add"]
+        assert len(adds) == (4 if stack == "encoder" else 6)  # one around each of their parts
+    assert len(tree.boxes(tree.opened)) <= 15
