@@ -123,7 +123,7 @@ def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 
     start = time.perf_counter()
     options = ["--data", folder, "--source", "x", "--target", "y", "--run", str(Path(folder) / "run")]
-    sizes = ["--steps", str(updates), "--warm-up", str(updates), "--vocabulary", str(vocabulary)]
+    sizes = ["--steps", str(updates), "--warm-up", str(updates // 2), "--vocabulary", str(vocabulary)]
     with contextlib.redirect_stdout(sys.stderr):  # the answer goes to stdout
         status = translate(["train", *options, *sizes])
     if status:

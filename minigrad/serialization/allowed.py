@@ -201,7 +201,8 @@ VALUES: dict[Name, Any] = {
     ("_codecs", "encode"): _encode,
     ("builtins", "getattr"): _member,
     ("torch", "Size"): Size,
-    ("minigrad.tensor", "Size"): Size,
+    ("minigrad.size", "Size"): Size,
+    ("minigrad.tensor", "Size"): Size,  # where it stood earlier
     ("torch", "device"): Device,
     ("minigrad.backend.device", "Device"): Device,
     ("minigrad.backend.dtype", "named"): named,

@@ -410,5 +410,5 @@ def test_without_mido_the_message_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "mido", None)
     (tmp_path / "x.mid").write_bytes(TUNE)
     for call in (lambda: read_midi(tmp_path / "x.mid"), lambda: write_midi(tmp_path / "y.mid", [])):
-        with pytest.raises(ImportError, match=r"minigrad\[music\]"):
+        with pytest.raises(ImportError, match=r"pip install mido"):
             call()
