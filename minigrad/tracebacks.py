@@ -21,6 +21,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from inspect import Parameter, signature
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
@@ -106,6 +107,8 @@ def border(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if text := no_tensor(function, args, kwargs, error):
+                raise TypeError(text) from None
             shorten(error)
             raise
 
@@ -150,6 +153,49 @@ def border_methods(cls: type, *names: str) -> None:
 def _may_be_border(function: Any) -> bool:
     is_ours = type(function) is FunctionType and function.__module__.partition(".")[0] == PACKAGE
     return is_ours and not hasattr(function, "is_border")
+
+
+# Arguments that are no tensors ------------------------------------------------------------------------------
+
+
+def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
+    """What to say in place of an error where a list, a number or a model was given for a tensor; "" for any other.
+
+    No function looks at the types of its arguments, which would take time in every call. It fails somewhere within
+    ("'Linear' object has no attribute 'array'"), and only then its annotations tell which argument is at fault.
+    """
+    refused = isinstance(error, TypeError) and error.__context__ is not None  # by what the library stands on
+    if not (refused or isinstance(error, AttributeError)):
+        return ""
+    try:
+        parameters = signature(function).parameters
+        given = signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # an argument is missing or unknown, as the error says
+        return ""
+    for i, (name, value) in enumerate(given.items()):
+        wrong = _wrong_value(parameters[name], value)
+        if wrong is not None:  # of a method's arguments but the first, the position is another
+            which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
+            return f"{function.__name__}(): {which} must be {wrong}"
+    if isinstance(error, AttributeError) and error.name == "array" and _of_user(error.__traceback__) is None:
+        return f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}"
+    return ""
+
+
+def _wrong_value(parameter: Parameter, value: Any) -> str | None:
+    """What an argument must be and is not, by its annotation; None where it is right, or may be."""
+    kinds, several = str(parameter.annotation).split(" | "), parameter.kind is Parameter.VAR_POSITIONAL
+    if kinds == ["Sequence[Tensor]"]:
+        kinds, several = ["Tensor"], True
+    if kinds[0] != "Tensor" or not {"Scalar", "float", "None"}.issuperset(kinds[1:]):
+        return None
+    numbers = not {"Scalar", "float"}.isdisjoint(kinds)
+    for each in value if several and isinstance(value, (list, tuple)) else (value,):
+        known = hasattr(each, "array") or (each is None and "None" in kinds)
+        if not known and not (numbers and hasattr(each, "__float__")):
+            wanted = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
+            return f"{wanted}, not {type(each).__name__}"
+    return None
 
 
 # Warnings ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -201,6 +203,49 @@ def test_it():
 if __name__ == "__main__":
     test_it()
 """
+
+
+LINEAR: Any = nn.Linear(2, 3)
+ONES: Any = mg.ones(3)
+ARRAY: Any = np.ones(3)
+MSE: Any = F.mse_loss
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: F.mse_loss(ONES, LINEAR), "mse_loss(): argument 'target' must be Tensor, not Linear"),
+        (lambda: nn.MSELoss()(LINEAR, ONES), "mse_loss(): argument 'input' (position 1) must be Tensor, not Linear"),
+        (lambda: F.layer_norm(ARRAY, (3,)), "layer_norm(): argument 'input' (position 1) must be Tensor, not ndarray"),
+        (lambda: ONES.matmul(LINEAR), "matmul(): argument 'other' must be Tensor, not Linear"),
+        (lambda: mg.cat([ONES, ARRAY]), "cat(): argument 'tensors' (position 1) must be Tensors, not ndarray"),
+        (
+            lambda: mg.block_diag(ONES, LINEAR),
+            "block_diag(): argument 'tensors' (position 1) must be Tensors, not Linear",
+        ),
+        (
+            lambda: mg.where(ONES > 0, LINEAR, ONES),
+            "where(): argument 'input' must be a Tensor or a number, not Linear",
+        ),
+        (lambda: ONES.clamp(min=LINEAR), "clamp(): argument 'min' must be a Tensor or a number, not Linear"),
+        (lambda: mg.einsum("i,i", [ONES, LINEAR]), "einsum(): an argument must be Tensor, not Linear"),
+    ],
+)
+def test_what_is_no_tensor_is_told_by_its_name(call: Callable[[], object], text: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(text)):
+        call()
+
+
+def test_other_errors_keep_their_text() -> None:
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: MSE(LINEAR), "missing 1 required positional argument: 'target'"),
+        (lambda: MSE(LINEAR, ONES, speed=3), "unexpected keyword argument 'speed'"),
+        (lambda: ONES.sum("a"), "a dimension must be an int"),
+        (lambda: LINEAR.apply(lambda module: module.array), "no attribute 'array'"),
+    ]
+    for call, text in mistakes:
+        with pytest.raises((TypeError, AttributeError), match=text):
+            call()
 
 
 def output(folder: Path, *command: str, filtering: str = "on") -> str:

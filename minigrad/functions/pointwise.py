@@ -222,7 +222,7 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 
 
 @function
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None) -> Any:
     """input where the condition holds and other elsewhere; with one argument, the indices where it holds.
 
     >>> x = mg.tensor([-1.0, 2.0])

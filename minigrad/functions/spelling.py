@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import xp
-from ..tracebacks import is_border, shorten, wrapping
+from ..tracebacks import is_border, no_tensor, shorten, wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {
@@ -43,10 +43,9 @@ def spelled(function: Function) -> Function:
             result = function(*args, **kwargs)
             return result if out is None else _written(result, out, [*args, *kwargs.values()])
         except Exception as error:
-            refused = _no_tensor(function, args, error) if isinstance(error, AttributeError) else error
-            shorten(refused)
-            if refused is not error:
-                raise refused from None
+            if text := no_tensor(function, args, kwargs, error):
+                raise TypeError(text) from None
+            shorten(error)
             raise
 
     return is_border(wrapping(with_spellings, function))
@@ -61,20 +60,6 @@ def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str
 @cache
 def _parameters(function: Callable[..., Any]) -> Collection[str]:
     return signature(function).parameters
-
-
-_NO_TENSORS = (bool, int, float, complex, str, list, tuple, type(None))
-
-
-def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], error: AttributeError) -> Exception:
-    """A TypeError for a list or number in a tensor's place; any other error as it is."""
-    if isinstance(error.obj, Variable) or not (error.name == "array" or isinstance(error.obj, _NO_TENSORS)):
-        return error
-    if args and isinstance(args[0], _NO_TENSORS):
-        which, kind = f"argument {unwrap(function).__code__.co_varnames[0]!r} (position 1)", type(args[0]).__name__
-    else:
-        which, kind = "an argument", type(error.obj).__name__
-    return TypeError(f"{function.__name__}(): {which} must be Tensor, not {kind}")
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:

@@ -39,8 +39,6 @@ def embedding(
     Raises:
         RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")

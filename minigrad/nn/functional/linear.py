@@ -20,8 +20,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
     return apply(ops.linear, (input, weight, bias))
