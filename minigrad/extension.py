@@ -157,6 +157,7 @@ class _Finder(FileFinder):
             return ModuleSpec(fullname, alias)
         if _is_import():
             parent, _, last = name.rpartition(".")
+            # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
             raise ModuleNotFoundError(layer().missing(parent, last), name=f"torch.{rest}")
         return None
 

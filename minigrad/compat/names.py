@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
+from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import backends, foreach
@@ -252,9 +253,14 @@ def _spellings() -> dict[str, str]:
     return {f"minigrad.{source}": path for path, source in rows if str(source).startswith("compat.")}
 
 
-def public(place: str, name: str = "") -> str:
-    """PyTorch's full name of something in a module of minigrad."""
-    return ".".join(part for part in ("torch", _torch_path(place), name) if part)
+def public(place: str, name: str) -> str:
+    """The full name of something in a module of minigrad: "minigrad.nn.Linear", in a PyTorch program "torch..."."""
+    return dtype.shown(_torch_name(place, name))
+
+
+def _torch_name(place: str, name: str) -> str:
+    """PyTorch's path for something in a module of minigrad, without "torch."."""
+    return ".".join(part for part in (_torch_path(place), name) if part)
 
 
 def _full(path: str) -> str:
@@ -271,11 +277,11 @@ def _path(module: str) -> str:
 
 
 def missing(place: str, name: str) -> str:
-    """The error's text: PyTorch's full name, and what to use instead or the nearest name. See MissingName."""
+    """The error's text: the full name, and what to use instead of PyTorch's or the nearest name. See MissingName."""
+    if reason := instead(_torch_name(place, name)):
+        return f"minigrad has no torch.{_torch_name(place, name)}: {reason}"
     wanted = public(place, name)
-    text = f"minigrad has no {wanted}"
-    if reason := instead(wanted.removeprefix("torch.")):
-        return f"{text}: {reason}"
+    text = f"minigrad has no {wanted}" if wanted.startswith("torch.") else f"there is no {wanted}"
     near = nearest(place, name)
     return f"{text}; nearest: {near}" if near else text
 

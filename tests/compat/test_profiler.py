@@ -75,7 +75,7 @@ def test_names_are_those_of_the_profiler() -> None:
     assert issubclass(mg.autograd.profiler.profile, mg.profiler.profile)
     with pytest.raises(MissingName, match=r"no torch\.profiler\.itt: use profile"):
         _ = mg.profiler.itt
-    with pytest.raises(MissingName, match=r"nearest: torch\.profiler\.schedule"):
+    with pytest.raises(MissingName, match=r"nearest: minigrad\.profiler\.schedule"):
         _ = mg.profiler.shedule
-    with pytest.raises(MissingName, match=r"nearest: torch\.autograd\.profiler\.profile"):
+    with pytest.raises(MissingName, match=r"nearest: minigrad\.autograd\.profiler\.profile"):
         _ = mg.autograd.profiler.profil
