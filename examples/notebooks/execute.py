@@ -1,22 +1,27 @@
-"""Runs the notebooks of this folder, and stores their outputs as drawings, which pages that run nothing show, too.
+"""Runs the notebooks of this folder, and stores their outputs as drawings, which pages that run nothing show.
 
     python -m examples.notebooks.execute [NAME ...]
 
-In JupyterLab a picture is an interactive page. Stored, that would be megabytes that GitHub does not show: so SVG, PNG
-and text stay, and pages and widgets go.
+In JupyterLab a picture is an interactive page. Stored, that would be megabytes that GitHub does not show: so the
+drawing stays, as SVG, and as PNG for JupyterLab, which shows no SVG of a notebook that it does not trust yet. Pages and
+widgets go.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import io
 import sys
 from pathlib import Path
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
+from minigrad.viz.convert import png
 
 FOLDER = Path(__file__).parent
 SECONDS = 300  # that a cell may take
+COLOURS = 48
 PICTURES = ("image/svg+xml", "image/png")
 STORED = (
     *PICTURES,
@@ -78,6 +83,8 @@ def _stored(output: Any) -> Any:
     if set(kept) & set(PICTURES):
         kept.remove("text/html") if "text/html" in kept else None
     output.data = {kind: output.data[kind] for kind in kept}
+    if "image/svg+xml" in kept:
+        output.data["image/png"] = base64.b64encode(small(output.data["image/svg+xml"])).decode()
     output.metadata = {}
     return output
 
@@ -87,6 +94,17 @@ def _format() -> Any:
     import nbformat
 
     return nbformat
+
+
+def small(svg: str) -> bytes:
+    """A drawing as PNG, of few colours and so in few bytes. Raises ImportError: Pillow is missing."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(f"stored pictures are made small by Pillow: {how_to_install('dev', 'pillow')}") from error
+    file = io.BytesIO()
+    Image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def main(argv: list[str] | None = None) -> int:
