@@ -296,7 +296,7 @@ def test_refusals() -> None:
         minigrad.linalg.inv(minigrad.zeros(2, 2))
     with pytest.raises(ValueError, match="is not one of"):
         minigrad.linalg.matrix_norm(minigrad.ones(2, 2), 3)
-    with pytest.raises(AttributeError, match=r"no torch\.linalg\.nrom; nearest: torch\.linalg\.norm"):
+    with pytest.raises(AttributeError, match=r"no minigrad\.linalg\.nrom; nearest: minigrad\.linalg\.norm"):
         minigrad.linalg.nrom  # type: ignore[attr-defined]
 
 

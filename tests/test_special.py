@@ -33,5 +33,5 @@ def test_other_spellings(name: str, other: str) -> None:
 
 
 def test_a_missing_name() -> None:
-    with pytest.raises(AttributeError, match=r"no torch\.special\.expitt; nearest: torch\.special\.expit"):
+    with pytest.raises(AttributeError, match=r"no minigrad\.special\.expitt; nearest: minigrad\.special\.expit"):
         special.expitt  # type: ignore[attr-defined]
