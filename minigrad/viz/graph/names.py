@@ -118,7 +118,11 @@ def _is_of_program(kind: type) -> bool:
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """The text of the expression that an instruction belongs to, in one line; "" where it cannot be read."""
+    """The text of the expression that an instruction belongs to, in one line; "" where it cannot be read, or is one of
+    the library's own, which tells a reader nothing. Its models are programs like the user's."""
+    inner = Path(code.co_filename).parts[len(_PACKAGE.parts) :]
+    if Path(code.co_filename).is_relative_to(_PACKAGE) and inner[0] != "models":
+        return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
     lines = linecache.getlines(code.co_filename)[(line or 1) - 1 : end]
     if line is None or begin is None or stop is None or not lines:
