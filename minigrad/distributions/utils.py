@@ -54,7 +54,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
-            "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing __torch_function__."
+            "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
+            "__torch_function__."
         )
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = dt.get_default_dtype() if like is None else like.dtype
