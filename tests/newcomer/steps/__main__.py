@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import book
+
+# A script's jobs in the background, as in .ci/run, ignore Ctrl-C, and so would the programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 for module in ("first", "extras", "pictures", "models", "mistakes", "translator", "tools"):
     __import__(module)  # each adds its steps to the book
