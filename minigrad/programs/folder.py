@@ -54,6 +54,11 @@ class Program:
         """A command of the program, as a person types it."""
         return command(self.name, *arguments)
 
+    def stopped(self, folder: Path) -> str:
+        """What is said when a training has stopped: the command that goes on, which is this one without --fresh."""
+        same = self.typed(*(word for word in sys.argv[1:] if word != "--fresh"))
+        return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
+
     # Reading ------------------------------------------------------------------------------------------------
 
     def find(self, path: Path) -> Path:

@@ -66,7 +66,7 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
     print(about, flush=True)
     outcome = trainer.fit(lambda: write_settings(folder, settings))
     if not outcome.finished:
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {program.typed(*sys.argv[1:])}")
+        print(program.stopped(folder))
     return outcome.finished
 
 

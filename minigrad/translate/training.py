@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     )
     outcome = trainer.fit(lambda: run.write_settings(folder, text))
     if not outcome.finished:
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {run.PROGRAM.typed(*sys.argv[1:])}")
+        print(run.PROGRAM.stopped(folder))
         return 130
     return finish(trainer, model, pairs, tokenizers, settings, folder)
 

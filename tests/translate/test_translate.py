@@ -192,8 +192,9 @@ def test_the_same_command_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(TranslationModel, "loss", interrupted)
+        patch.setattr(sys, "argv", ["minigrad", "train", "--fresh", "--data", "x"])
         assert cli.main(arguments(table, "--steps", "24", "--fresh", *options)) == 130
-    assert re.search(r"Go on with the same command:\n  .*\bminigrad ", capsys.readouterr().out)
+    assert re.search(r"To go on, give the same command:\n  .*\bminigrad train --data x\n", capsys.readouterr().out)
     assert not same(whole, weights(table))
     assert cli.main(arguments(table, "--steps", "24", *options)) == 0
     assert same(whole, weights(table))

@@ -94,7 +94,7 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(MusicTransformer, "loss", interrupted)
         assert cli.main([*command, "--fresh"]) == 130
-    assert "Go on with the same command:\n  python -m examples.music" in capsys.readouterr().out
+    assert "To go on, give the same command:\n  python -m examples.music" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
     assert (tmp_path / "run.old-1" / "samples").is_dir(), "samples belong to their run"
     assert cli.main([*command, "--sample", "0"]) == 0  # what is shown changes nothing
