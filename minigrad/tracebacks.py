@@ -177,7 +177,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         if wrong is not None:  # of a method's arguments but the first, the position is another
             which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
             return f"{function.__name__}(): {which} must be {wrong}"
-    if isinstance(error, AttributeError) and error.name == "array" and _of_user(error.__traceback__) is None:
+    if isinstance(error, AttributeError) and error.name in ("array", "dtype") and _of_user(error.__traceback__) is None:
         return f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}"
     return ""
 
