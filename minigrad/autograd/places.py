@@ -29,7 +29,7 @@ def at(file: str, line: int | str) -> str:
 
 
 def cell(file: str) -> str:
-    """What a person calls the file of a notebook's cell, such as /tmp/ipykernel_123/456.py: "cell 5" after its
+    """What a person calls the file of a notebook's cell, such as ipykernel_123/456.py: "cell 5" after its
     execution count. "" for other files, and where no IPython runs."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
