@@ -29,6 +29,12 @@ from .backend.dtype import complex64 as complex64
 from .backend.dtype import complex128 as complex128
 from .backend.dtype import contiguous_format as contiguous_format
 from .backend.dtype import finfo as finfo
+from .backend.dtype import float4_e2m1fn_x2 as float4_e2m1fn_x2
+from .backend.dtype import float8_e4m3fn as float8_e4m3fn
+from .backend.dtype import float8_e4m3fnuz as float8_e4m3fnuz
+from .backend.dtype import float8_e5m2 as float8_e5m2
+from .backend.dtype import float8_e5m2fnuz as float8_e5m2fnuz
+from .backend.dtype import float8_e8m0fnu as float8_e8m0fnu
 from .backend.dtype import float16 as float16
 from .backend.dtype import float32 as float32
 from .backend.dtype import float64 as float64
@@ -45,6 +51,9 @@ from .backend.dtype import promote_types as promote_types
 from .backend.dtype import set_default_dtype as set_default_dtype
 from .backend.dtype import strided as strided
 from .backend.dtype import uint8 as uint8
+from .backend.dtype import uint16 as uint16
+from .backend.dtype import uint32 as uint32
+from .backend.dtype import uint64 as uint64
 from .backend.parallel import get_num_threads as get_num_threads
 from .backend.parallel import set_num_threads as set_num_threads
 from .backend.random import Generator as Generator
@@ -92,7 +101,7 @@ _LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "s
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
-_ROOMS |= {"masked", "optim", "profiler", "signal", "special", "utils"}
+_ROOMS |= {"masked", "ops", "optim", "profiler", "signal", "special", "utils"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}

@@ -97,11 +97,26 @@ class ExtraDType(DType):
 bool_ = DType("bool", 0)
 uint8, int8, int16, int32, int64 = (DType(n, 1) for n in ("uint8", "int8", "int16", "int32", "int64"))
 float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float64"))
+uint16, uint32, uint64 = (DType(n, 1) for n in ("uint16", "uint32", "uint64"))  # kept and converted, as in PyTorch
 bfloat16 = ExtraDType("bfloat16", 2)
+float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
+    ExtraDType(f"float{n}", 1) for n in ("8_e4m3fn", "8_e4m3fnuz", "8_e5m2", "8_e5m2fnuz", "8_e8m0fnu", "4_e2m1fn_x2")
+)
+# Of the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
+_LIMITS = {
+    "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
+    "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7),
+    "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14),
+    "float8_e5m2fnuz": (2.0**-2, 57344.0, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127),
+}
+STORED = (uint16, uint32, uint64, bfloat16)
+STORED += (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2)
 complex64, complex128 = DType("complex64", 3), DType("complex128", 3)
 
 ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
-_OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL}
+_OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in (*ALL, uint16, uint32, uint64)}
 _ALIASES = {
     "half": float16,
     "float": float32,
@@ -114,7 +129,7 @@ _ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-_NAMED: dict[str, DType] = {d.name: d for d in (*ALL, bfloat16)} | _ALIASES
+_NAMED: dict[str, DType] = {d.name: d for d in (*ALL, *STORED)} | _ALIASES
 
 _default = float32
 
@@ -155,8 +170,8 @@ def of_numpy(dtype: Any) -> DType:
     try:
         return _OF_NUMPY[dtype]
     except KeyError:
-        if dtype.name == "bfloat16":
-            return bfloat16
+        if dtype.name in _LIMITS:
+            return _NAMED[dtype.name]
         names = ", ".join(d.name for d in ALL)
         raise TypeError(f"arrays of dtype {dtype} are not supported; convert to one of {names}") from None
 
@@ -276,9 +291,9 @@ class finfo:
         if not kind.is_floating_point:
             raise TypeError(f"finfo() requires a floating point dtype: use iinfo for {kind}")
         self.dtype, self.bits = kind.name, kind.itemsize * 8
-        if kind is bfloat16:
-            self.eps, self.max, self.resolution = 2.0**-7, (2 - 2.0**-7) * 2.0**127, 0.01
-            self.smallest_normal = 2.0**-126
+        if kind.name in _LIMITS:
+            self.eps, self.max, self.smallest_normal = _LIMITS[kind.name]
+            self.resolution = 0.01 if kind is bfloat16 else 1.0
         else:
             limits = np.finfo(kind.numpy)
             self.eps, self.max, self.resolution = (float(n) for n in (limits.eps, limits.max, str(limits.resolution)))

@@ -5,13 +5,40 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..backend import dtype
 from ..extension import PACKAGE
+from ..version import __version__
 
 minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
+
+
+class _Torch(Distribution):
+    """What ``importlib.metadata`` knows of an installed package, for PyTorch's name."""
+
+    def read_text(self, filename: str) -> str | None:
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(minigrad.__file__).parent / path
+
+
+class _Installed(DistributionFinder):
+    """Among the finders of modules, one that finds no module: it answers ``importlib.metadata.version("torch")``."""
+
+    def find_spec(self, *args: Any) -> None:
+        """None."""
+
+    def find_distributions(self, context: DistributionFinder.Context = DistributionFinder.Context()) -> list[_Torch]:
+        return [_Torch()] if context.name in (None, "torch") else []
+
+
+_INSTALLED: Any = _Installed()
 
 
 @contextmanager
@@ -22,6 +49,8 @@ def _restoring(modules: Modules, shown: str) -> Iterator[ModuleType]:
     finally:
         _put(modules)
         dtype.show_as(shown)
+        if modules.get("torch") is not minigrad:
+            sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
@@ -45,6 +74,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
             "anything imports torch, or put PyTorch aside with `with as_torch(replace=True):`"
         )
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
+    if _INSTALLED not in sys.meta_path:
+        sys.meta_path.insert(0, _INSTALLED)
     return _restoring(before, dtype.show_as("torch"))
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import backends, foreach
-from .absent import instead, refusals
+from . import backends, foreach, library
+from .absent import AbsentModule, absent, instead, names_in, refusal
 from .no_ops import no_ops
 
 Sources = str | tuple[str, ...]
@@ -58,6 +58,7 @@ MODULES: dict[str, Sources] = {
     "distributed": "compat.distributed",
     "distributed.distributed_c10d": "compat.distributed",
     "_dynamo": "compiler",
+    "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),
     "testing": "compat.testing",
     "types": "compat.types",
@@ -203,21 +204,26 @@ def find(place: str, name: str) -> Any:
     path = _torch_path(place)
     if source := NAMES.get(path, {}).get(name):
         return resolve(source)
-    for table in (no_ops(path), refusals(path)):
-        if name in table:
-            return table[name]
-    if has_module(f"{place}.{name}"):
+    if path == "ops":
+        return library.namespace(name)
+    if name in no_ops(path):
+        return no_ops(path)[name]
+    if _path(f"{place}.{name}") in MODULES:
         return import_module(f"{place}.{name}")
+    if instead(_torch_name(place, name)):
+        return absent(_torch_name(place, name))
     raise MissingName(place, name)
 
 
 def has_module(path: str) -> bool:
-    """Whether a path, written with "minigrad.", is in the table."""
-    return _path(path) in MODULES
+    """Whether a path, written with "minigrad.", is in a table."""
+    return _path(path) in MODULES or bool(instead(_path(path)))
 
 
 def load(path: str) -> ModuleType:
     """The module that a path, written with "minigrad.", is another spelling of."""
+    if _path(path) not in MODULES:
+        return AbsentModule(path, refusal(_path(path)))
     sources = MODULES[_path(path)]
     if isinstance(sources, tuple):
         return AliasModule(path, sources)
@@ -238,7 +244,7 @@ def others(place: str) -> list[str]:
     path = _torch_path(place)
     modules = (module.rpartition(".") for module in MODULES)
     below = (name for parent, _, name in modules if parent == path)
-    return sorted({*NAMES.get(path, {}), *no_ops(path), *refusals(path), *below})
+    return sorted({*NAMES.get(path, {}), *no_ops(path), *names_in(path), *below})
 
 
 def _torch_path(place: str) -> str:
@@ -278,8 +284,8 @@ def _path(module: str) -> str:
 
 def missing(place: str, name: str) -> str:
     """The error's text: the full name, and what to use instead of PyTorch's or the nearest name. See MissingName."""
-    if reason := instead(_torch_name(place, name)):
-        return f"minigrad has no torch.{_torch_name(place, name)}: {reason}"
+    if instead(_torch_name(place, name)):
+        return refusal(_torch_name(place, name))
     wanted = public(place, name)
     text = f"minigrad has no {wanted}" if wanted.startswith("torch.") else f"there is no {wanted}"
     near = nearest(place, name)

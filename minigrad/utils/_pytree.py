@@ -32,6 +32,25 @@ def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
     return tree.values(), list(tree)
 
 
+@dataclass(frozen=True)
+class MappingKey:
+    """A step from a mapping to one of its values."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, tree: Any) -> Any:
+        """The value."""
+        return tree[self.key]
+
+
+def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], Any]:
+    values, keys = _dict_flatten(tree)
+    return [(MappingKey(key), value) for key, value in zip(keys, values, strict=True)], keys
+
+
 def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
