@@ -37,8 +37,9 @@ A program for PyTorch runs on minigrad in one of these ways:
 
 Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. Other spellings of names stand in
 [compat/names.py](../minigrad/compat/names.py), functions without effect in
-[compat/no_ops.py](../minigrad/compat/no_ops.py), what is absent or refused in
-[compat/absent.py](../minigrad/compat/absent.py), each with a reason.
+[compat/no_ops.py](../minigrad/compat/no_ops.py), each with a reason. What is absent stands in
+[compat/absent.py](../minigrad/compat/absent.py), with what to use instead: it can be imported, named in annotations
+and derived from, and says so when it is called.
 
 ## What differs in general
 
@@ -128,10 +129,9 @@ def _objects() -> dict[Any, Any]:
 def is_provided(path: str) -> bool:
     """Whether a name means something here."""
     try:
-        lookup(path)
+        return not importlib.import_module("minigrad.compat.absent").is_absent(lookup(path))
     except (AttributeError, ImportError):
         return False
-    return True
 
 
 def unknown_keywords(name: Name) -> list[str]:
@@ -163,13 +163,9 @@ def write_page(names: list[Name]) -> str:
         parts += [_row(name) for name in group]
         parts.append("")
     absent = importlib.import_module("minigrad.compat.absent")
-    for title, rows in (
-        ("Absent, and what to use instead", absent.ABSENT),
-        ("Importable, and refused when called", absent.REFUSED),
-    ):
-        parts.append(f"## {title}\n\n| name | instead |\n|---|---|")
-        parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(rows.items(), key=_by_name)]
-        parts.append("")
+    parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
+    parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(absent.ABSENT.items(), key=_by_name)]
+    parts.append("")
     parts.append(write_databases())
     return "\n".join(parts).rstrip() + "\n"
 

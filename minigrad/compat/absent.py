@@ -57,7 +57,7 @@ ABSENT = _by_name(
         "nn.attention.flex_attention": "use scaled_dot_product_attention with a mask",
         "nn.utils.fusion": "nothing is fused; use the layers themselves",
         "nn.utils.prune": "multiply the weight with a mask",
-        "overrides.*": "there is no __torch_function__; write a function of your own",
+        "overrides": "there is no __torch_function__; write a function of your own",
         "package": "use save and load",
         "profiler.ExecutionTraceObserver": "use profile().export_chrome_trace",
         "profiler.itt": "use profile and record_function",
@@ -70,7 +70,7 @@ ABSENT = _by_name(
         "utils.cpp_extension": "write an autograd.Function; a CUDA kernel by cupy.RawKernel",
         "utils.dlpack": "use numpy.from_dlpack",
         "while_loop": "write while",
-        "_dynamo.* _functorch* _higher_order_ops* _inductor* _subclasses* _prims* _refs* fx.*": (
+        "compiler._* _functorch* _higher_order_ops* _inductor* _subclasses* _prims* _refs* fx.*": (
             "nothing is recorded or compiled; the function itself is called"
         ),
         "utils.mobile_optimizer": "there is no mobile runtime",
@@ -145,6 +145,11 @@ def absent(path: str) -> Any:
     if name.lower() == name:
         return AbsentModule(f"{PACKAGE}.{path}", refusal(path))
     return _Absent(name, (), {"__doc__": refusal(path), "_path": path, "__module__": PACKAGE})
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a value only stands for something that is absent."""
+    return isinstance(value, (_Absent, AbsentModule))
 
 
 def refusal(path: str) -> str:

@@ -194,8 +194,10 @@ def test_a_missing_name_says_so(path: str, near: str) -> None:
         check_missing(path, f"minigrad has no torch.{path}{near and f'; nearest: torch.{near}'}")
 
 
-def test_a_name_of_pytorchs_is_missing_for_a_reason() -> None:
-    check_missing("cuda.nvtx", "minigrad has no torch.cuda.nvtx: use cupyx.profiler.time_range")
+def test_a_tensor_lacks_what_pytorchs_has_for_a_reason() -> None:
+    assert not hasattr(mg.zeros(1), "to_sparse")
+    with pytest.raises(AttributeError, match=r"^minigrad has no torch\.Tensor\.to_sparse: there are no sparse tensors"):
+        mg.zeros(1).to_sparse()  # type: ignore[attr-defined]
 
 
 def check_missing(path: str, text: str) -> None:
