@@ -34,8 +34,8 @@ class _Installed(DistributionFinder):
     def find_spec(self, *args: Any) -> None:
         """None."""
 
-    def find_distributions(self, context: DistributionFinder.Context = DistributionFinder.Context()) -> list[_Torch]:
-        return [_Torch()] if context.name in (None, "torch") else []
+    def find_distributions(self, context: DistributionFinder.Context | None = None) -> list[_Torch]:
+        return [_Torch()] if context is None or context.name in (None, "torch") else []
 
 
 _INSTALLED: Any = _Installed()
