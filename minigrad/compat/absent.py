@@ -26,9 +26,8 @@ ABSENT = _by_name(
         "8-bit floats are stored, not multiplied; use float16 or float32": "_scaled_mm",
         "NumPy has no such numbers; use complex64": "chalf complex32",
         "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
-        "download the file yourself, and give minigrad.load its path": "hub.load_state_dict_from_url",
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
-        "it runs code from the network; copy the model's code and load its weights": "hub.*",
+        "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "multiply the weight with a mask": "nn.utils.prune",
         "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """
@@ -88,7 +87,6 @@ ABSENT = _by_name(
         "use scatter_reduce": "segment_reduce",
         "use scipy.stats.qmc": "quasirandom",
         "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells": "gru* lstm* rnn_relu* rnn_tanh*",
-        "use urllib.request.urlretrieve": "hub.download_url_to_file",
         "use utils.checkpoint to save memory": "autograd.graph.save_on_cpu",
         "use utils.checkpoint to save memory, Tensor.register_hook to see gradients": """
             autograd.graph.saved_tensors_hooks

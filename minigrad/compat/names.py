@@ -42,7 +42,7 @@ def _family(source: str, files: str) -> dict[str, Sources]:
 # Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
-    **dict.fromkeys(("_C", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx", "hub"), ()),
+    **dict.fromkeys(("_C", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
     **dict.fromkeys(("jit", "mps", "onnx", "xpu"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
@@ -58,6 +58,7 @@ MODULES: dict[str, Sources] = {
     "distributed": "compat.distributed",
     "distributed.distributed_c10d": "compat.distributed",
     "_dynamo": "compiler",
+    "hub": "compat.hub",
     "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),
     "testing": "compat.testing",
