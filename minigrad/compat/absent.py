@@ -34,7 +34,7 @@ ABSENT = _by_name(
             ao nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
         """,
         "nothing is recorded or compiled; the function itself is called": """
-            _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._* fx.*
+            _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._* fx.*
         """,
         "nothing records a program; change the module itself": """
             fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
