@@ -1,0 +1,96 @@
+"""``python -m tests.ecosystem``: the package's docstring says how it is called."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.machine import describe
+
+from . import __doc__ as usage
+from . import environments, report
+from .table import HERE, Library, libraries
+from .trial import Trial, attempt, install_and_try, wrong
+
+
+def main() -> int:
+    """Try the libraries. Returns 1 if a verdict is not what the table says."""
+    given = _parser().parse_args()
+    if unknown := [name for name in given.names if name not in libraries()]:
+        sys.exit(f"{unknown[0]!r} is not in libraries.toml")
+    rows = [row for row in libraries().values() if (not given.sample or row.sample)]
+    rows = [row for row in rows if not given.names or row.name in given.names]
+    if missing := [row.name for row in rows if not row.program.exists()]:
+        print(f"without an example: {', '.join(missing)}")
+    rows = [row for row in rows if row.program.exists()]
+    if given.environments:
+        trials = {row.name: _told(row, partial(attempt, row, *given.environments), given.verbose) for row in rows}
+    else:
+        trials = _installed(rows, given.keep, given.verbose)
+    if given.write:
+        report.record(trials, describe("torch"))
+        report.write()
+    bad = [name for name, trial in trials.items() if wrong(libraries()[name], trial)]
+    right = sum(trial.verdict == "right" for trial in trials.values())
+    print(f"{right} of {len(trials)} are right" + (f"; not as the table says: {', '.join(bad)}" if bad else ""))
+    return 1 if bad or missing else 0
+
+
+def _installed(rows: list[Library], keep: Path | None, verbose: bool) -> dict[str, Trial]:
+    """The trials of libraries, each in environments of its own, which are removed after it."""
+    if environments.uv() is None:
+        sys.exit("uv makes the environments, and is not installed: pip install uv")
+    if environments.torch_version() is None:
+        sys.exit("PyTorch is what minigrad is compared with, and is not installed here: pip install torch")
+    trials = {}
+    with tempfile.TemporaryDirectory(prefix="ecosystem-", ignore_cleanup_errors=True) as temporary:
+        place = (keep or Path(temporary)).resolve()
+        if HERE.parents[1] in [place, *place.parents]:
+            sys.exit("the folder must lie outside the checkout")
+        place.mkdir(parents=True, exist_ok=True)
+        wheel = environments.build(place)
+        for row in rows:
+            folder = place / row.name
+            folder.mkdir(exist_ok=True)
+            trials[row.name] = _told(row, partial(install_and_try, row, wheel, folder), verbose)
+            if keep is None:
+                shutil.rmtree(folder, ignore_errors=True)
+    return trials
+
+
+def _told(library: Library, attempted: Callable[[], Trial], verbose: bool) -> Trial:
+    """A library's trial, of which a line is printed."""
+    start = time.perf_counter()
+    trial = attempted()
+    theirs, ours = trial.seconds
+    took = f"{theirs:6.2f} s on torch, {ours:6.2f} s here ({time.perf_counter() - start:3.0f} s in all)"
+    print(f"{library.name:28} {trial.verdict:8} {trial.difference:.1e} {took} {trial.why}", flush=True)
+    if verbose and trial.log:
+        print(trial.log, flush=True)
+    if complaint := wrong(library, trial):
+        print(f"    wrong: {complaint}", flush=True)
+    return trial
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.ecosystem", description=usage, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of libraries; all by default")
+    parser.add_argument("--sample", action="store_true", help="those that CI runs")
+    parser.add_argument("--write", action="store_true", help="write results.json and docs/ecosystem.md")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="make the environments there, and leave them")
+    parser.add_argument("--verbose", action="store_true", help="what failed examples printed, and all that differs")
+    help_in = "Pythons of two environments that have the libraries: nothing is installed"
+    parser.add_argument("--in", nargs=2, type=Path, metavar=("TORCH", "MINIGRAD"), dest="environments", help=help_in)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

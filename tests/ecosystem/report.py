@@ -1,0 +1,91 @@
+"""Writes docs/ecosystem.md from results.json, which a run of all libraries left, and from libraries.toml.
+
+python -m tests.ecosystem.report
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .table import HERE, libraries
+from .trial import RIGHT, Trial
+
+RESULTS, PAGE = HERE / "results.json", HERE.parents[1] / "docs" / "ecosystem.md"
+ARCHITECTURES = HERE / "architectures" / "results.json"
+INTRODUCTION = """\
+# Libraries that are written for PyTorch
+
+Written by `python -m tests.ecosystem --write`; a test fails when it does not say what
+[results.json](../tests/ecosystem/results.json) has.
+
+Each library is installed from PyPI twice, unmodified, in scratch environments: in one with PyTorch, and in one that has
+minigrad in its place and no PyTorch. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch, from
+the same seed. It is right if all its results agree: numbers within 1e-4 of the largest of their array, ints, strings,
+shapes and dtypes exactly. The libraries were chosen before one of them was tried. Seconds are those of the example's
+`run()` on one core, without imports.
+"""
+
+
+def record(trials: dict[str, Trial], machine: str) -> None:
+    """Put the results of some libraries beside those of the others."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for name, trial in trials.items():
+        rows[name] = {
+            "version": libraries()[name].version,
+            "verdict": trial.verdict,
+            "difference": float(f"{trial.difference:.1e}"),
+            "seconds": [round(seconds, 2) for seconds in trial.seconds],
+            "why": trial.why.replace(str(Path.home()), "~"),
+            "machine": machine,
+        }
+    kept = {name: rows[name] for name in libraries() if name in rows}
+    RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+
+
+def page() -> str:
+    """The whole page."""
+    rows: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    right = [name for name, row in rows.items() if row["verdict"] == RIGHT]
+    parts = [INTRODUCTION, f"{len(right)} of {len(libraries())} libraries are right.\n"]
+    parts += [f"Measured on {machine}.\n" for machine in sorted({row["machine"] for row in rows.values()})]
+    parts.append("| library | release | example | verdict | largest difference | s, PyTorch | s, minigrad |")
+    parts.append("|---|---|---|---|---|---|---|")
+    parts += [_row(name, rows[name]) for name in libraries() if name in rows]
+    left = [name for name in rows if name not in right]
+    if left:
+        parts.append("\n## What does not run, and why\n\n| library | reason | what is seen |\n|---|---|---|")
+        parts += [f"| {name} | {_cell(libraries()[name].differs)} | {_cell(rows[name]['why'])} |" for name in left]
+    if ARCHITECTURES.exists():
+        parts.append("\n" + architectures(json.loads(ARCHITECTURES.read_text(encoding="utf-8"))))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _row(name: str, row: dict[str, Any]) -> str:
+    difference = f"{row['difference']:.1e}" if row["difference"] else "0"
+    theirs, ours = (f"{seconds:.2f}" if seconds else "" for seconds in row["seconds"])
+    example = f"[{libraries()[name].example}](../{_relative(libraries()[name].program)})"
+    return f"| {name} | {row['version']} | {example} | {row['verdict']} | {difference} | {theirs} | {ours} |"
+
+
+def architectures(found: dict[str, Any]) -> str:
+    """The section on transformers' architectures."""
+    raise NotImplementedError
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(HERE.parents[1]).as_posix()
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def write() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write()

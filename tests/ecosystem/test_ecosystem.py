@@ -1,0 +1,147 @@
+"""The harness itself; the table of libraries; and the libraries of CI, installed and tried."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ecosystem import environments, report, run
+from tests.ecosystem.compare import Results, distance, problems
+from tests.ecosystem.table import EXAMPLES, Library, libraries
+from tests.ecosystem.trial import BROKEN, DIFFERS, FAILS, RIGHT, Trial, install_and_try, wrong
+
+SAMPLE = [row for row in libraries().values() if row.sample]
+
+
+def test_each_library_has_an_example_and_each_example_a_library() -> None:
+    programs = {row.program for row in libraries().values()}
+    assert programs == set(EXAMPLES.glob("*.py"))
+    assert len(libraries()) == 65
+    assert len(SAMPLE) == 10
+
+
+@pytest.mark.parametrize("row", libraries().values(), ids=lambda row: row.name)
+def test_an_example_is_a_program_for_pytorch_that_says_what_it_does(row: Library) -> None:
+    text = row.program.read_text(encoding="utf-8")
+    assert 0 < len(row.example) <= 100
+    assert "def run() -> dict[str, object]:" in text
+    assert "minigrad" not in text
+
+
+def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
+    class Tensor:
+        dtype = "torch.float32"
+
+        def detach(self) -> Tensor:
+            return self
+
+        cpu = detach
+
+        def numpy(self) -> Any:
+            return np.array([1.0, 2.0], np.float32)
+
+    found = {"loss": 0.5, "ids": [1, 2], "x": Tensor(), "parts": {"text": "a", "pair": [Tensor(), None]}, "z": 1 + 2j}
+    arrays, equal = run.flatten(found, Tensor)
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        "loss": 0.5,
+        "ids": [1, 2],
+        "x": [1.0, 2.0],
+        "parts.pair.0": [1.0, 2.0],
+        "z": [1.0, 2.0],
+    }
+    assert equal == {
+        "x.dtype": "torch.float32",
+        "parts.text": "a",
+        "parts.pair.length": 2,
+        "parts.pair.0.dtype": "torch.float32",
+        "parts.pair.1": None,
+    }
+    with pytest.raises(TypeError, match="config is a object"):
+        run.flatten({"config": object()}, Tensor)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ([1.0, 100.0], [1.001, 100.0], 1e-5),  # relative to the largest
+        ([0.0, 1e-9], [0.0, 0.0], 1e-6),  # near nothing, to the smallest scale
+        ([np.nan, np.inf, 1.0], [np.nan, np.inf, 1.0], 0.0),
+        ([np.nan, 1.0], [1.0, 1.0], np.inf),
+        ([np.inf, 1.0], [-np.inf, 1.0], np.inf),
+        ([1.0], [1.0, 1.0], np.inf),
+    ],
+)
+def test_differences_are_relative_to_the_largest_number(ours: Any, theirs: Any, expected: float) -> None:
+    assert distance(np.array(ours), np.array(theirs)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        (Results({"x": np.ones(2)}, {}), Results({"x": np.ones(2)}, {}), ""),
+        (Results({"x": np.array([1.0, 1.0002])}, {}), Results({"x": np.ones(2)}, {}), "x differs by 2.0e-04"),
+        (Results({"x": np.array([1, 2])}, {}), Results({"x": np.array([1, 3])}, {}), "x differs by"),
+        (Results({"x": np.ones(2)}, {}), Results({"x": np.ones(2, np.float32)}, {}), "x is float64"),
+        (Results({"x": np.ones(2)}, {}), Results({"x": np.ones((1, 2))}, {}), "x is float64"),
+        (Results({}, {"x": "a"}), Results({}, {"x": "b"}), "x is 'a', PyTorch's 'b'"),
+        (Results({"x": np.ones(2)}, {}), Results({"x": np.ones(2)}, {"y": 1}), "value y is missing"),
+        (Results({"x": np.ones(2), "y": np.ones(2)}, {}), Results({"x": np.ones(2)}, {}), "array y is one too many"),
+        (Results({}, {}), Results({}, {}), "returned nothing"),
+    ],
+)
+def test_what_differs_is_said(ours: Results, theirs: Results, said: str) -> None:
+    found = "; ".join(problems(ours, theirs))
+    assert said in found
+    assert bool(said) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "differs", "complaint"),
+    [
+        (RIGHT, "", ""),
+        (RIGHT, "it needs C++", "is right, and libraries.toml says: it needs C++"),
+        (DIFFERS, "", "seen"),
+        (DIFFERS, "it needs C++", ""),
+        (FAILS, "it needs C++", ""),
+        (BROKEN, "it needs C++", "seen"),
+    ],
+)
+def test_a_verdict_must_be_what_the_table_says(verdict: str, differs: str, complaint: str) -> None:
+    assert (
+        wrong(Library("name", "1.0", differs=differs), Trial(verdict, why="" if verdict == RIGHT else "seen"))
+        == complaint
+    )
+
+
+def test_the_page_says_what_the_results_say() -> None:
+    assert report.PAGE.read_text(encoding="utf-8") == report.page()
+    rows = json.loads(report.RESULTS.read_text(encoding="utf-8"))
+    assert list(rows) == list(libraries())
+    for name, row in rows.items():
+        assert (row["version"], row["verdict"] == RIGHT) == (
+            libraries()[name].version,
+            not libraries()[name].differs,
+        ), name
+
+
+# The libraries of CI -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Minigrad's."""
+    return environments.build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.mark.slow
+@pytest.mark.parity
+@pytest.mark.skipif(environments.torch_version() is None, reason="compares with PyTorch, which is not installed")
+@pytest.mark.skipif(environments.uv() is None, reason="environments are made by uv, which is not installed")
+@pytest.mark.parametrize("row", SAMPLE, ids=lambda row: row.name)
+def test_a_library_gives_pytorchs_numbers(row: Library, wheel: Path, tmp_path: Path) -> None:
+    trial = install_and_try(row, wheel, tmp_path)
+    assert not wrong(row, trial), trial.log

@@ -1,0 +1,113 @@
+"""A library's trial: its example on both sides, each in a process of its own, and the verdict."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from .compare import Results, largest, problems, read
+from .environments import NotInstalled, both
+from .table import HERE, Library
+
+RIGHT, DIFFERS, FAILS, BROKEN = "right", "differs", "fails", "broken"
+SECONDS = 900  # that an example may take
+# Of one core each, so that times compare; PyTorch's dropout; and nothing from the network or a person's folders.
+SETTINGS = {
+    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")},
+    "MINIGRAD_DROPOUT_STREAM": "pytorch",
+    "PYTHONUTF8": "1",
+    "PYTHONHASHSEED": "0",
+    "HF_HUB_OFFLINE": "1",
+    "WANDB_MODE": "disabled",
+    "MPLBACKEND": "agg",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class Trial(NamedTuple):
+    """What became of a library.
+
+    Attributes:
+        verdict: "right"; "differs"; "fails", an error that PyTorch does not raise; "broken", where nothing can be said: the
+            example fails with PyTorch, or cannot be installed.
+        difference: the largest, relative to scale.
+        seconds: that ``run()`` took, on PyTorch and on minigrad.
+        why: what differs, or the error.
+        log: all that was printed.
+    """
+
+    verdict: str
+    difference: float = 0.0
+    seconds: tuple[float, float] = (0.0, 0.0)
+    why: str = ""
+    log: str = ""
+
+
+class Failed(Exception):
+    """An example's output, which ends with the error."""
+
+
+def install_and_try(library: Library, wheel: Path, place: Path) -> Trial:
+    """Make the two environments in a folder, and try the library in them."""
+    try:
+        theirs, ours = both(library, place, wheel)
+    except NotInstalled as error:
+        return Trial(BROKEN, why=f"uv: {error}")
+    return attempt(library, theirs, ours)
+
+
+def attempt(library: Library, theirs: Path, ours: Path) -> Trial:
+    """Run the example by two Pythons: one of an environment with PyTorch, one of an environment with minigrad."""
+    try:
+        expected = run(library, theirs)
+    except Failed as error:
+        return Trial(BROKEN, why=f"with PyTorch: {last_line(error)}", log=str(error))
+    try:
+        actual = run(library, ours, "--minigrad")
+    except Failed as error:
+        return Trial(FAILS, why=last_line(error), log=str(error), seconds=(expected.seconds, 0.0))
+    found = list(problems(actual, expected))
+    seconds = (expected.seconds, actual.seconds)
+    return Trial(
+        DIFFERS if found else RIGHT, largest(actual, expected), seconds, "; ".join(found[:3]), "\n".join(found)
+    )
+
+
+def run(library: Library, python: Path, *options: str) -> Results:
+    """The example's results on one side, from a process in an empty folder.
+
+    Raises:
+        Failed: it raised an error, or took too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="ecosystem-", ignore_cleanup_errors=True) as empty:
+        results = Path(empty) / "results.safetensors"
+        command = [str(python), "-P", str(HERE / "run.py"), str(library.program), str(results), *options]
+        outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MINIGRAD"))}
+        settings = {**outside, **SETTINGS, "HOME": empty, "USERPROFILE": empty}
+        try:
+            done = subprocess.run(
+                command, cwd=empty, env=settings, capture_output=True, text=True, check=False, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise Failed(f"it takes more than {SECONDS} seconds") from None
+        if done.returncode:
+            raise Failed(done.stdout + done.stderr or f"it ended with status {done.returncode}")
+        return read(results)
+
+
+def last_line(error: Failed) -> str:
+    """The error's type and text."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip()[:300]
+
+
+def wrong(library: Library, trial: Trial) -> str:
+    """Why a verdict is not what the table says; "" if it is."""
+    if trial.verdict == RIGHT:
+        return f"is right, and libraries.toml says: {library.differs}" if library.differs else ""
+    if trial.verdict == BROKEN:
+        return trial.why
+    return "" if library.differs else trial.why
