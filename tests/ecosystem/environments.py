@@ -2,8 +2,8 @@
 
 The environment with PyTorch comes first, with the release that the running Python has. The other one then gets the same
 versions of all packages, but PyTorch, which an override excludes, and what PyTorch alone asks for: nothing is added in
-its place but minigrad's wheel with its extra bfloat16. uv keeps what it has unpacked, and links files from there: the second
-environment with the same package takes a second.
+its place but minigrad's wheel with its extra bfloat16. uv keeps what it has unpacked, and links files from there: the
+second environment with the same package takes a second.
 
 uv does not read pip's settings; PyTorch's CPU build often lies where only these lead. So they are handed on.
 """
