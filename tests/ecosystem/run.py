@@ -2,12 +2,12 @@
 
     python -P run.py EXAMPLE RESULTS [--minigrad]
 
-``--minigrad`` puts minigrad in PyTorch's place first, in an environment that has no PyTorch. Nothing else differs between
-the two sides, but for one step on PyTorch's: a torchvision whose C++ library was not built for that PyTorch cannot be
-imported, and most libraries use its Python alone, so that its operators are named beforehand (``name_operators``).
+``--minigrad`` puts minigrad in PyTorch's place first, in an environment that has no PyTorch. Nothing else differs
+between the two sides, but for one step on PyTorch's: a torchvision whose C++ library was not built for that PyTorch
+cannot be imported, and most libraries use its Python alone, so its operators are named beforehand (``name_operators``).
 
-The results are a safetensors file: numbers and tensors by name, and as its metadata a JSON text of what must be equal (ints,
-strings, dtypes) and of the seconds that ``run()`` took. Nothing is pickled.
+The results are a safetensors file: numbers and tensors by name, and as its metadata a JSON text of what must be equal
+(strings, single ints, dtypes) and the seconds that ``run()`` took. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def flatten(results: Mapping[str, Any], tensor: type) -> Flat:
     """Results as arrays, which may differ by rounding, and as what must be equal, both by name.
 
     Args:
-        results: numbers, strings, tensors, arrays, and sequences and mappings of these. A sequence of numbers is one array.
+        results: numbers, strings, tensors, arrays, and sequences and mappings of these; of numbers alone a sequence is
+            one array.
         tensor: the class of tensors.
 
     Raises:
@@ -47,14 +48,10 @@ def flatten(results: Mapping[str, Any], tensor: type) -> Flat:
         if isinstance(value, tensor):
             equal[f"{name}.dtype"] = str(value.dtype)
             value = value.detach()
-            put(
-                name,
-                (value.float() if "float8" in str(value.dtype) or "bfloat16" in str(value.dtype) else value)
-                .cpu()
-                .numpy(),
-            )
+            of_numpy = not str(value.dtype).endswith(("bfloat16", "e4m3fn", "e5m2"))
+            put(name, (value if of_numpy else value.float()).cpu().numpy())
         elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-            value = np.ascontiguousarray(value)
+            value = np.array(value, order="C")
             arrays[name] = np.stack([value.real, value.imag], -1) if value.dtype.kind == "c" else value
         elif isinstance(value, float | complex):
             put(name, np.asarray(value))

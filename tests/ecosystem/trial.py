@@ -31,8 +31,8 @@ class Trial(NamedTuple):
     """What became of a library.
 
     Attributes:
-        verdict: "right"; "differs"; "fails", an error that PyTorch does not raise; "broken", where nothing can be said: the
-            example fails with PyTorch, or cannot be installed.
+        verdict: "right"; "differs"; "fails", an error that PyTorch does not raise; "broken", where nothing can be said:
+            the example fails with PyTorch, or cannot be installed.
         difference: the largest, relative to scale.
         seconds: that ``run()`` took, on PyTorch and on minigrad.
         why: what differs, or the error.
@@ -71,9 +71,8 @@ def attempt(library: Library, theirs: Path, ours: Path) -> Trial:
         return Trial(FAILS, why=last_line(error), log=str(error), seconds=(expected.seconds, 0.0))
     found = list(problems(actual, expected))
     seconds = (expected.seconds, actual.seconds)
-    return Trial(
-        DIFFERS if found else RIGHT, largest(actual, expected), seconds, "; ".join(found[:3]), "\n".join(found)
-    )
+    verdict, why = DIFFERS if found else RIGHT, "; ".join(found[:3])
+    return Trial(verdict, largest(actual, expected), seconds, why, "\n".join(found))
 
 
 def run(library: Library, python: Path, *options: str) -> Results:
