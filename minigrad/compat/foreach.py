@@ -1,47 +1,59 @@
-"""``torch._foreach_*``: a function of each tensor of a list, with which programs write optimisers."""
+"""``torch._foreach_*``: a method of Tensor for each tensor of a list, with which programs write optimisers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from ..tensor import Tensor
 
-Each = Callable[..., list[Tensor]]
-_PAIRS = (
-    *("add", "addcdiv", "addcmul", "clamp_max", "clamp_min", "div", "lerp", "maximum", "minimum", "mul", "pow", "sub"),
-)
-_SINGLE = (
-    *("abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma"),
-    *("log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh"),
-    *("sqrt", "tan", "tanh", "trunc"),
-)
-NAMES = (*_PAIRS, *_SINGLE, *(f"{n}_" for n in (*_PAIRS, *_SINGLE)), "clone", "copy_", "max", "norm", "zero_")
-_KEYWORDS = {"scalars": "value", "ord": "p", "other": "other", "exponent": "other"}
+PREFIX = "_foreach_"
+Groups = dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]
+_KEYWORDS = {"scalars": "value", "ord": "p", "weights": "weight"}
+_SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all mean the method's first argument
 
 
-def _each(name: str) -> Each:
-    """The function of a list: lists among its other arguments have one for each tensor, all others are shared."""
+@cache
+def find(name: str) -> Callable[..., Any] | None:
+    """The function of that name, if Tensor has its method, or one that differs by the underscore at the end."""
+    method = name.removeprefix(PREFIX)
+    if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
+        return None
 
-    def foreach(self: Sequence[Tensor], *args: Any, **kwargs: Any) -> list[Tensor]:
-        arguments = list(args)
-        if name.startswith("addc") and len(args) == 3:  # the factors may stand last
-            kwargs["value"] = arguments.pop()
-        for value in (*args, *kwargs.values()):
-            if isinstance(value, (list, tuple)) and len(value) != len(self):
-                raise RuntimeError(
-                    f"_foreach_{name}: tensor lists must have the same number of tensors, got {len(self)} and "
-                    f"{len(value)}"
-                )
-        results = []
-        for number, tensor in enumerate(self):
-            options = {_KEYWORDS.get(key, key): _of(value, number) for key, value in kwargs.items()}
-            results.append(_apply(name, tensor, [_of(value, number) for value in arguments], options))
-        return results
+    def foreach(self: Any, *args: Any, **kwargs: Any) -> Any:
+        factors = method.startswith("addc")
+        if not factors:  # PyTorch has as many words for it as overloads
+            args = (*args, *(kwargs.pop(key) for key in _SECOND if key in kwargs))
+        elif len(args) == 3:  # the factors may stand last
+            args, kwargs["value"] = args[:2], args[2]
+        options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
+        if isinstance(options.get("value"), Tensor):  # one with an element for each
+            options["value"] = options["value"].tolist()
+        count = _count(name, self, *args, *options.values())
+        results = tuple(
+            _apply(method, _of(self, n), [_of(value, n) for value in args], {k: _of(v, n) for k, v in options.items()})
+            for n in range(count)
+        )
+        return self if method.endswith("_") else results
 
-    foreach.__name__ = foreach.__qualname__ = f"_foreach_{name}"
-    foreach.__doc__ = f"``Tensor.{name}`` of each tensor of a list."
+    foreach.__name__ = foreach.__qualname__ = name
+    foreach.__doc__ = f"``Tensor.{method}`` of each tensor of a list; other lists have an argument for each tensor."
     return foreach
+
+
+def _count(name: str, *values: Any) -> int:
+    """The length of the lists among arguments.
+
+    Raises:
+        RuntimeError: they are empty, or have several lengths.
+    """
+    first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
+    if not first:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    if wrong := [length for length in others if length != first]:
+        raise RuntimeError(f"{name}: tensor lists must have the same number of tensors, got {first} and {wrong[0]}")
+    return first
 
 
 def _of(value: Any, number: int) -> Any:
@@ -49,12 +61,45 @@ def _of(value: Any, number: int) -> Any:
     return value[number] if isinstance(value, (list, tuple)) else value
 
 
-def _apply(name: str, tensor: Tensor, args: list[Any], options: dict[str, Any]) -> Tensor:
+def _apply(name: str, tensor: Any, args: list[Any], options: dict[str, Any]) -> Tensor:
     """A method, the one out of place where there is none that changes the tensor."""
     if hasattr(Tensor, name):
-        result: Tensor = getattr(tensor, name)(*args, **options)
+        result: Tensor = getattr(Tensor, name)(tensor, *args, **options)
         return result
     return tensor.copy_(getattr(tensor, name.removesuffix("_"))(*args, **options))
 
 
-globals().update({f"_foreach_{name}": _each(name) for name in NAMES})
+# torch.utils._foreach_utils ---------------------------------------------------------------------------------
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+) -> Groups:
+    """Lists of tensors, split by the device and dtype of the first list's, and the tensors' places if asked for."""
+    groups: Groups = {}
+    for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
+        first: Any = tensors[0]
+        lists, places = groups.setdefault((first.device, first.dtype), ([[] for _ in tensors], []))
+        for each, tensor in zip(lists, tensors, strict=True):
+            each.append(tensor)
+        if with_indices:
+            places.append(place)
+    return groups
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """The devices on which PyTorch has kernels for whole lists."""
+    return ["cuda", "xpu"]
+
+
+_get_fused_kernels_supported_devices = _get_foreach_kernels_supported_devices
+
+
+def _device_has_foreach_support(device: Any) -> bool:
+    """Whether PyTorch prefers whole lists on a device, as it does on GPUs."""
+    return device.type in ("cpu", *_get_foreach_kernels_supported_devices())
+
+
+def _has_foreach_support(tensors: Sequence[Tensor | None], device: Any) -> bool:
+    """Whether all are tensors, on a device where PyTorch prefers whole lists."""
+    return _device_has_foreach_support(device) and all(t is None or isinstance(t, Tensor) for t in tensors)

@@ -16,7 +16,7 @@ from typing import Any
 from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import backends, foreach, library
+from . import backends, foreach, library, native
 from .absent import AbsentModule, absent, instead, names_in, refusal
 from .no_ops import no_ops
 
@@ -61,6 +61,7 @@ MODULES: dict[str, Sources] = {
     "hub": "compat.hub",
     "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),
+    "overrides": "compat.overrides",
     "testing": "compat.testing",
     "types": "compat.types",
     # Files by other names
@@ -94,6 +95,7 @@ MODULES: dict[str, Sources] = {
     **_family("optim.sgd", "asgd rprop"),
     "utils.data.distributed": "utils.data.sampler",
     "utils.hooks": ("nn.hooks", "tensor"),
+    "utils._foreach_utils": "compat.foreach",
 }
 
 # Names in a module, by its path here.
@@ -102,13 +104,10 @@ NAMES: dict[str, dict[str, str]] = {
         **_of(
             "nn.functional:",
             """
-            adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear
-            binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
-            conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss dropout embedding
-            embedding_bag feature_alpha_dropout group_norm hardshrink hinge_embedding_loss instance_norm kl_div
-            layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle
-            pixel_unshuffle poisson_nll_loss prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
-            triplet_margin_loss
+            adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
+            conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d
+            max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu relu_ rms_norm rrelu
+            rrelu_ selu selu_ threshold threshold_
             """,
         ),
         **_of(
@@ -124,8 +123,8 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("compat.amp:", "autocast get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled"),
         **_of("compat.backends:", "set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms"),
         **_of("compat.native:", "constant_pad_nd native_batch_norm native_group_norm native_layer_norm"),
+        **_of("compat.native:", " ".join(native.ORDERS)),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
-        **{f"_foreach_{name}": f"compat.foreach:_foreach_{name}" for name in foreach.NAMES},
         "_chunk_cat": "compat.native:chunk_cat",
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
@@ -139,7 +138,16 @@ NAMES: dict[str, dict[str, str]] = {
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
         "_softmax_backward_data": "compat.core:softmax_backward_data",
     },
-    "_C": {"Generator": "backend.random:Generator"},
+    "_C": {
+        **_of("compat.overrides:", "DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled"),
+        **_of("compat.overrides:", "_len_torch_function_stack"),
+        "Generator": "backend.random:Generator",
+        "TensorBase": "tensor:Tensor",
+        "_TensorBase": "tensor:Tensor",
+        "_TensorMeta": "=builtins:type",
+        "_disabled_torch_function_impl": "tracebacks:disabled_torch_function",
+        "_disabled_torch_dispatch_impl": "tracebacks:disabled_torch_function",
+    },
     "accelerator": {
         **_of("cuda:", "device_count empty_cache is_available max_memory_allocated memory_allocated memory_reserved"),
         **_of("cuda:", "reset_peak_memory_stats synchronize"),
@@ -166,6 +174,7 @@ NAMES: dict[str, dict[str, str]] = {
         "_get_clones": "nn.transformer:_get_clones",
     },
     "nn.functional": {"pdist": "functions.linalg:pdist"},
+    "ops": {"load_library": "compat.library:load_library"},
 }
 
 
@@ -207,6 +216,8 @@ def find(place: str, name: str) -> Any:
         return resolve(source)
     if path == "ops":
         return library.namespace(name)
+    if path == "" and name.startswith(foreach.PREFIX) and (function := foreach.find(name)):
+        return function
     if name in no_ops(path):
         return no_ops(path)[name]
     if _path(f"{place}.{name}") in MODULES:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..functions.shaping import cat
 from ..nn import functional as F
@@ -72,3 +73,42 @@ def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
         filled = F.pad(tensor, (0, 0) * (tensor.ndim - place - 1) + (0, margin)) if margin else tensor
         rows.append(filled.reshape(*tensor.shape[:place], num_chunks, -1))
     return cat(rows, -1)
+
+
+# Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
+
+ORDERS = {
+    "dropout alpha_dropout feature_alpha_dropout": "input p training",
+    "batch_norm": "input weight bias running_mean running_var training momentum eps cudnn_enabled",
+    "instance_norm": "input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled",
+    "group_norm": "input num_groups weight bias eps cudnn_enabled",
+    "layer_norm": "input normalized_shape weight bias eps cudnn_enabled",
+    "embedding": "weight input padding_idx scale_grad_by_freq sparse",
+    "binary_cross_entropy_with_logits": "input target weight pos_weight reduction",
+    "cosine_embedding_loss margin_ranking_loss": "input1 input2 target margin reduction",
+    "ctc_loss": "log_probs targets input_lengths target_lengths blank reduction zero_infinity",
+    "hinge_embedding_loss": "input target margin reduction",
+    "kl_div": "input target reduction",
+    "poisson_nll_loss": "input target log_input full eps reduction",
+    "triplet_margin_loss": "anchor positive negative margin p eps swap reduction",
+}
+_WORDS = {"train": "training", "indices": "input", "cudnn_enable": "cudnn_enabled", "self": "input"}
+_VALUES: dict[str, dict[Any, Any]] = {"reduction": {0: "none", 1: "mean", 2: "sum"}, "padding_idx": {-1: None}}
+
+
+def _native(name: str, order: str) -> Callable[..., Tensor]:
+    function: Callable[..., Tensor] = getattr(F, name)
+
+    def native(*args: Any, **kwargs: Any) -> Tensor:
+        given = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
+        given.update(zip(order.split(), args, strict=False))
+        given.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
+        given.pop("cudnn_enabled", None)
+        return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in given.items()})
+
+    native.__name__ = native.__qualname__ = name
+    native.__doc__ = f"``F.{name}`` of ({order.replace(' ', ', ')})."
+    return native
+
+
+globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})

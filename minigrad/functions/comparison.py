@@ -133,6 +133,6 @@ def is_storage(obj: Any) -> bool:
 
 
 @function
-def result_type(tensor1: Any, tensor2: Any) -> Any:
+def result_type(tensor: Any, other: Any) -> Any:
     """The dtype of an elementwise result of two tensors or numbers."""
-    return dt.result_type(raw(tensor1), raw(tensor2))
+    return dt.result_type(raw(tensor), raw(other))

@@ -26,6 +26,7 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: Any = None,
+    tensor: Tensor | None = None,
 ) -> Tensor:
     """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
     changes.
@@ -33,7 +34,7 @@ def to(
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
     """
-    for value in args:
+    for value in args if tensor is None else (tensor,):
         if isinstance(value, Variable):
             dtype, device = dt.of(value.array), of(value.array).device_of(value.array)
         elif isinstance(value, bool) or value is None:

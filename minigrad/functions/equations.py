@@ -301,9 +301,9 @@ def triangular_solve(
 
 
 @method
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
-    square(L, "cholesky_solve")
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+    L: Tensor = square(input2, "cholesky_solve")
     first, second = (L.mH, L) if upper else (L, L.mH)
     return solve_triangular(second, solve_triangular(first, input, upper=False), upper=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..autograd.inplace import mutate
 from ..autograd.tape import wrap as variable
 from ..backend import xp
@@ -70,14 +72,14 @@ def zero_(input: Tensor) -> Tensor:
 
 
 @method(free=False)
-def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
 
     >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])
     """
-    input[...] = src.to(dtype=input.dtype, device=input.device)
+    input[...] = other.to(dtype=input.dtype, device=input.device)
     return input
 
 
@@ -109,7 +111,7 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 @method(free=False)
-def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """In place: another shape; elements that fit stay, new ones are unset.
 
     Raises:
@@ -117,7 +119,8 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
-    old, new = input.array, xp(input.array).empty(sizes(size), input.array.dtype)
+    shape = sizes(lengths if size is None else size)
+    old, new = input.array, xp(input.array).empty(shape, input.array.dtype)
     count = min(new.size, old.size)
     new.reshape(-1)[:count] = old.reshape(-1)[:count]
     input.array, input._base, input._version = new, None, variable(new)._version
@@ -131,7 +134,10 @@ def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
 
 
 @method(free=False)
-def set_(input: Tensor, source: Tensor) -> Tensor:
-    """In place: show the memory of another tensor from now on."""
+def set_(input: Tensor, source: Any, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:
+    """In place: show the memory of another tensor or storage from now on; with ``size``, a part of it."""
+    if size is not None:
+        steps = stride or tuple(np.cumprod((1, *reversed(tuple(size)[1:])))[::-1])
+        source = source.as_strided(size, steps, storage_offset)
     input.array, input._base, input._version = source.array, None, source._version
     return input

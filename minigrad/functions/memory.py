@@ -86,13 +86,13 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 
 @method(free=False)
-def is_pinned(input: Tensor) -> bool:
+def is_pinned(input: Tensor, device: Any = None) -> bool:
     """False: memory here is neither page-locked nor shared with other processes, which get copies."""
     return False
 
 
 @method(free=False)
-def pin_memory(input: Tensor) -> Tensor:
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
     """The tensor itself. See ``is_pinned``."""
     return input
 

@@ -965,9 +965,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @method(free=False)
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, *lengths: Any, size: Any = None) -> Tensor:
     """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
-    shape, full = sizes(size), input.array.shape
+    shape, full = sizes(lengths if size is None else size), input.array.shape
     try:
         fits = np.broadcast_shapes(shape, full) == full
     except ValueError:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import xp
-from ..tracebacks import is_border, no_tensor, shorten, wrapping
+from ..tracebacks import is_border, met, no_tensor, shorten, wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {
@@ -26,6 +26,16 @@ _SPELLINGS = {
     "axis0": "dim0",
     "axis1": "dim1",
     "split_size": "split_size_or_sections",
+    "split_sizes": "split_size_or_sections",
+    "sections": "indices_or_sections",
+    "indices": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections",
+    "element": "elements",
+    "test_element": "test_elements",
+    "the_template": "other",
+    "src": "other",
+    "tensor": "input",
+    "input": "A",  # of functions that stand in linalg as well
 }
 
 
@@ -43,6 +53,8 @@ def spelled(function: Function) -> Function:
             result = function(*args, **kwargs)
             return result if out is None else _written(result, out, [*args, *kwargs.values()])
         except Exception as error:
+            if met(*args, *kwargs.values()):
+                return with_spellings(*args, **kwargs)
             if text := no_tensor(function, args, kwargs, error):
                 raise TypeError(text) from None
             shorten(error)
@@ -54,7 +66,15 @@ def spelled(function: Function) -> Function:
 def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments by the names that a function has for them."""
     known = _parameters(function)
-    return {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
+    return {_name(k, known): v for k, v in kwargs.items()}
+
+
+def _name(keyword: str, known: Collection[str]) -> str:
+    """The parameter that a keyword is another spelling of, or the keyword: "x" may be "input", and that "A"."""
+    name = keyword
+    while name not in known and name in _SPELLINGS:
+        name = _SPELLINGS[name]
+    return name if name in known else keyword
 
 
 @cache

@@ -9,43 +9,115 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.compat.foreach import NAMES
+from minigrad.compat import foreach as _foreach_utils
 from tests.support.parity import assert_close, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 SHAPES = [(2,), (3, 2), ()]
-CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda f, lists: f(lists[0], lists[1], alpha=2),
-    "sub": lambda f, lists: f(lists[0], 0.5),
-    "mul": lambda f, lists: f(lists[0], [2.0, 3.0, 4.0]),
-    "lerp": lambda f, lists: f(lists[0], lists[1], 0.25),
-    "addcdiv": lambda f, lists: f(lists[0], lists[1], lists[2], [1.0, -2.0, 3.0]),
-    "addcmul": lambda f, lists: f(lists[0], lists[1], lists[2], value=0.5),
-    "norm": lambda f, lists: f(lists[0], ord=1),
-    "copy_": lambda f, lists: f(lists[0], lists[1]),
+CALLS: dict[str, list[Callable[[Any, Any], Any]]] = {
+    "add": [
+        lambda f, lists: f(lists[0], lists[1], alpha=2),
+        lambda f, lists: f(lists[0], scalars=[1.0, 2.0, 3.0]),
+        lambda f, lists: f(self=lists[0], other=lists[1], alpha=0.5),
+        lambda f, lists: f(lists[0], scalar=2),
+    ],
+    "sub": [lambda f, lists: f(lists[0], 0.5), lambda f, lists: f(lists[0], other=lists[1])],
+    "mul": [lambda f, lists: f(lists[0], [2.0, 3.0, 4.0]), lambda f, lists: f(lists[0], lists[1][2])],
+    "lerp": [
+        lambda f, lists: f(lists[0], lists[1], 0.25),
+        lambda f, lists: f(lists[0], tensors1=lists[1], weights=lists[2]),
+        lambda f, lists: f(lists[0], lists[1], weight=0.25),
+    ],
+    "addcdiv": [
+        lambda f, lists: f(lists[0], lists[1], lists[2], [1.0, -2.0, 3.0]),
+        lambda f, lists: f(lists[0], lists[1], tensor2=lists[2], scalars=[1.0, -2.0, 3.0]),
+    ],
+    "addcmul": [
+        lambda f, lists: f(lists[0], lists[1], lists[2], value=0.5),
+        lambda f, lists: f(lists[0], lists[1], lists[2], lists[0][0].new_tensor([1.0, -2.0, 3.0])),
+    ],
+    "norm": [lambda f, lists: f(lists[0], ord=1), lambda f, lists: f(lists[0])],
+    "mm": [lambda f, lists: f([lists[0][1]], [lists[1][1].T])],
+    "copy_": [lambda f, lists: f(lists[0], lists[1]), lambda f, lists: f(lists[0], src=lists[1], non_blocking=True)],
+    "pow": [
+        lambda f, lists: f(lists[0], lists[1]),
+        lambda f, lists: f(lists[0], exponent=2),
+        lambda f, lists: f(lists[0], exponent=lists[1]),
+    ],
 }
-CALLS |= dict.fromkeys(("div", "maximum", "minimum", "pow"), lambda f, lists: f(lists[0], lists[1]))
-CALLS |= dict.fromkeys(("clamp_max", "clamp_min"), lambda f, lists: f(lists[0], 0.4))
+CALLS |= {name: [lambda f, lists: f(lists[0], lists[1])] for name in ("div", "maximum", "minimum")}
+CALLS |= {
+    name: [lambda f, lists: f(lists[0], 0.4), lambda f, lists: f(lists[0], other=lists[1])]
+    for name in ("clamp_max", "clamp_min")
+}
+NOT_OF_TENSOR = {"powsum"}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each(name: str) -> None:
+def names() -> list[str]:
+    """What follows ``_foreach_`` in PyTorch."""
+    return [name.removeprefix("_foreach_") for name in dir(torch) if name.startswith("_foreach_")]
+
+
+def calls(name: str) -> list[Callable[[Any, Any], Any]]:
+    """Calls of a function, by default with the list alone."""
+    return CALLS.get(name) or CALLS.get(name.removesuffix("_")) or [lambda f, lists: f(lists[0])]
+
+
+@pytest.mark.parity
+def test_each() -> None:
+    """Every function of the kind that PyTorch has."""
     rng = np.random.default_rng(0)
     values = [[np.asarray(rng.uniform(0.2, 0.9, shape)) for shape in SHAPES] for _ in range(3)]
-    call = CALLS.get(name) or CALLS.get(name.removesuffix("_")) or (lambda f, lists: f(lists[0]))
-    results = []
-    for t, make in ((minigrad, ours), (torch, theirs)):
-        lists = [[make(v) for v in each] for each in values]
-        out = call(getattr(t, f"_foreach_{name}"), lists)
-        results.append([*(lists[0] if name.endswith("_") else out)])
-    for found, expected in zip(*results, strict=True):
-        assert_close(found, expected, 1e-8)
+    for name in set(names()) - NOT_OF_TENSOR:
+        for call in calls(name):
+            results = []
+            for t, make in ((minigrad, ours), (torch, theirs)):
+                lists = [[make(v) for v in each] for each in values]
+                out = call(getattr(t, f"_foreach_{name}"), lists)
+                results.append([*out, *lists[0]])
+                assert (out is lists[0]) == name.endswith("_"), name
+                assert isinstance(out, list if name.endswith("_") else tuple), name
+            for found, expected in zip(*results, strict=True):
+                assert_close(found, expected, 1e-8, name)
+
+
+@pytest.mark.parity
+def test_a_number_to_the_power_of_each() -> None:
+    for found, expected in zip(
+        minigrad._foreach_pow(2, [ours(np.arange(3.0))]), torch._foreach_pow(2, [theirs(np.arange(3.0))]), strict=True
+    ):
+        assert_close(found, expected)
+
+
+def test_methods_that_pytorch_has_no_list_of_follow() -> None:
+    x = [ours(np.array([0.5, 2.0]))]
+    assert [t.tolist() for t in minigrad._foreach_square(x)] == [[0.25, 4.0]]
+    assert not hasattr(minigrad, "_foreach_nothing")
 
 
 def test_errors() -> None:
     x = [ours(np.ones(2))] * 2
     with pytest.raises(RuntimeError, match="same number of tensors, got 2 and 1"):
         minigrad._foreach_add(x, x[:1])
+    with pytest.raises(RuntimeError, match="at least one tensor"):
+        minigrad._foreach_add([], 1)
+
+
+@pytest.mark.parity
+def test_groups_by_device_and_dtype() -> None:
+    from torch.utils import _foreach_utils as reference
+
+    groups = []
+    for t, module in ((minigrad, _foreach_utils), (torch, reference)):
+        params = [t.zeros(1), t.zeros(2, dtype=t.float64), t.zeros(3)]
+        found = module._group_tensors_by_device_and_dtype([params, [None, None, None]], with_indices=True)
+        groups.append(
+            {
+                (str(device), str(dtype).rpartition(".")[2]): ([[p.shape[0] for p in lists[0]], lists[1]], places)
+                for (device, dtype), (lists, places) in found.items()
+            }
+        )
+        assert module._has_foreach_support(params, params[0].device)
+    assert groups[0] == groups[1]
 
 
 def test_the_attribute_of_a_device() -> None:
