@@ -1,0 +1,84 @@
+"""Run the architectures: a line for each as it is done, a table of results in the folder, and how many hold."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .kinds import KINDS
+from .pool import Worker
+
+Found = dict[str, tuple[str, str]]
+LIST = "import json; from tests.ecosystem.architectures.find import *; f = find(); print(json.dumps([f, distinct(f)]))"
+
+
+def main() -> int:
+    """Run what the command line asks for; 0 if all of it holds."""
+    options = _options()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    listed = subprocess.run([options.torch, "-c", LIST], capture_output=True, text=True, check=True)
+    found, distinct = json.loads(listed.stdout.splitlines()[-1])
+    types = _chosen(options.types, found, distinct)
+    expected = _ask(options, "torch", found, types, 5 * 25, options.again)
+    run = [kind for kind in types if expected[kind]["ok"]]
+    ours = _ask(options, "minigrad", found, run, options.seconds, True)
+    back = _ask(options, "back", found, [kind for kind in run if ours[kind]["ok"]], 60, True)
+    held = [kind for kind in run if ours[kind]["ok"] and back[kind]["ok"]]
+    for kind in types:
+        if kind not in held:
+            side = next(side for side in (expected, ours, back) if not side[kind]["ok"])
+            print(f"{kind:28} {found[kind][0]:40} {'torch: ' if side is expected else ''}{side[kind]['why']}")
+    print(f"{len(held)} of {len(run)} hold; {len(types) - len(run)} more that PyTorch does not run here")
+    return 0 if len(held) == len(run) else 1
+
+
+def _options() -> Any:
+    parser = argparse.ArgumentParser(prog="python -m tests.ecosystem.architectures", description=__doc__)
+    parser.add_argument("types", nargs="*", help='model types, "kinds", or a range of first letters: "a-l"')
+    parser.add_argument("--folder", type=Path, required=True, help="weights, inputs and results")
+    parser.add_argument("--torch", required=True, help="Python of an environment with PyTorch")
+    parser.add_argument("--minigrad", required=True, help="Python of an environment with minigrad")
+    parser.add_argument("--again", action="store_true", help="measure PyTorch again, too")
+    parser.add_argument("--seconds", type=float, default=120, help="that minigrad may take for one")
+    return parser.parse_args()
+
+
+def _chosen(types: list[str], found: Found, distinct: list[str]) -> list[str]:
+    chosen: list[str] = []
+    for word in types or ["0-z"]:
+        if word == "kinds":
+            chosen += KINDS
+        elif len(word) == 3 and word[1] == "-":
+            chosen += [kind for kind in distinct if word[0] <= kind[0] <= word[2]]
+        elif word in found:
+            chosen.append(word)
+        else:
+            raise SystemExit(f"transformers has no model type {word!r}")
+    return list(dict.fromkeys(chosen))
+
+
+def _ask(options: Any, side: str, found: Found, types: list[str], seconds: float, again: bool) -> dict[str, Any]:
+    """The answers of one side, each kept in the type's folder: ``SIDE.json``."""
+    python = options.minigrad if side == "minigrad" else options.torch
+    worker = Worker(python, side, options.folder / f"{side}.log")
+    answers = {}
+    for i, kind in enumerate(types, 1):
+        kept = options.folder / f"{kind}.{side}.json"
+        if again or not kept.exists():
+            started = time.perf_counter()
+            reply = worker.ask([str(options.folder / kind), kind, *found[kind]], seconds)
+            kept.write_text(json.dumps({"wall": round(time.perf_counter() - started, 2), **reply}, indent=1))
+        answers[kind] = json.loads(kept.read_text())
+        verdict = "ok" if answers[kind]["ok"] else answers[kind]["why"]
+        print(f"{side} {i}/{len(types)} {kind:28} {verdict}", flush=True)
+    worker.stop()
+    return answers
+
+
+if __name__ == "__main__":
+    sys.exit(main())

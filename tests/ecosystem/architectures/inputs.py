@@ -1,0 +1,194 @@
+"""Small random inputs of a model, by what its ``forward`` asks for: several, of which the first that runs is taken."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .find import LANGUAGE
+from .overrides import OVERRIDES
+
+BATCH, LENGTH, FRAMES = 2, 7, 64
+Inputs = dict[str, Any]
+
+
+def candidates(model: Any, kind: str, task: str) -> Iterator[Inputs]:
+    """Inputs to try, as NumPy arrays: with pictures and padding first, plainer ones then."""
+    given = OVERRIDES.get(kind, {}).get("inputs")
+    if given:
+        yield given(model.config)
+        return
+    parameters = inspect.signature(model.forward).parameters
+    maker = _Maker(model, np.random.default_rng(0))
+    required = [
+        name
+        for name, p in parameters.items()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    main = [name for name in [model.main_input_name, *required] if name in parameters]
+    text = "input_ids" in parameters and "vocab_size" in vars(maker.text) and "decoder_input_ids" not in main
+    if text and "pixel_values" in parameters:
+        yield from _safe(maker.picture_and_text, parameters)
+    if text and "pixel_values" in parameters:
+        main = [*main, "input_ids", "pixel_values"]
+    if "decoder_input_ids" in parameters and model.config.is_encoder_decoder:
+        main.append("decoder_input_ids")
+    elif text and "input_ids" not in main and not main:
+        main.append("input_ids")
+    for padded in ("attention_mask" in parameters, False):
+        for variant in range(3):
+            made = {name: maker.make(name, variant) for name in dict.fromkeys(main)}
+            if any(value is None for value in made.values()):
+                continue
+            if "input_ids" in made:
+                if padded:
+                    made["attention_mask"] = maker.mask(model.config.is_encoder_decoder or "MASKED" in task)
+                made.update(maker.labels(made, task, parameters))
+            yield made
+    if "input_ids" in parameters:  # of a model of several kinds of input, text alone
+        made = {"input_ids": maker.ids(LENGTH)}
+        yield {**made, **maker.labels(made, task, parameters)}
+
+
+def _safe(make: Any, *args: Any) -> list[Inputs]:
+    try:
+        return [make(*args)]
+    except Exception:
+        return []
+
+
+class _Maker:
+    """Makes arrays by the names of arguments."""
+
+    def __init__(self, model: Any, rng: np.random.Generator) -> None:
+        self.model, self.config, self.rng = model, model.config, rng
+        self.text = model.config.get_text_config()
+        special = {v for c in (self.config, self.text) for k, v in vars(c).items() if "token" in k and type(v) is int}
+        vocabulary = next(
+            (v for c in (self.text, self.config) for k, v in vars(c).items() if k.endswith("vocab_size") and v), 87
+        )
+        self.plain = [i for i in range(3, min(87, vocabulary)) if i not in special]
+
+    def ids(self, length: int) -> Any:
+        return self.rng.choice(self.plain, (BATCH, length))
+
+    def mask(self, right: bool) -> Any:
+        mask = np.ones((BATCH, LENGTH), np.int64)
+        mask[1, slice(LENGTH - 2, None) if right else slice(0, 2)] = 0
+        return mask
+
+    def labels(self, made: Inputs, task: str, parameters: Any) -> Inputs:
+        if task not in LANGUAGE or "labels" not in parameters:
+            return {}
+        return {"labels": made.get("decoder_input_ids", made["input_ids"])}
+
+    def normal(self, *shape: int) -> Any:
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def make(self, name: str, variant: int = 0) -> Any:
+        """An argument's array; None where no rule knows the name."""
+        rule = getattr(self, f"_{name}", None)
+        return rule(variant) if rule else None
+
+    def picture_and_text(self, parameters: Any) -> Inputs:
+        """Text in which as many tokens stand for pictures as the model makes of them."""
+        import torch
+
+        config = self.config
+        names = ("image_token_id", "image_token_index", "media_token_id", "image_soft_token_id")
+        token = next(value for n in names if type(value := getattr(config, n, None)) is int)
+        extra: Inputs = {}
+        if "image_grid_thw" in parameters:
+            vision = config.vision_config
+            merge = getattr(vision, "spatial_merge_size", getattr(vision, "merge_size", 1))
+            channels = getattr(vision, "in_channels", None) or getattr(vision, "in_chans", None) or 3
+            width = channels * getattr(vision, "temporal_patch_size", 1) * vision.patch_size**2
+            pixels = self.normal(4 * (2 * merge) ** 2 // 2, width)
+            extra["image_grid_thw"] = np.array([[1, 2 * merge, 2 * merge]] * 2)
+            each = 4
+        else:
+            pixels = self._pixel_values(0)
+            with torch.no_grad():
+                features = self.model.get_image_features(pixel_values=torch.from_numpy(pixels))
+            features = getattr(features, "pooler_output", features)
+            parts = features if isinstance(features, (list, tuple)) else [features]
+            each = sum(part.numel() // part.shape[-1] for part in parts) // BATCH
+        ids = np.concatenate([self.ids(2), np.full((BATCH, each), token), self.ids(3)], 1)
+        made = {"input_ids": ids, "attention_mask": np.ones_like(ids), "pixel_values": pixels, **extra}
+        if "mm_token_type_ids" in parameters:
+            made["mm_token_type_ids"] = (ids == token).astype(np.int64)
+        if "token_type_ids" in parameters:
+            made["token_type_ids"] = (ids == token).astype(np.int64)
+        return {**made, **({"labels": ids} if "labels" in parameters else {})}
+
+    def _first(self, names: str, default: int) -> Any:
+        """The first of the numbers that the configuration, or the part of it for the input, has."""
+        parts = [getattr(self.config, part, None) for part in ("vision_config", "audio_config", "encoder_config")]
+        for config in [self.config, *filter(None, parts), getattr(self.config, "backbone_config", None)]:
+            for name in names.split():
+                value = getattr(config, name, None) if config is not None else None
+                value = value[0] if isinstance(value, (list, tuple)) and value else value
+                if type(value) is int:
+                    return value
+        return default
+
+    def _input_ids(self, variant: int) -> Any:
+        return self.ids(LENGTH)
+
+    def _decoder_input_ids(self, variant: int) -> Any:
+        return self.ids(4)
+
+    def _bbox(self, variant: int) -> Any:
+        low = self.rng.integers(0, 20, (BATCH, LENGTH, 2))
+        return np.concatenate([low, low + 5], -1)
+
+    def _pixel_values(self, variant: int) -> Any:
+        size = self._first("image_size input_size img_size image_size_", 64)
+        size = [size, 64, 224][variant]
+        channels = self._first("num_channels in_channels in_chans num_image_channels", 3)
+        channels = channels if channels in (1, 3, 4) else 3
+        frames = self._first("num_frames", 0)
+        if frames and variant == 0 and "video" in type(self.model).__name__.lower() + self.config.model_type:
+            return self.normal(BATCH, frames, channels, size, size)
+        if frames and any(word in self.config.model_type for word in ("timesformer", "vivit", "x_clip", "x-clip")):
+            return self.normal(BATCH, frames, channels, size, size)
+        return self.normal(BATCH, channels, size, size)
+
+    def _pixel_values_videos(self, variant: int) -> Any:
+        return self.normal(
+            BATCH, self._first("num_frames frames_per_clip", 4), 3, *[self._first("image_size crop_size", 64)] * 2
+        )
+
+    def _input_values(self, variant: int) -> Any:
+        mel, length = self._first("num_mel_bins", 0), self._first("max_length", 0)
+        if mel and length and variant == 0:
+            return self.normal(BATCH, length, mel)
+        return self.normal(BATCH, 5200) if variant < 2 else self.normal(BATCH, 1, 4800)
+
+    def _input_features(self, variant: int) -> Any:
+        mel = self._first("num_mel_bins input_feat_per_channel feature_projection_input_dim mel_bins feature_size", 80)
+        positions = self._first("max_source_positions", 0)
+        if variant == 0 and positions and self._first("num_mel_bins", 0):
+            return self.normal(BATCH, mel, 2 * positions)
+        return self.normal(BATCH, FRAMES, mel) if variant < 2 else self.normal(BATCH, mel, FRAMES)
+
+    def _past_values(self, variant: int) -> Any:
+        length = self._first("context_length", 32)
+        lags = getattr(self.config, "lags_sequence", None)
+        channels = self._first("num_input_channels input_size", 1)
+        shape = (BATCH, length + (max(lags) if lags else 0)) + ((channels,) if variant == 0 and channels > 1 else ())
+        return self.normal(*(shape if variant < 2 else (BATCH, length, channels)))
+
+    def _past_time_features(self, variant: int) -> Any:
+        lags = max(getattr(self.config, "lags_sequence", None) or [0])
+        length = self._first("context_length", 32) + lags
+        return self.normal(BATCH, length, max(self._first("num_time_features", 0), 0))
+
+    def _past_observed_mask(self, variant: int) -> Any:
+        return np.ones_like(self._past_values(variant))
+
+    def _spectrogram(self, variant: int) -> Any:
+        return self.normal(BATCH, 16, self._first("model_in_dim num_mel_bins", 80))

@@ -1,0 +1,95 @@
+"""What is computed of a model, in the same words on either library: ``import torch`` gives what this process has.
+
+Everything is float32 and in eval mode. The loss is the sum of the means of the squares of all floating outputs, the
+loss that the model itself returns among them: so every output has a part in every gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+STEPS, NEW_TOKENS = 5, 8
+Arrays = dict[str, Any]
+HUGE = 1e6  # what masks put into logits has no part in the loss
+
+
+def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays, str]:
+    """Outputs, gradients, five losses and generated ids by name; and why there are none of the latter, or ""."""
+    import torch
+
+    model.eval()
+    tensors = {name: torch.tensor(value) for name, value in inputs.items()}
+    result, why = _generate(model, tensors) if generates else ({}, "")
+    loss, outputs = loss_and_outputs(model, tensors)
+    result |= {f"output.{name}": host(value) for name, value in outputs}
+    loss.backward()
+    result |= {f"gradient.{name}": host(p.grad) for name, p in model.named_parameters() if p.grad is not None}
+    result["losses"] = np.array(_train(model, tensors))
+    return result, why
+
+
+def host(value: Any) -> Any:
+    """A tensor as an array of its own."""
+    return np.array(value.detach().cpu().numpy())
+
+
+def loss_and_outputs(model: Any, tensors: Arrays) -> tuple[Any, list[tuple[str, Any]]]:
+    """The loss, and the model's outputs that are tensors, by name."""
+    import inspect
+
+    import torch
+
+    torch.manual_seed(0)
+    np.random.seed(0)
+    uncached = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
+    outputs = list(flatten("", model(**tensors, **uncached)))
+    parts = [value for _, value in outputs if value.is_floating_point() and value.numel()]
+    kept = [torch.where((part.abs() < HUGE), part, torch.zeros_like(part)) for part in parts if part.requires_grad]
+    return sum(part.pow(2).mean() for part in kept), outputs
+
+
+def flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors in what a model returns; keys and values of earlier tokens are not among them."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield name.strip("."), value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from flatten(f"{name}.{key}", item)
+    elif isinstance(value, (tuple, list)):
+        for i, item in enumerate(value):
+            yield from flatten(f"{name}.{i}", item)
+
+
+def _train(model: Any, tensors: Arrays) -> list[float]:
+    import torch
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss, _ = loss_and_outputs(model, tensors)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _generate(model: Any, tensors: Arrays) -> tuple[Arrays, str]:
+    """Ids by greedy choice and by beams, of a model that generates."""
+    import torch
+
+    if not (hasattr(model, "can_generate") and model.can_generate()):
+        return {}, "the model does not generate"
+    prompt = {name: value for name, value in tensors.items() if name not in ("labels", "decoder_input_ids")}
+    result: Arrays = {}
+    for beams in (1, 3):
+        torch.manual_seed(0)
+        with torch.no_grad():
+            made = model.generate(**prompt, max_new_tokens=NEW_TOKENS, do_sample=False, num_beams=beams)
+        result |= {f"generated.{beams}.{name}": host(value) for name, value in flatten("", made)}
+    return result, ""

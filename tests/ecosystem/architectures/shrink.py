@@ -1,0 +1,163 @@
+"""Small configurations out of transformers' own: the default one, with every number of a known name made small.
+
+Four recipes, from the smallest; the first that PyTorch builds and runs is taken. ``small`` sets each width, number of
+heads and so on to a fixed number, so that all parts that must agree do; the others divide all sizes by the same number,
+which keeps ratios that a model relies on, and leave numbers of heads as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .overrides import OVERRIDES
+
+VOCABULARY = 128
+RECIPES = ("small", "16", "8", "4", "1")
+
+# Names (regular expressions) and the value of recipe ``small``. The first that matches counts.
+SMALL: dict[str, int] = {
+    r"(n_routed|num|num_local|moe_num|n)_experts|expert_num|num_moe_experts": 4,
+    r"num_experts_per_tok(en)?|moe_k|moe_topk|num_selected_experts|expert_top_k|top_k_experts|moe_top_k": 2,
+    r"n_group|topk_group|num_expert_group|mamba_n_groups|n_groups|mamba_ngroups": 1,
+    r"(n|num|moe_num)_shared_experts?": 1,
+    r"first_k_dense_replace|moe_layer_start_index": 1,
+    r".*kv_heads|num_key_value_heads.*|num_kv_heads|multi_query_group_num|.*key_value_heads|linear_num_key_heads": 2,
+    r"mamba_(num|n)_heads|mamba_n_heads": 8,
+    r".*(attention_)?heads|n_heads?|num_heads|.*n_heads|attention_head_count|encoder_attention_heads": 4,
+    r".*head_dim|d_kv|d_head|dim_head|kv_channels|attention_head_size|mamba_d_head|head_size|.*head_width": 8,
+    r"(mamba_)?d_state|state_size|mamba_d_state|ssm_state_size": 8,
+    r".*lora_rank|.*_lora_dim|time_step_rank|mamba_dt_rank|d_rank": 8,
+    r"moe_intermediate_size|shared_expert_intermediate_size|.*expert.*(intermediate|ffn|hidden).*(size|dim)": 32,
+    r".*intermediate_size.*|.*ffn_(hidden_)?(dim|size).*|d_ff|n_inner|d_inner|ffn_dim|mlp_dim|dim_ff": 64,
+    r"hidden_size|d_model|n_embd|embed_dim|dim|d_embed|embedding_size|hidden_dim|projection_dim|.*_hidden_size": 32,
+    r"(text|vision|encoder|decoder|output|projector|audio|proj|query|image|prompt|fusion).*_dim|d_embed|emb_dim": 32,
+    r"out_hidden_size|pooler_output_size|output_size|.*_embed(s|ding)?_(dim|size)|d_proj|model_dim|width|channels": 32,
+}
+DEPTH = re.compile(r"(num_|n_)?(.*_)?(hidden_)?layers?|(.*_)?depth|num_.*blocks?|.*num_layers|.*_n_layers|n_layer")
+NOT_DEPTH = re.compile(
+    r".*(vision_feature|_layer_|kernel|attn_layer|moe_layer|index|adapter_layers|feat_extract|feature_layer).*"
+)
+VOCABULARIES = re.compile(r"(.*_)?vocab_size(_.*)?|n_vocab|num_embeddings|.*_vocab_size")
+SIZES = re.compile(
+    r".*(size|dim|dims|width|channels|sizes|rank|d_model|n_embd|d_ff|d_kv|channel|n_inner|state|filters|planes|hidden|features)"
+)
+KEPT = re.compile(
+    r".*(patch|kernel|image|vocab|window|stride|num_channels|audio_channels|chunk|block|batch|crop|group|max_|type_|"
+    r"conv_size|in_chans|input_size|feature_size|tile|mel|ring|scale|tokenizer|spatial|merge|dtype|grid|stft).*"
+)
+TOKENS = re.compile(r"(.*_)?(token|eos|bos|pad|sep|cls|mask|unk)_(ids?|index)|.*_token_(ids?|index)|.*token_id_.*")
+
+
+def shrink(kind: str, recipe: str) -> Any:
+    """The small configuration of a model type.
+
+    Raises:
+        Exception: whatever the configuration's class finds wrong.
+    """
+    from transformers import AutoConfig
+
+    change = OVERRIDES.get(kind, {})
+    config = AutoConfig.for_model(kind, **change.get("create", {}))
+    values = _shrunken(config.to_dict(), recipe, _Tokens())
+    _merge(values, change.get("set", {}))
+    return type(config).from_dict(values)
+
+
+def _merge(values: dict[str, Any], change: dict[str, Any]) -> None:
+    for name, value in change.items():
+        if isinstance(value, dict) and isinstance(values.get(name), dict):
+            _merge(values[name], value)
+        else:
+            values[name] = value
+
+
+class _Tokens(dict[str, int]):
+    """Ids of special tokens that fit into the vocabulary, the same wherever the name is the same."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = VOCABULARY - 1 - len(self) % 40
+        return self[name]
+
+    def fit(self, name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.fit(f"{name}.{i}", item) for i, item in enumerate(value)]
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        return self[name.replace("_index", "_id")] if value >= VOCABULARY - 41 else value
+
+
+def _shrunken(values: dict[str, Any], recipe: str, tokens: _Tokens) -> dict[str, Any]:
+    chosen, length = _chosen_layers(values)
+    if "depths" in values:  # a pyramid of pictures: its number of stages stays
+        chosen, length = [], 0
+        values = {**values, "depths": [min(depth, 2) for depth in values["depths"]]}
+        values.pop("num_layers", None)
+        if "embed_dim" in values:
+            values.pop("hidden_size", None)
+        recipe = "4" if recipe == "small" else recipe
+    return {name: _value(name, value, recipe, tokens, chosen, length) for name, value in values.items()}
+
+
+def _value(name: str, value: Any, recipe: str, tokens: _Tokens, chosen: list[int], length: int) -> Any:
+    if isinstance(value, dict) and "label" not in name:
+        inner = _shrunken(value, recipe, tokens)
+        return _rope(inner, recipe) if "rope" in name else inner
+    if TOKENS.fullmatch(name):
+        return tokens.fit(name, value)
+    if isinstance(value, list):
+        if length > len(chosen) and len(value) == length and not name.endswith("_sizes"):
+            return [value[i] for i in chosen]
+        if value and all(type(item) is int for item in value) and SIZES.fullmatch(name) and not KEPT.fullmatch(name):
+            return [_divided(item, 4 if recipe == "small" else int(recipe)) for item in value]
+        return value
+    return _number(name, value, recipe, len(chosen)) if type(value) is int else value
+
+
+def _number(name: str, value: int, recipe: str, layers: int) -> int:
+    if VOCABULARIES.fullmatch(name):
+        return min(value, VOCABULARY)
+    if DEPTH.fullmatch(name) and not NOT_DEPTH.fullmatch(name):
+        return min(value, layers if "hidden_layers" in name or name in ("num_layers", "n_layer", "n_layers") else 2)
+    if name in ("max_source_positions", "max_position_embeddings", "n_positions", "max_target_positions"):
+        return min(value, 512)
+    if name == "image_size":
+        return min(value, 64) if recipe == "small" else min(value, 224)
+    if recipe == "small":
+        for pattern, small in SMALL.items():
+            if re.fullmatch(pattern, name):
+                return min(value, small)
+        return value
+    if re.fullmatch(next(iter(SMALL)), name):
+        return min(value, 8)
+    return _divided(value, int(recipe)) if SIZES.fullmatch(name) and not KEPT.fullmatch(name) else value
+
+
+def _divided(value: int, by: int) -> int:
+    return max(value // by, 4) if value >= 16 else value
+
+
+def _rope(values: dict[str, Any], recipe: str) -> dict[str, Any]:
+    """Sections of rotary embeddings, which together are half a head."""
+    section = values.get("mrope_section")
+    if section and recipe == "small":
+        values["mrope_section"] = [1, 1, 2] if len(section) == 3 else [1] * len(section)
+    elif section:
+        values["mrope_section"] = [item // int(recipe) for item in section]
+    return values
+
+
+def _chosen_layers(values: dict[str, Any]) -> tuple[list[int], int]:
+    """The layers to keep, at least two and one of each kind that lists tell of; and how many there were."""
+    names = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
+    length = next((values[name] for name in names if type(values.get(name)) is int), 0)
+    kinds = [v for k, v in values.items() if isinstance(v, list) and len(v) == length and "type" in k]
+    seen: dict[Any, int] = {}
+    for i, kind in enumerate(zip(*kinds, strict=True)):
+        seen.setdefault(str(kind), i)
+    chosen = sorted(set(list(seen.values())[:5]))
+    for i in range(length):
+        if len(chosen) >= 2:
+            break
+        chosen = sorted({*chosen, i})
+    return chosen, length

@@ -1,0 +1,218 @@
+"""One architecture after another: reads a line of JSON per task, answers with one, as ``pool.py`` wants it.
+
+Sides: "torch" builds a model and keeps weights, inputs and results in the type's folder; "minigrad" loads it,
+computes the same, compares, and saves it again; "back" is PyTorch reading that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .compare import compare
+from .inputs import candidates
+from .measure import Arrays, host, loss_and_outputs, measure
+from .shrink import RECIPES, shrink
+
+SECONDS_OF_TORCH = 20
+Reply = dict[str, Any]
+
+
+class _TooSlow(Exception):
+    """An attempt ran for longer than it may."""
+
+
+def _limit(seconds: int) -> None:
+    """Let the running attempt raise ``_TooSlow`` after some seconds; 0 for no limit."""
+
+    def stop(*signal: Any) -> None:
+        raise _TooSlow(f"more than {seconds} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+
+
+def torch_side(folder: Path, kind: str, name: str, task: str) -> Reply:
+    """The first recipe that PyTorch builds, saves, loads and runs."""
+    errors = []
+    for recipe in RECIPES:
+        shutil.rmtree(folder, ignore_errors=True)
+        started = time.perf_counter()
+        _limit(SECONDS_OF_TORCH)
+        try:
+            reply = _try_recipe(folder, kind, name, task, recipe)
+            return {**reply, "recipe": recipe, "seconds": round(time.perf_counter() - started, 2)}
+        except Exception as error:
+            errors.append(f"{recipe}: {_last_line(error)}")
+        finally:
+            _limit(0)
+    return {"ok": False, "why": errors[0], "all": errors}
+
+
+def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> Reply:
+    import torch
+    import transformers
+
+    cls = getattr(transformers, name)
+    torch.manual_seed(0)
+    model = cls(shrink(kind, recipe)).eval()
+    _perturb(model)
+    model.save_pretrained(folder / "weights")
+    loaded = cls.from_pretrained(folder / "weights", dtype=torch.float32).eval()
+    inputs = _first_that_runs(model, loaded, kind, task)
+    try:
+        expected, why = measure(loaded, inputs)
+    except _TooSlow:
+        raise
+    except Exception as error:
+        loaded = cls.from_pretrained(folder / "weights", dtype=torch.float32)
+        (expected, _), why = measure(loaded, inputs, generates=False), _last_line(error)
+    if not np.isfinite(expected["losses"]).all():
+        raise ValueError("PyTorch's losses are not finite")
+    np.savez(folder / "inputs.npz", **inputs)
+    np.savez(folder / "expected.npz", **expected)
+    gradients = sum(key.startswith("gradient.") for key in expected)
+    parts = {"gradients": gradients, "parameters": len(list(model.parameters())), "inputs": sorted(inputs)}
+    return {
+        "ok": True,
+        "class": name,
+        "no_ids": why,
+        "ids": any(key.startswith("generated") for key in expected),
+        **parts,
+    }
+
+
+def _perturb(model: Any) -> None:
+    """Make every parameter random, also biases and norms that begin with zeros and ones."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point() and parameter.requires_grad:
+                width = parameter.shape[-1] if parameter.dim() else 1
+                parameter.add_(torch.randn(parameter.shape) * min(0.1, 0.5 / max(width, 1) ** 0.5))
+
+
+def _first_that_runs(model: Any, loaded: Any, kind: str, task: str) -> Arrays:
+    import torch
+
+    first: Exception | None = None
+    for inputs in candidates(loaded, kind, task):
+        try:
+            tensors = {key: torch.tensor(value) for key, value in inputs.items()}
+            with torch.no_grad():
+                loss, outputs = loss_and_outputs(loaded, tensors)
+                before = dict(loss_and_outputs(model, tensors)[1])
+            loss, _ = loss_and_outputs(loaded, tensors)
+            loss.backward()
+            loaded.zero_grad()
+        except _TooSlow:
+            raise
+        except Exception as error:
+            first = first or error
+            continue
+        if not (torch.is_tensor(loss) and loss.isfinite()):
+            first = first or ValueError("the loss is not finite")
+            continue
+        for key, value in outputs:
+            if not torch.allclose(value.float(), before[key].float(), rtol=1e-4, atol=1e-5, equal_nan=True):
+                raise ValueError(f"PyTorch does not read back what it saved: {key} differs")
+        return inputs
+    raise first or ValueError("no rule for its inputs")
+
+
+def minigrad_side(folder: Path, kind: str, name: str, task: str) -> Reply:
+    """The same on minigrad, from the files that PyTorch wrote."""
+    import transformers
+
+    inputs, expected = (dict(np.load(folder / f"{part}.npz")) for part in ("inputs", "expected"))
+    cls = getattr(transformers, name)
+    model = _load(cls, folder / "weights")
+    generates = any(key.startswith("generated") for key in expected)
+    try:
+        model.save_pretrained(folder / "saved")
+        found, _ = measure(model, inputs, generates)
+        problems = compare(found, expected)
+    except Exception as error:
+        return {"ok": False, "why": _last_line(error), "trace": traceback.format_exc()}
+    return {"ok": not problems, "why": "; ".join(problems[:3]), "all": problems}
+
+
+def _load(cls: Any, folder: Path) -> Any:
+    """The model by ``from_pretrained``."""
+    import torch
+
+    try:
+        return cls.from_pretrained(folder, dtype=torch.float32)
+    except NotImplementedError:  # until tensors can be read from a file in place
+        from safetensors.numpy import load_file
+
+        model = cls(cls.config_class.from_pretrained(folder))
+        weights = {key: torch.tensor(value) for key, value in load_file(folder / "model.safetensors").items()}
+        model.load_state_dict(weights, strict=False)
+        return model
+
+
+def back_side(folder: Path, kind: str, name: str, task: str) -> Reply:
+    """PyTorch reads what minigrad saved, and gives the outputs that it gave before."""
+    import torch
+    import transformers
+
+    inputs, expected = (dict(np.load(folder / f"{part}.npz")) for part in ("inputs", "expected"))
+    model = getattr(transformers, name).from_pretrained(folder / "saved", dtype=torch.float32).eval()
+    with torch.no_grad():
+        _, outputs = loss_and_outputs(model, {key: torch.tensor(value) for key, value in inputs.items()})
+    wrong = [k for k, v in outputs if not np.allclose(host(v), expected[f"output.{k}"], 1e-5, 1e-6, equal_nan=True)]
+    shutil.rmtree(folder / "saved")
+    return {"ok": not wrong, "why": f"torch reads back other {', '.join(wrong)}" if wrong else ""}
+
+
+def _last_line(error: BaseException) -> str:
+    """An error's type and text, on one line, and the line of the program that it comes from."""
+    text = " ".join(str(error).split())[:200]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "ecosystem" not in f.filename]
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {text}{place}"
+
+
+SIDES = {"torch": torch_side, "minigrad": minigrad_side, "back": back_side}
+
+
+def main() -> None:
+    """Answer until there are no more lines."""
+    side = sys.argv[1]
+    answers = os.fdopen(os.dup(1), "w")  # what libraries print goes to the errors
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    if side == "minigrad":
+        from minigrad.compat import as_torch
+
+        as_torch()
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    logging: Any = transformers.logging
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    for line in sys.stdin:
+        folder, kind, name, task = json.loads(line)
+        try:
+            reply = SIDES[side](Path(folder), kind, name, task)
+        except Exception as error:
+            reply = {"ok": False, "why": _last_line(error), "trace": traceback.format_exc()}
+        print(json.dumps(reply), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
