@@ -16,7 +16,7 @@ from typing import Any
 from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import backends, foreach, library, native
+from . import backends, checks, foreach, library, native
 from .absent import AbsentModule, absent, instead, names_in, refusal
 from .no_ops import no_ops
 
@@ -94,6 +94,7 @@ MODULES: dict[str, Sources] = {
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),
     "utils.data.distributed": "utils.data.sampler",
+    "utils.model_zoo": "compat.hub",
     "utils.hooks": ("nn.hooks", "tensor"),
     "utils._foreach_utils": "compat.foreach",
 }
@@ -125,6 +126,7 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("compat.native:", "constant_pad_nd native_batch_norm native_group_norm native_layer_norm"),
         **_of("compat.native:", " ".join(native.ORDERS)),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
+        **{f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS},
         "_chunk_cat": "compat.native:chunk_cat",
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
@@ -174,6 +176,7 @@ NAMES: dict[str, dict[str, str]] = {
         "_get_clones": "nn.transformer:_get_clones",
     },
     "nn.functional": {"pdist": "functions.linalg:pdist"},
+    "hub": {"load_url": "compat.hub:load_state_dict_from_url"},
     "ops": {"load_library": "compat.library:load_library"},
 }
 
