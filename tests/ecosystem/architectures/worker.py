@@ -33,13 +33,13 @@ class _TooSlow(Exception):
 
 
 def _limit(seconds: int) -> None:
-    """Let the running attempt raise ``_TooSlow`` after some seconds; 0 for no limit."""
+    """Let the running attempt raise ``_TooSlow`` after some seconds of the processor's time; 0 for no limit."""
 
     def stop(*signal: Any) -> None:
         raise _TooSlow(f"more than {seconds} s")
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def torch_side(folder: Path, kind: str, name: str, task: str) -> Reply:
@@ -54,6 +54,8 @@ def torch_side(folder: Path, kind: str, name: str, task: str) -> Reply:
             return {**reply, "recipe": recipe, "seconds": round(time.perf_counter() - started, 2)}
         except Exception as error:
             errors.append(f"{recipe}: {_last_line(error)}")
+            if isinstance(error, _TooSlow):
+                break
         finally:
             _limit(0)
     return {"ok": False, "why": errors[0], "all": errors}
