@@ -11,6 +11,7 @@ from .backend import dtype as dt
 from .backend import of
 from .functions.define import attached
 from .tensor import Tensor
+from .tracebacks import is_ours
 
 
 class Options:
@@ -49,9 +50,11 @@ def set_printoptions(
 @attached
 def __repr__(tensor: Tensor) -> str:
     """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
-    values = of(tensor.array).to_numpy(tensor.array)
-    prefix = "tensor("
-    if values.size == 0:
+    values = tensor.array if tensor.is_meta else of(tensor.array).to_numpy(tensor.array)
+    prefix = "tensor(" if is_ours(type(tensor)) else f"{type(tensor).__name__}("
+    if tensor.is_meta:
+        body = "..."
+    elif values.size == 0:
         body = "[]" if values.ndim == 1 else f"[], size={tuple(values.shape)}"
     else:
         body = _lines(values, _formatter(_shown(values)), len(prefix), values.size > options.threshold)
@@ -59,9 +62,11 @@ def __repr__(tensor: Tensor) -> str:
     device = tensor.device
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
+    if device.type == "meta":
+        suffixes.append(f"size={tuple(values.shape)}")
     dtype = tensor.dtype
     usual = dtype in (dt.get_default_dtype(), dt.get_default_dtype().to_complex(), dt.int64, dt.bool_)
-    if not usual or (values.size == 0 and dtype is not dt.get_default_dtype()):
+    if not usual or ((values.size == 0 or tensor.is_meta) and dtype is not dt.get_default_dtype()):
         suffixes.append(f"dtype={dtype}")
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,14 +21,17 @@ from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import states_are
+from .extension import layer
 from .handle import RemovableHandle as RemovableHandle
 from .methods import Methods
 from .size import Size as Size
-from .tracebacks import border_methods, warn
+from .tracebacks import answers, border_methods, warn
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
+Sub = TypeVar("Sub", bound="Tensor")
+_SHARED = {"array", "_version", "_needs", "_node", "_slot", "_base", "_view", "_seen", "_origin"}
 
 
 class Tensor(Methods["Tensor"]):
@@ -50,8 +53,28 @@ class Tensor(Methods["Tensor"]):
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
     apply = staticmethod(apply)
 
-    def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
-        return object.__new__(cls)
+    # Subclasses ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a subclass answers when a function gets one of it: the function's result, as one of it."""
+        return layer().default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: type[Sub]) -> Sub:
+        """The tensor as one of a class that derives from Tensor, in the same memory and with the same history."""
+        if cls is not Tensor and answers(cls):
+            layer().met()
+        source = self.view_as(self) if self._needs and self.is_leaf else self
+        result = object.__new__(cls)
+        vars(result).update((name, value) for name, value in vars(source).items() if name in _SHARED)
+        return result
+
+    @staticmethod
+    def _make_subclass(kind: type[Sub], data: Tensor, require_grad: Bool = False) -> Sub:
+        """A leaf of a class that derives from Tensor, in the memory of another tensor."""
+        result = Tensor.as_subclass(data.detach(), kind)
+        result._needs = require_grad
+        return result
 
     # Shape, dtype, device -----------------------------------------------------------------------------------
 
@@ -91,7 +114,12 @@ class Tensor(Methods["Tensor"]):
         """
         return int(self.array.ndim)
 
-    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
+    @property
+    def is_meta(self) -> bool:
+        """Whether it is on the device "meta", and has no elements."""
+        return of(self.array).device_type == "meta"
+
+    is_sparse = is_quantized = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
     layout = dt.strided
 
     def dim(self) -> int:
@@ -384,7 +412,8 @@ class Tensor(Methods["Tensor"]):
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        array, attributes = of(self.array).to_numpy(self.array), _attributes(self)
+        array = self.array if self.is_meta else of(self.array).to_numpy(self.array)
+        attributes = _attributes(self)
         state = (self.__class__, array, str(self.device), self.requires_grad)
         if self.dtype is dt.bfloat16:  # as bits, which all can read
             return _rebuilt, (*state[:1], array.view(np.uint16), *state[2:], attributes, "bfloat16")
@@ -410,11 +439,10 @@ def _rebuilt(
     dtype: str = "",
 ) -> Tensor:
     """Unpickle a tensor, as in PyTorch without history and gradient; ``dtype`` is that of an array of bits."""
-    result = object.__new__(cls)
     array = array.view(dt.named(dtype).numpy) if dtype else array
     place = Device(device)
-    result.array = array if place.type == "cpu" else for_device(place).asarray(array, place)
-    result._version, result._needs = [0, None], needs
+    array = array if place.type == "cpu" else for_device(place).asarray(array, place)
+    result = Tensor._make_subclass(cls, wrap(array), needs)
     vars(result).update(attributes or {})
     return result
 

@@ -25,6 +25,8 @@ from inspect import Parameter, signature
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
+from .extension import layer
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 PACKAGE = __name__.partition(".")[0]
 _BELOW = {"numpy", "cupy", "cupyx", "safetensors", "ml_dtypes"}  # what the library calls, beside Python's own modules
@@ -107,6 +109,8 @@ def border(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if met(*args, *kwargs.values()):
+                return bordered(*args, **kwargs)
             if text := no_tensor(function, args, kwargs, error):
                 raise TypeError(text) from None
             shorten(error)
@@ -196,6 +200,31 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
             wanted = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
             return f"{wanted}, not {type(each).__name__}"
     return None
+
+
+# Arguments that answer for functions ------------------------------------------------------------------------
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The ``__torch_function__`` of a class that answers for none."""
+    raise TypeError("this class answers for no functions")
+
+
+def answers(kind: Any) -> bool:
+    """Whether a class answers for functions, by a ``__torch_function__``."""
+    return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class is the library's."""
+    return kind.__module__.partition(".")[0] == PACKAGE
+
+
+def met(*values: Any) -> bool:
+    """Whether a class that answers for functions is among those of arguments that a function has refused, for the first
+    time. From then on functions ask: call it again."""
+    flat = (v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,)))
+    return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met()
 
 
 # Warnings ---------------------------------------------------------------------------------------------------

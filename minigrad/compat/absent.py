@@ -34,7 +34,7 @@ ABSENT = _by_name(
             ao nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
         """,
         "nothing is recorded or compiled; the function itself is called": """
-            _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._* fx.*
+            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._* fx.*
         """,
         "nothing records a program; change the module itself": """
             fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
@@ -59,7 +59,6 @@ ABSENT = _by_name(
         """,
         "there is no C++ library behind minigrad": "classes",
         "there is no C++ library behind minigrad; use the public functions": "_C.*",
-        "there is no __torch_function__; write a function of your own": "overrides",
         "there is no mobile runtime": "utils.mobile_optimizer",
         "there is one device; see torch.distributed": "cuda.nccl",
         "there is one device; use nn.Sequential": "distributed.pipeline",

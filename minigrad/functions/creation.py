@@ -35,12 +35,39 @@ def _device(device: Maybe) -> Device | None:
     return Device(device) if device is not None else devices.default()
 
 
+def _is_meta(device: Maybe) -> bool:
+    place = _device(device)
+    return place is not None and place.type == "meta"
+
+
+def _unset(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Elements for the device "meta", which takes none of them: zeros that share one."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+class NoDraw:
+    """In a generator's place: it draws nothing, and leaves the stream of random numbers as it is."""
+
+    def uniform(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return _unset(shape, dtype)
+
+    normal = uniform
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
+        return _unset(shape, np.int64)
+
+    def permutation(self, n: int) -> Any:
+        return _unset((n,), np.int64)
+
+
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
     """Define a function of new tensors by one that returns a NumPy array in ``dtype``.
 
     It takes PyTorch's other keywords as well: ``device``, ``requires_grad``, and without effect ``layout`` and
     ``pin_memory``.
     """
+
+    draws = "generator" in (make.__kwdefaults__ or ())
 
     def create(
         *args: Any,
@@ -51,6 +78,8 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         **options: Any,
     ) -> Tensor:
+        if draws and _is_meta(device):
+            options["generator"] = NoDraw()
         return tensor_on(make(*args, dtype=dtype, **options), device, requires_grad)
 
     return function(_shown(create, make))
@@ -152,12 +181,14 @@ def tensor(
 
 
 @attached
-def __init__(self: Tensor, *data: Any, device: Maybe = None) -> None:
-    if len(data) == 1 and not isinstance(data[0], (int, Size)):
+def __new__(cls: type[Any], *data: Any, device: Maybe = None) -> Any:
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        source = data[0]
+    elif len(data) == 1 and not isinstance(data[0], (int, Size)):
         source = tensor(data[0], dtype=dt.get_default_dtype(), device=device)
     else:
         source = zeros(*(data or (0,)), device=device)
-    self.array, self._version = source.array, source._version
+    return Tensor.as_subclass(source, cls)
 
 
 @function
@@ -211,7 +242,15 @@ def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, r
 
 
 @function
-def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """A number as a tensor without axes, by default of the default dtype."""
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
@@ -220,7 +259,8 @@ def _of_shape(make: Callable[..., Any], name: str, doc: str) -> Callable[..., Te
     def create(
         *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
     ) -> Tensor:
-        return tensor_on(make(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+        filled = _unset if _is_meta(device) else make
+        return tensor_on(filled(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
     return function(named(create, name, doc))
 

@@ -15,7 +15,7 @@ from ..backend import is_array, of, xp
 from ..deferred import Deferred
 from ..ops import indexing as i
 from ..tensor import Tensor
-from ..tracebacks import border, shorten
+from ..tracebacks import border, met, shorten
 from . import return_types
 from .arguments import (
     Scalar,
@@ -155,6 +155,8 @@ def getitem(input: Tensor, key: Any) -> Tensor:
             index = _kept(index, input)
         return apply(i.getitem, (input, index))
     except Exception as error:
+        if met(key):
+            return getitem(input, key)
         shorten(error)
         raise
 

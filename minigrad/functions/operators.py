@@ -15,7 +15,7 @@ from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
 from ..tensor import Tensor
-from ..tracebacks import border, shorten
+from ..tracebacks import border, met, shorten
 from . import indexing, linalg, pointwise, special
 from .arguments import Operand, operand
 from .define import attached, method
@@ -37,9 +37,9 @@ def _operator(op: Op) -> Operator:
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         try:
             if not isinstance(other, Variable) and other.__class__ is not float:
-                other = operand(other, self)
+                unfit, other = other, operand(other, self)
                 if other is NotImplemented:
-                    return NotImplemented
+                    return _declined(operator, self, unfit)
             return apply(op, (self, other))
         except Exception as error:
             shorten(error)
@@ -55,8 +55,8 @@ def _swapped(op: Op) -> Operator:
         if not isinstance(self, Variable):
             raise TypeError(f"the first argument of a tensor's method must be Tensor, not {type(self).__name__}")
         try:
-            other = operand(other, self)
-            return NotImplemented if other is NotImplemented else apply(op, (other, self))
+            left = operand(other, self)
+            return _declined(operator, self, other) if left is NotImplemented else apply(op, (left, self))
         except Exception as error:
             shorten(error)
             raise
@@ -69,13 +69,18 @@ def _in_place(op: Op) -> Operator:
 
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         try:
-            other = operand(other, self)
-            return NotImplemented if other is NotImplemented else mutate(self, op, (self, other))
+            right = operand(other, self)
+            return _declined(operator, self, other) if right is NotImplemented else mutate(self, op, (self, right))
         except Exception as error:
             shorten(error)
             raise
 
     return _documented(operator, op)
+
+
+def _declined(operator: Operator, self: Tensor, other: Any) -> Any:
+    """NotImplemented for Python to ask the other operand, unless its class answers for functions."""
+    return getattr(operator, "public", operator)(self, other) if met(other) else NotImplemented
 
 
 def _documented(operator: Operator, op: Op) -> Operator:
@@ -93,6 +98,7 @@ def _without_bools(usual: Operator) -> Operator:
         return usual(self, other)
 
     operator.__doc__ = usual.__doc__
+    usual.public = operator  # type: ignore[attr-defined]
     return attached(operator)
 
 
@@ -148,7 +154,7 @@ def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     try:
         factor = operand(other, self)
         if not hasattr(factor, "array"):
-            return NotImplemented
+            return _declined(__matmul__, self, other)
         linalg.check_floats_agree(self, factor, "matmul")
         return apply(linear.matmul, (self, factor))
     except Exception as error:
@@ -160,7 +166,7 @@ def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
 @border
 def __rmatmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     factor = operand(other, self)
-    return linalg.matmul(factor, self) if hasattr(factor, "array") else NotImplemented
+    return linalg.matmul(factor, self) if hasattr(factor, "array") else _declined(__rmatmul__, self, other)
 
 
 @attached

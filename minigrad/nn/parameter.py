@@ -6,11 +6,21 @@ from typing import Any
 
 from ..functions.creation import empty
 from ..tensor import Tensor
+from ..tracebacks import answers, disabled_torch_function
 
 __all__ = ["Buffer", "Parameter"]
 
 
-class Parameter(Tensor):
+class _Kind(type):
+    """The class of Parameter: an instance is one, too, that ``Parameter()`` was made of a tensor of another class."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and "_is_param" in vars(instance)
+        )
+
+
+class Parameter(Tensor, metaclass=_Kind):
     """A leaf tensor that requires a gradient, and that a Module registers when it is assigned as an attribute.
 
     Args:
@@ -25,7 +35,13 @@ class Parameter(Tensor):
     True
     """
 
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        if isinstance(data, Tensor) and answers(type(data)) and type(data) is not Tensor:
+            of_its_class: Any = data.detach().requires_grad_(requires_grad)
+            of_its_class._is_param = True
+            return of_its_class
         parameter: Parameter = _sharing(cls, data)
         parameter.requires_grad_(requires_grad)
         return parameter
@@ -54,6 +70,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool = True
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         buffer: Buffer = _sharing(cls, data)

@@ -1,0 +1,398 @@
+"""``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
+
+The functions of the library look for neither. When a program enters its first mode, makes the first tensor of a class
+of its own, or gives a function an object that has a ``__torch_function__``, all public functions, methods and
+properties are ``_opened``: each gets a body that asks first. The function objects stay the same, as programs have them
+in tables by then, from function to handler, and in variables.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+from .. import names
+from ..backend import Device, dtype
+from ..nn.parameter import Parameter
+from ..tensor import Size, Tensor
+from ..tracebacks import PACKAGE, answers
+
+__all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function"]
+__all__ += ["has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]
+__all__ += ["wrap_torch_function", "enable_reentrant_dispatch", "TorchFunctionMode", "BaseTorchFunctionMode"]
+
+
+class _State(threading.local):
+    """A thread's modes, the innermost last, and whether modes and classes are asked."""
+
+    modes: tuple[TorchFunctionMode, ...] = ()
+    ask_modes = ask_classes = True
+
+
+_state = _State()
+
+
+@contextmanager
+def _set(**changes: Any) -> Iterator[None]:
+    """Change the state within a ``with``."""
+    before = {name: getattr(_state, name) for name in changes}
+    vars(_state).update(changes)
+    try:
+        yield
+    finally:
+        vars(_state).update(before)
+
+
+def DisableTorchFunctionSubclass() -> Any:
+    """Within it, no class is asked; modes are."""
+    return _set(ask_classes=False)
+
+
+def DisableTorchFunction() -> Any:
+    """Within it, neither classes nor modes are asked."""
+    return _set(ask_classes=False, ask_modes=False)
+
+
+def _is_torch_function_enabled() -> bool:
+    return _state.ask_classes
+
+
+def _len_torch_function_stack() -> int:
+    return len(_state.modes)
+
+
+# Whom to ask ----------------------------------------------------------------------------------------------
+
+_PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, str, slice, Size, Device, dtype.DType})
+
+
+def _answering(values: Iterable[Any], found: list[Any] | None = None) -> list[Any]:
+    """Those of the arguments, lists of arguments included, whose classes answer for functions: one of each class,
+    a class before those that it derives from."""
+    found = [] if found is None else found
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        if kind is tuple or kind is list:
+            if value and type(value[0]) is not int and type(value[0]) is not float:
+                _answering(value, found)
+        elif answers(kind) and all(type(other) is not kind for other in found):
+            place = (i for i, other in enumerate(found) if issubclass(kind, type(other)))
+            found.insert(next(place, len(found)), value)
+    return found
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a mode or the class of an argument has to be asked."""
+    return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
+
+
+def has_torch_function_unary(tensor: Any) -> bool:
+    """``has_torch_function`` of one argument."""
+    return has_torch_function((tensor,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """``has_torch_function`` of several."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """What the innermost mode gives for a call, or else the first class that gives anything.
+
+    Args:
+        public_api: the function.
+        relevant_args: the arguments whose classes are asked.
+        args, kwargs: all its arguments.
+
+    Raises:
+        TypeError: all return NotImplemented.
+    """
+    asked = _answering(relevant_args) if _state.ask_classes else []
+    types = tuple(map(type, asked))
+    result: Any = NotImplemented
+    if _state.modes and _state.ask_modes:
+        mode = _state.modes[-1]
+        with _set(modes=_state.modes[:-1]):
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+    for value in asked:
+        if result is not NotImplemented:
+            break
+        result = type(value).__torch_function__(public_api, types, args, kwargs)
+    if result is NotImplemented:
+        modes = [f"mode object {mode}" for mode in _state.modes[-1:]]
+        who = "".join(f"\n\n  - {w}" for w in (*modes, *(f"tensor subclass {t}" for t in types)))
+        name = resolve_name(public_api) or getattr(public_api, "__name__", public_api)
+        raise TypeError(
+            f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:{who}"
+        )
+    return result
+
+
+def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class of tensors answers if it does not say: the function's result, as a tensor of the class."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func in get_default_nowrap_functions() else _as_class(result, cls)
+
+
+def _as_class(result: Any, cls: Any) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        parts = [_as_class(part, cls) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
+
+
+def get_default_nowrap_functions() -> set[Any]:
+    """Functions whose results stay of the class that they are of."""
+    return {Tensor.grad.__get__}
+
+
+class TorchFunctionMode:
+    """Within a ``with``, sees every call of a public function: derive from it and define
+    ``__torch_function__(self, func, types, args=(), kwargs=None)``, which runs outside the mode."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        _open(modes=1)
+        _state.modes = (*_state.modes, self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _state.modes = _state.modes[:-1]
+        _open(modes=-1)
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """Calls each function."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Within it, modes and classes are asked, whatever is off around it."""
+    with _set(ask_modes=True, ask_classes=True):
+        yield
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
+    """Let a function ask first; ``dispatcher``, called with its arguments, names those whose classes are asked."""
+
+    def wrapping(func: Any) -> Any:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return wrapping
+
+
+# The functions --------------------------------------------------------------------------------------------
+
+_PLACES = dict.fromkeys(("", "linalg", "fft", "special", "nn.functional", "nn.init"), "") | {
+    "autograd": "backward grad"
+}
+# They take no tensors, or are asked of tensors as they are.
+_IGNORED = set(
+    """
+    broadcast_shapes from_numpy frombuffer get_rng_state initial_seed is_storage is_tensor seed set_default_tensor_type
+    set_printoptions set_rng_state typename as_subclass __new__ __init__ __iter__ __hash__ __getattr__ __reduce__
+    __dir__ __init_subclass__ __class_getitem__
+    """.split()  # noqa: SIM905 (a table)
+)
+# What PyTorch calls an operator: another method. All others are called as they are.
+_OPERATORS = {
+    f"__{operator}__": name
+    for name, operators in {
+        "add": "add radd",
+        "add_": "iadd",
+        "sub": "sub",
+        "sub_": "isub",
+        "mul": "mul rmul",
+        "mul_": "imul",
+        "div": "truediv div",
+        "div_": "itruediv idiv",
+        "floor_divide_": "ifloordiv",
+        "remainder": "mod",
+        "remainder_": "imod",
+        "bitwise_and": "rand",
+        "bitwise_or": "ror",
+        "bitwise_xor": "rxor",
+        "positive": "pos",
+        **{name: name for name in ["matmul", "ne", "lt", "le", "gt", "ge", "neg", "abs"]},
+    }.items()
+    for operator in operators.split()
+}
+
+
+@functools.cache
+def _table() -> dict[Any, tuple[str, Any]]:
+    """What there is to ask about: for each, PyTorch's name and the function that runs."""
+    found: dict[Any, tuple[str, Any]] = {}
+    for place, public in _PLACES.items():
+        module = import_module(f"{PACKAGE}.{place}") if place else names
+        for name in public.split() or getattr(module, "__all__", dir(module)):
+            value = getattr(module, name)
+            if type(value) is not FunctionType or name[0] == "_" or name in _IGNORED:
+                continue
+            if module is names or public or value.__module__.startswith(module.__name__):
+                found.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
+    for cls in Tensor.__mro__:
+        for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
+            special = name.endswith("__")
+            if type(value) is FunctionType and (name[0] != "_" or special) and name not in _IGNORED:
+                if value not in found or (special and not found[value][0].endswith("__")):
+                    found[value] = f"torch.Tensor.{name}", value
+            elif isinstance(value, property):
+                ends = (("__get__", value.fget), ("__set__", value.fset), ("__delete__", value.fdel))
+                found.update((getattr(value, at), (f"torch.Tensor.{name}.{at}", f)) for at, f in ends if f is not None)
+    return found
+
+
+def _template(*args: Any, **kwargs: Any) -> Any:
+    call: Any = "call"
+    return call(args, kwargs)
+
+
+@functools.cache
+def _bodies() -> list[tuple[FunctionType, Any, Any]]:
+    """Each function with its own body and the one that asks first. (Both must name the same outer variables.)"""
+    bodies, code = [], _template.__code__
+    for public, (name, function) in _table().items():
+        own = function.__code__
+        run = FunctionType(own, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+        run.__kwdefaults__, run.__dict__ = function.__kwdefaults__, function.__dict__
+        special = name.rpartition(".")[2]
+        called = getattr(Tensor, _OPERATORS[special]) if special in _OPERATORS else public
+        call = _asking(called, run, operator=special.startswith("__"))
+        if special.endswith("__"):
+            function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(special, special)
+        constants = tuple(call if constant == "call" else constant for constant in code.co_consts)
+        asking = code.replace(
+            co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_filename=own.co_filename
+        )
+        vars(function).setdefault("__wrapped__", run)  # for its signature
+        bodies.append((function, own, asking))
+    return bodies
+
+
+def _asking(public: Any, run: Any, operator: bool) -> Any:
+    """The body that asks first."""
+
+    def call(args: Any, kwargs: Any) -> Any:
+        state = _state
+        if state.ask_modes and (state.modes or state.ask_classes):
+            values = (*args, *kwargs.values()) if kwargs else args
+            if state.modes or _answering(values):
+                try:
+                    return handle_torch_function(public, values, *args, **kwargs)
+                except TypeError:
+                    if operator and len(args) == 2:
+                        return NotImplemented  # Python asks the other operand
+                    raise
+        return run(*args, **kwargs)
+
+    return call
+
+
+_lock = threading.Lock()
+_counts = {"modes": 0, "classes": 0}
+
+
+def _open(**more: int) -> None:
+    """Count modes and classes: with the first, functions get the body that asks; with the last mode gone, their own."""
+    with _lock:
+        before = any(_counts.values())
+        for name, n in more.items():
+            _counts[name] += n
+        after = any(_counts.values())
+        if after is not before:
+            for function, own, asking in _bodies():
+                function.__code__ = asking if after else own
+
+
+def met() -> bool:
+    """A class that answers for functions has come up. Whether it is the first."""
+    first = not _counts["classes"]
+    if first:
+        _open(classes=1)
+    return first
+
+
+# What there is --------------------------------------------------------------------------------------------
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether an object is a tensor, or its class has a ``__torch_function__``."""
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Any) -> bool:
+    """Whether something is a method or property of tensors (of those that are functions, too, the function)."""
+    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in _methods()
+
+
+@functools.cache
+def _methods() -> set[Any]:
+    return {value for cls in Tensor.__mro__ for value in vars(cls).values() if type(value) is FunctionType}
+
+
+def resolve_name(f: Any) -> str | None:
+    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has none."""
+    return _table().get(f, (None,))[0]
+
+
+def get_ignored_functions() -> set[Any]:
+    """Public functions that ask nobody."""
+    return {getattr(holder, name) for holder in (names, Tensor) for name in _IGNORED if hasattr(holder, name)}
+
+
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """Public functions that ask, by the module or class that they are in."""
+    found: dict[Any, list[Any]] = {}
+    for function, (name, _) in _table().items():
+        place = name.split(".")[1:-1]
+        holder = Tensor if place[:1] == ["Tensor"] else import_module(".".join([PACKAGE, *place]))
+        found.setdefault(holder, []).append(function)
+    return found
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Any, Any]:
+    """For each public function that asks, one with its signature that returns -1."""
+
+    def override(function: Any) -> Any:
+        @functools.wraps(function)
+        def minus_one(*args: Any, **kwargs: Any) -> int:
+            inspect.signature(function).bind(*args, **kwargs)
+            return -1
+
+        return minus_one
+
+    return {public: override(function) for public, (_, function) in _table().items()}

@@ -1,0 +1,305 @@
+"""Classes that answer for functions, modes that see them, and tensors of a program's own classes."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.compat import overrides
+from tests.support.parity import torch
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"]
+OPERATORS += ["iadd", "isub", "imul", "itruediv"]
+
+
+def both() -> list[tuple[Any, Any]]:
+    """Either library, with its overrides."""
+    return [(minigrad, overrides), (torch, torch.overrides)]
+
+
+class Duck:
+    """No tensor: it tells which function was called."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func.__name__, [t.__name__ for t in types]
+
+
+class Loud(Duck):
+    """A class to be asked before Duck."""
+
+
+class Sub(minigrad.Tensor):
+    """A class of tensors that says nothing: results are of it."""
+
+
+class Tagged(minigrad.Tensor):
+    """Hands a tag on to its results."""
+
+    def __new__(cls, data: Any, tag: str = "") -> Any:
+        return super().__new__(cls, data)
+
+    def __init__(self, data: Any, tag: str = "") -> None:
+        super().__init__()
+        self.tag = tag
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = super().__torch_function__(func, types, args, kwargs)
+        if isinstance(result, Tagged):
+            result.tag = "".join(getattr(a, "tag", "") for a in args)
+        return result
+
+
+def seen(lib: Any, theirs: Any, call: Callable[[Any, Any], Any]) -> list[str]:
+    """The functions that a mode sees during a call, by the last parts of their names."""
+    names: list[str] = []
+    x = lib.tensor([1.0, 2.0])
+
+    class Mode(theirs.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            names.append(theirs.resolve_name(func).removeprefix("torch."))
+            return func(*args, **(kwargs or {}))
+
+    with Mode():
+        call(lib, x)
+    return [name.replace("Tensor.", "").replace("functional.", "").replace("special.", "") for name in names]
+
+
+CALLS: list[Callable[[Any, Any], Any]] = [
+    *(lambda lib, x, name=name: getattr(operator, name)(x, x + 0) for name in OPERATORS),
+    *(lambda lib, x, name=name: getattr(operator, name)(2.0, x) for name in ["add", "sub", "mul", "pow", "lt"]),
+    *(lambda lib, x, name=name: getattr(operator, name)(x) for name in ["neg", "pos", "abs"]),
+    lambda lib, x: lib.add(x, 1),
+    lambda lib, x: lib.special.erf(x),
+    lambda lib, x: lib.linalg.norm(x),
+    lambda lib, x: lib.fft.fft(x),
+    lambda lib, x: lib.nn.functional.relu(x),
+    lambda lib, x: lib.nn.functional.cross_entropy(x, lib.tensor(0)),
+    lambda lib, x: lib.zeros(2),
+    lambda lib, x: lib.cat([x, x]),
+    lambda lib, x: lib.einsum("i,i->", x, x),
+    lambda lib, x: lib.from_numpy(x.numpy()),
+    lambda lib, x: lib.is_tensor(x),
+    lambda lib, x: x[0],
+    lambda lib, x: x.__setitem__(0, 2.0),
+    lambda lib, x: x.view(1, 2).shape,
+    lambda lib, x: (x.dtype, x.device, x.requires_grad, x.T, x.grad),
+    lambda lib, x: setattr(x, "requires_grad", True),
+    lambda lib, x: setattr(x, "data", x),
+    lambda lib, x: (len(x), repr(x), x.tolist(), x.sum().item(), x.numpy()),
+    lambda lib, x: x.exp_().add_(1).softmax(0),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_modes_see_the_functions_that_they_see_in_pytorch(number: int) -> None:
+    found, expected = (seen(*pair, CALLS[number]) for pair in both())
+    assert found == expected
+
+
+def test_functions_are_as_before_after_the_last_mode() -> None:
+    before = minigrad.Tensor.__add__.__code__
+    with overrides.BaseTorchFunctionMode():
+        assert (minigrad.ones(2) + 1).tolist() == [2, 2]
+        assert minigrad.Tensor.__add__.__code__.co_freevars == before.co_freevars
+    assert minigrad.Tensor.__add__.__code__ is before
+
+
+@pytest.mark.parametrize("lib", ["minigrad", "torch"])
+def test_modes_within_modes(lib: str) -> None:
+    library, theirs = both()[lib == "torch"]
+    order = []
+
+    class Mode(theirs.TorchFunctionMode):  # type: ignore[misc]
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            order.append(self.name)
+            return func(*args, **(kwargs or {})) * 2
+
+    with Mode("outer"), Mode("inner"):
+        library.ones(2)
+    assert order == ["inner", "outer", "outer"]
+
+
+def test_a_mode_belongs_to_its_thread() -> None:
+    calls: list[str] = []
+
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            calls.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Mode():
+        thread = threading.Thread(target=lambda: minigrad.ones(2))
+        thread.start()
+        thread.join()
+    assert calls == []
+
+
+# Classes that are no tensors ------------------------------------------------------------------------------
+
+D = Duck()
+DUCKS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda lib, x: x + D,
+    "add, reflected": lambda lib, x: D + x,
+    "sub": lambda lib, x: x - D,
+    "free": lambda lib, x: lib.add(x, D),
+    "list": lambda lib, x: lib.cat([D, D]),
+    "keyword": lambda lib, x: lib.mul(x, other=D),
+    "functional": lambda lib, x: lib.nn.functional.linear(x, D),
+    "method": lambda lib, x: x.matmul(D),
+    "matmul": lambda lib, x: x @ D,
+    "key": lambda lib, x: x[D],
+    "unary": lambda lib, x: lib.exp(D),
+    "comparison": lambda lib, x: x < D,
+    "in place": lambda lib, x: x.add_(D),
+    "two classes": lambda lib, x: lib.stack([D, Loud()]),
+    "two classes, in order": lambda lib, x: lib.stack([Loud(), D]),
+}
+
+
+@pytest.fixture
+def nobody_met() -> None:
+    """As if no class that answers had come up."""
+    overrides._open(classes=-overrides._counts["classes"])
+
+
+@pytest.mark.parametrize("name", DUCKS)
+def test_what_is_no_tensor_answers(name: str, nobody_met: None) -> None:
+    first, again = (DUCKS[name](minigrad, minigrad.ones(2)) for _ in range(2))
+    assert first == again == DUCKS[name](torch, torch.ones(2))
+
+
+def test_nobody_answers() -> None:
+    class Mute:
+        @classmethod
+        def __torch_function__(cls, *args: Any) -> Any:
+            return NotImplemented
+
+    for lib in both():
+        with pytest.raises(TypeError, match=r"for 'torch.add'; all __torch_function__ handlers returned NotImpl"):
+            lib[0].add(lib[0].ones(2), Mute())
+        with pytest.raises(TypeError, match="unsupported operand"):
+            lib[0].ones(2) + Mute()
+
+
+def test_the_answer_is_asked_for_with_the_function_itself(nobody_met: None) -> None:
+    shape: Any = minigrad.Tensor.shape
+    handlers = {minigrad.add: "add", minigrad.nn.functional.relu: "relu", shape.__get__: "shape"}
+
+    class Table(minigrad.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return handlers.get(func, "another")
+
+    table: Any = Table([1.0])
+    assert minigrad.add(table, 1) == "add"
+    assert nn.functional.relu(table) == "relu"
+    assert table.shape == "shape"
+
+
+# Classes of tensors ---------------------------------------------------------------------------------------
+
+
+def test_results_are_of_the_class() -> None:
+    x = Sub([1.0, 2.0])
+    assert type(x) is Sub
+    for result in (x + 1, 1 - x, minigrad.ones(2) * x, x.sum(), x[0], x.detach(), x.data, x.exp_(), x.double()):
+        assert type(result) is Sub
+    values, indices = x.max(0)
+    assert type(values) is Sub
+    assert type(indices) is Sub
+    assert [type(part) for part in x] == [Sub, Sub]
+    assert type(minigrad.stack([x, minigrad.ones(2)])) is Sub
+    assert x.shape == (2,)
+    assert type(x.shape) is minigrad.Size
+    assert repr(x).startswith("Sub([")
+    with overrides.DisableTorchFunctionSubclass():
+        assert type(x + 1) is minigrad.Tensor
+
+
+def test_a_class_hands_on_what_it_likes() -> None:
+    x, y = Tagged([1.0], "x"), Tagged([2.0], "y")
+    assert (x + y).tag == "xy"
+    assert (x + minigrad.ones(1)).tag == "x"
+    assert copy.deepcopy(x).tag == "x"
+    again = pickle.loads(pickle.dumps(x))
+    assert (type(again), again.tag) == (Tagged, "x")
+
+
+def test_as_subclass_keeps_history_and_memory() -> None:
+    leaf = minigrad.ones(2, requires_grad=True)
+    x = leaf.as_subclass(Sub)
+    assert not x.is_leaf
+    (x * x).sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [2, 2]
+    plain = minigrad.ones(2)
+    plain.as_subclass(Sub)[0] = 3
+    assert plain.tolist() == [3, 1]
+    made = minigrad.Tensor._make_subclass(Sub, plain, True)
+    assert made.requires_grad
+    assert made.is_leaf
+    assert type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
+
+
+def test_parameters() -> None:
+    class Own(nn.Parameter):
+        pass
+
+    own = Own(minigrad.ones(2))
+    assert type(own + 1) is minigrad.Tensor  # parameters answer for nothing
+    assert repr(own).startswith("Parameter containing:\nOwn([")
+    parameter: Any = nn.Parameter(Tagged([1.0], "x"))
+    assert type(parameter) is Tagged
+    assert isinstance(parameter, nn.Parameter)
+    assert not isinstance(Tagged([1.0]), nn.Parameter)
+    module = nn.Module()
+    module.weight = parameter
+    assert list(module.state_dict()) == ["weight"]
+    (parameter * 3).sum().backward()
+    assert parameter.grad.tolist() == [3]
+
+
+@pytest.mark.parametrize("lib", [minigrad, torch])
+def test_tensor_called_is_a_tensor_of_floats_or_another_s(lib: Any) -> None:
+    x = lib.tensor([1, 2])
+    assert lib.Tensor(x).tolist() == [1, 2]
+    assert str(lib.Tensor(x).dtype).endswith("int64")
+    assert lib.Tensor([1, 2]).sum().item() == 3.0
+    assert tuple(lib.Tensor(2, 3).shape) == (2, 3)
+    assert tuple(lib.Tensor(lib.Size([2])).shape) == (2,)
+    assert tuple(lib.Tensor().shape) == (0,)
+
+
+# Helpers --------------------------------------------------------------------------------------------------
+
+
+def test_helpers() -> None:
+    @overrides.wrap_torch_function(lambda a: (a,))
+    def double(a: Any) -> Any:
+        return a * 2
+
+    shape: Any = minigrad.Tensor.shape
+    assert double(2) == 4
+    assert double(D) == ("double", ["Duck"])
+    assert overrides.has_torch_function((1, D))
+    assert overrides.has_torch_function_variadic(1, Sub([1.0]))
+    assert not overrides.has_torch_function_unary(minigrad.ones(2))
+    assert [overrides.is_tensor_like(v) for v in (D, minigrad.ones(2), 1)] == [True, True, False]
+    assert overrides.is_tensor_method_or_property(shape.__get__)
+    assert overrides.get_testing_overrides()[minigrad.add](1, 2) == -1
+    assert minigrad.is_tensor in overrides.get_ignored_functions()
+    assert minigrad.add in overrides.get_overridable_functions()[minigrad]
