@@ -6,9 +6,10 @@ is an ``autograd.Function``. Nothing is compiled: fake implementations are calle
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..autograd import Function
 from ..extension import PACKAGE, MissingName
@@ -136,6 +137,15 @@ def _of_pytorch(namespace: str, name: str) -> CustomOpDef | None:
 def namespace(name: str) -> Namespace:
     """``torch.ops.NAME``."""
     return Namespace(name)
+
+
+def load_library(path: Any) -> NoReturn:
+    """``torch.ops.load_library``, which loads operators that are written in C++.
+
+    Raises:
+        OSError: always, as PyTorch for a library that was built for another version.
+    """
+    raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
 
 
 # Registration ---------------------------------------------------------------------------------------------

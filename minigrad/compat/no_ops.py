@@ -115,7 +115,10 @@ def _row(path: str, reason: str, /, **functions: Any) -> tuple[str, str, dict[st
 NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     _row(
         "_C",
-        "there is no C++ library, and nothing records a program",
+        "there is no C++ library, nothing records a program, and keys choose no implementation",
+        DispatchKeySet=lambda *keys: frozenset(keys),
+        _ExcludeDispatchKeyGuard=lambda keys: nullcontext(),
+        _dispatch_has_kernel_for_dispatch_key=lambda name, dispatch_key: False,
         _get_tracing_state=lambda: None,
         _jit_set_profiling_executor=lambda profiling_flag: False,
         _jit_set_profiling_mode=lambda profiling_flag: False,

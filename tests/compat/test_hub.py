@@ -56,3 +56,21 @@ def test_a_pickle_of_code_is_not_run(tmp_path: Path) -> None:
     file.write_bytes(b"cposix\nsystem\n(S'true'\ntR.")
     with pytest.raises(RuntimeError, match="cannot load"):
         mg.hub.load_state_dict_from_url(file.as_uri(), str(tmp_path / "models"))
+
+
+def test_the_old_name_for_downloads_is_there() -> None:
+    assert mg.utils.model_zoo.load_url is mg.hub.load_state_dict_from_url
+    for kind in (mg.hub.tqdm, mg.hub._Faketqdm):
+        with kind(total=3, disable=True) as bar:
+            bar.update(1)
+            bar.set_description("downloading")
+        bar.close()
+
+
+def test_a_library_of_operators_in_cpp_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"C\+\+"):  # as PyTorch raises where it was built for another version
+        mg.ops.load_library(tmp_path / "_C.so")
+    assert not mg._C._dispatch_has_kernel_for_dispatch_key("library::op", "Meta")
+    keys = mg._C.DispatchKeySet(mg._C.DispatchKey.AutocastCPU) | mg._C.DispatchKeySet(mg._C.DispatchKey.AutocastCUDA)
+    with mg._C._ExcludeDispatchKeyGuard(keys):
+        assert len(keys) == 2
