@@ -153,7 +153,7 @@ class _Finder(FileFinder):
         if spec is not None and name == fullname:
             return spec
         if spec is not None or name in sys.modules or layer().has_module(name):
-            alias: Any = _Alias(name)
+            alias: Any = Alias(name)
             return ModuleSpec(fullname, alias)
         if _is_import():
             parent, _, last = name.rpartition(".")
@@ -179,7 +179,7 @@ class _Loader(SourceFileLoader):
         _extend(module)
 
 
-class _Alias:
+class Alias:
     """Loads a module under another name. (No importlib.abc.Loader, whose import is a quarter of minigrad's.)"""
 
     def __init__(self, target: str) -> None:

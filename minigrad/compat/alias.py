@@ -1,17 +1,24 @@
-"""``import torch`` gives minigrad: for a program, or for the body of a ``with``."""
+"""``import torch`` gives minigrad: for a program, or for the body of a ``with`` and what it imported, for good.
+
+Libraries import torch again long after they have been imported: in functions, in modules that load when needed, in C.
+So the packages that the body of a ``with`` imported first, and those that they import later, keep minigrad: whoever
+imports torch finds its own in ``sys.modules``.
+"""
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..backend import dtype
-from ..extension import PACKAGE
+from ..extension import PACKAGE, Alias
 from ..version import __version__
 
 minigrad = sys.modules[PACKAGE]
@@ -25,40 +32,99 @@ class _Torch(Distribution):
         return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n" if filename == "METADATA" else None
 
     def locate_file(self, path: Any) -> Path:
-        return Path(minigrad.__file__).parent / path
+        return Path(minigrad.__path__[0]) / path
 
 
 class _Installed(DistributionFinder):
-    """Among the finders of modules, one that finds no module: it answers ``importlib.metadata.version("torch")``."""
+    """A finder that answers ``importlib``'s questions about torch, which no file is there for."""
 
-    def find_spec(self, *args: Any) -> None:
-        """None."""
+    def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
+        """The module's spec for a keeper. (While ``sys.modules`` has torch, nobody comes to ask.)"""
+        global _aside
+        if fullname != "torch" or not _asked_by_a_keeper():
+            return None
+        alias: Any = Alias(PACKAGE)
+        _aside = {}
+        return ModuleSpec("torch", alias)
 
-    def find_distributions(self, context: DistributionFinder.Context | None = None) -> list[_Torch]:
-        return [_Torch()] if context is None or context.name in (None, "torch") else []
+    def find_distributions(self, context: Any = None) -> list[_Torch]:
+        there = sys.modules.get("torch") is minigrad or _asked_by_a_keeper()
+        return [_Torch()] if there and getattr(context, "name", None) in (None, "torch") else []
 
 
 _INSTALLED: Any = _Installed()
+_keepers: set[str] = set()  # the packages that keep minigrad after the end of a `with`
+_aside: Modules | None = None  # the program's torch, while there is a keeper's in its place
+_import = builtins.__import__
+
+
+def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+    """What an ``import`` statement calls, once there are keepers: ``builtins.__import__``."""
+    if level == 0:
+        keeps = globals is not None and _top(globals.get("__name__") or "") in _keepers
+        if _top(name) == "torch":
+            _give_torch_to(keeps)
+        elif keeps and _top(name) not in sys.modules:
+            _keepers.add(_top(name))
+    return _import(name, globals, locals, fromlist, level)
+
+
+def _give_torch_to(keeper: bool) -> None:
+    """Put a keeper's torch, or the program's, into ``sys.modules``."""
+    global _aside
+    ours = sys.modules.get("torch") is minigrad
+    if keeper and not ours:
+        _aside = _now()
+        _put({"torch": minigrad})
+    elif not keeper and _aside is not None:
+        if ours:
+            _put(_aside)
+        _aside = None
+
+
+def _keep(before: set[str]) -> None:
+    """Let the packages that have been imported since then keep minigrad."""
+    global _import
+    _keepers.update(set(map(_top, list(sys.modules))) - before - {"torch", PACKAGE})
+    if _keepers and builtins.__import__ is not _importing:
+        _import, builtins.__import__ = builtins.__import__, _importing
+
+
+def _asked_by_a_keeper() -> bool:
+    """Whether it is a keeper that asks ``importlib``."""
+    frame: Any = sys._getframe(2)
+    while frame and _top(frame.f_globals.get("__name__", "")) in ("importlib", "_frozen_importlib"):
+        frame = frame.f_back
+    return frame is not None and _top(frame.f_globals.get("__name__", "")) in _keepers
+
+
+def _top(name: str) -> str:
+    """The package of a module."""
+    return name.partition(".")[0]
 
 
 @contextmanager
 def _restoring(modules: Modules, shown: str) -> Iterator[ModuleType]:
     """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves."""
+    before = set(map(_top, list(sys.modules)))
     try:
         yield minigrad
     finally:
+        _give_torch_to(keeper=False)
         _put(modules)
         dtype.show_as(shown)
-        if modules.get("torch") is not minigrad:
+        _keep(before)
+        if not _keepers and modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """From now on ``import torch``, and every import from within it, gives minigrad.
 
-    ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. An installed PyTorch is
-    neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". The call
-    does not reach processes started by ``spawn``.
+    ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages that were imported
+    for the first time in between keep minigrad: a model of theirs goes on working, and what they import later as
+    well. An installed PyTorch is neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's,
+    "torch.float32". The call does not reach processes started by ``spawn``.
 
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).
@@ -66,6 +132,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     Raises:
         RuntimeError: PyTorch is already imported, and ``replace`` is False.
     """
+    _give_torch_to(keeper=False)
     before = _now()
     real = before.get("torch", minigrad) is not minigrad
     if real and not replace:
@@ -81,7 +148,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
 
 def _now() -> Modules:
     """The imported modules under the name torch."""
-    return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "torch"}
+    return {name: module for name, module in list(sys.modules.items()) if _top(name) == "torch"}
 
 
 def _put(modules: Modules) -> None:

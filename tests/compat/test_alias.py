@@ -183,6 +183,189 @@ assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
     assert python("-c", program) == ""
 
 
+# What a `with` has imported --------------------------------------------------------------------------------
+
+LIBRARY = {
+    "library/__init__.py": """
+import importlib
+import torch
+
+def __getattr__(name):
+    if name not in ("Net", "Other"):
+        raise AttributeError(name)
+    return getattr(importlib.import_module(f".{name.lower()}", __name__), name)
+""",
+    "library/net.py": """
+import torch, torch.nn.functional as F
+from torch import nn
+from torch.nn.modules.linear import Linear
+from further import kind
+
+class Net(nn.Module):
+    def forward(self, x):
+        import torch.nn.utils.rnn
+        from torch.nn import functional
+        assert functional is F and kind() is torch.Tensor
+        return torch.nn.utils.rnn.pad_sequence([F.relu(x)])
+""",
+    "library/other.py": """
+import importlib.metadata, importlib.util
+
+class Other:
+    version, spec = importlib.metadata.version("torch"), importlib.util.find_spec("torch")
+    torch = importlib.import_module("torch")
+""",
+    "further.py": """
+def kind():
+    import torch
+    return torch.Tensor
+""",
+}
+REAL = {"torch/__init__.py": "Tensor = 'the other one'\nnn = None", "torch/part.py": ""}
+
+
+def in_a_folder(folder: Path, files: dict[str, str], program: str) -> str:
+    """What a program prints beside these files, without an installed torch of the machine's."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    hidden = "class NoTorch:\n    def find_spec(self, name, path=None, target=None):\n"
+    hidden += "        if name == 'torch' and 'torch/part.py' not in FILES: raise ModuleNotFoundError(name=name)\n"
+    begin = (
+        f"import sys; sys.path.insert(0, '.'); FILES = {sorted(files)}\n{hidden}sys.meta_path.insert(0, NoTorch())\n"
+    )
+    return python("-c", begin + "from minigrad.compat import as_torch\nimport minigrad\n" + program, cwd=folder)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_what_a_with_has_imported_keeps_minigrad_and_the_program_does_not(tmp_path: Path, real: bool) -> None:
+    program = """
+with as_torch():
+    import library
+assert "torch" not in sys.modules
+
+from library import Net
+assert Net()(minigrad.ones(2)).tolist() == [[1], [1]]
+from library import Other
+assert Other.version == str(minigrad.__version__)
+assert Other.spec is not None and Other.torch is minigrad
+try:
+    import torch
+    from torch import part
+    print(torch.Tensor, part.__name__)
+except ModuleNotFoundError as error:
+    print(error.name)
+assert Net()(minigrad.ones(2)).tolist() == [[1], [1]]  # each finds its own, however often they take turns
+import importlib.util
+try:
+    import torch
+    print(torch.Tensor, sys.modules["torch"] is torch)
+except ModuleNotFoundError as error:
+    print(importlib.util.find_spec("library") is not None)
+with as_torch(replace=True) as torch:
+    assert Net()(torch.ones(2)).tolist() == [[1], [1]]
+    import torch as again
+    assert again is minigrad
+"""
+    printed = in_a_folder(tmp_path, {**LIBRARY, **(REAL if real else {})}, program)
+    assert printed == ("the other one torch.part\nthe other one True\n" if real else "torch\nTrue\n")
+
+
+def test_what_was_there_before_a_with_keeps_what_it_had(tmp_path: Path) -> None:
+    program = """
+import further
+with as_torch():
+    import library
+    library.Net
+print(further.kind())
+"""
+    assert in_a_folder(tmp_path, {**LIBRARY, **REAL}, program) == "the other one\n"
+
+
+def test_c_code_imports_torch_from_sys_modules_and_a_keeper_finds_its_own(tmp_path: Path) -> None:
+    """``PyImport_Import`` calls ``__import__`` and then looks into ``sys.modules``, as safetensors does."""
+    library = {"library.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
+    library["library.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"
+    library["library.py"] += "IMPORT.restype, IMPORT.argtypes = ctypes.py_object, [ctypes.py_object]\n"
+    program = """
+with as_torch():
+    import library
+assert library.load() is minigrad
+import torch
+print(torch.Tensor, library.load() is minigrad)
+"""
+    assert in_a_folder(tmp_path, {**library, **REAL}, program) == "the other one True\n"
+
+
+def test_without_something_imported_in_it_a_with_leaves_pythons_imports_alone() -> None:
+    program = """
+import builtins, sys
+from minigrad.compat import as_torch
+before = builtins.__import__, list(sys.meta_path)
+with as_torch() as torch:
+    import torch.nn
+    assert sys.meta_path != before[1]
+assert (builtins.__import__, sys.meta_path) == before
+"""
+    assert python("-c", program) == ""
+
+
+# What importlib says of torch -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_importlib_finds_torch_and_its_version_as_long_as_it_is_minigrad(tmp_path: Path, real: bool) -> None:
+    files = {**REAL, "torch-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.9\n"}
+    program = """
+import importlib.metadata as metadata, importlib.util as util
+
+def version():
+    try:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return None
+
+def found():
+    try:
+        return util.find_spec("torch") is not None
+    except ModuleNotFoundError:
+        return False
+
+ours = str(minigrad.__version__)
+before = version(), found()
+with as_torch():
+    assert (version(), found()) == (ours, True)
+    with as_torch():
+        assert (version(), found()) == (ours, True)
+    assert (version(), found()) == (ours, True)
+    about = metadata.distribution("torch")
+    assert about.metadata["Name"] == "torch" and about.locate_file("nn/__init__.py") == __import__("pathlib").Path(
+        minigrad.nn.__file__
+    )
+    assert [d.version for d in metadata.distributions() if d.metadata["Name"] == "torch"][0] == ours
+    assert metadata.version("numpy") == __import__("numpy").__version__
+assert (version(), found()) == before
+as_torch()
+as_torch()
+assert (version(), found()) == (ours, True)
+with as_torch():
+    pass
+assert (version(), found()) == (ours, True)
+print(before[1])
+"""
+    assert in_a_folder(tmp_path, files if real else {}, program) == f"{real}\n"
+
+
+def test_a_process_of_its_own_does_not_inherit_it(tmp_path: Path) -> None:
+    program = """
+import subprocess
+as_torch()
+ask = [sys.executable, "-c", "import torch; print(torch.Tensor)"]
+print(subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip())
+"""
+    assert in_a_folder(tmp_path, REAL, program) == "the other one\n"
+
+
 # Programs -------------------------------------------------------------------------------------------------
 
 PROGRAM = """
