@@ -257,20 +257,25 @@ def _window(
         problem = f"padding should be at most half of kernel size, but got padding={pads}"
         raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")
     if ceil_mode:
-        window = window._replace(padding=_overhanging(window, lengths))
+        window = _overhanging(window, lengths)
     axes.check_fits(window, lengths)
     return window
 
 
-def _overhanging(window: Window, lengths: Ints) -> tuple[tuple[int, int], ...]:
-    """The padding that admits a last window beyond the end, if it begins in the input or in the padding before it."""
-    padding = []
-    for n, (p, _), span, step in zip(lengths, window.padding, window.span(), window.stride, strict=True):
+def _overhanging(window: Window, lengths: Ints) -> Window:
+    """With the padding that admits a last window beyond the end, if it begins in the input or in the padding before it.
+    A kernel that alone covers an axis is cut to it, however long it is."""
+    kernel, padding = list(window.kernel), []
+    for axis, (n, (p, _), span, step) in enumerate(
+        zip(lengths, window.padding, window.span(), window.stride, strict=True)
+    ):
         places = -((n + 2 * p - span) // -step) + 1
         if (places - 1) * step >= n + p:
             places -= 1
+        if places == 1 and window.dilation[axis] == 1:
+            span = kernel[axis] = min(span, n + 2 * p)
         padding.append((p, max(p, (places - 1) * step + span - n - p)))
-    return tuple(padding)
+    return window._replace(kernel=tuple(kernel), padding=tuple(padding))
 
 
 # Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------
