@@ -7,4 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+# Models with rotary embeddings for time, height and width, whose sections their code knows and no configuration.
+_MROPE = """
+cohere_compass cosmos3_edge ernie4_5_vl_moe glm4v glm4v_moe glm_image glm_ocr hunyuan_vl neomme paddleocr_vl
+qwen2_5_omni qwen2_5_omni_thinker qwen2_5_vl qwen2_vl qwen3_5 qwen3_5_moe qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl
+qwen3_vl_moe qwen4_exp
+"""
+MROPE = frozenset(_MROPE.split())
+_EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0}
 OVERRIDES: dict[str, dict[str, Any]] = {"whisper": {"set": {"max_source_positions": 50, "max_target_positions": 64}}}

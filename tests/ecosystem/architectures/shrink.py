@@ -1,6 +1,6 @@
 """Small configurations out of transformers' own: the default one, with every number of a known name made small.
 
-Four recipes, from the smallest; the first that PyTorch builds and runs is taken. ``small`` sets each width, number of
+Three recipes, from the smallest; the first that PyTorch builds and runs is taken. ``small`` sets each width, number of
 heads and so on to a fixed number, so that all parts that must agree do; the others divide all sizes by the same number,
 which keeps ratios that a model relies on, and leave numbers of heads as they are.
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .overrides import OVERRIDES
+from .overrides import MROPE, OVERRIDES
 
-VOCABULARY = 128
-RECIPES = ("small", "16", "8", "4", "1")
+VOCABULARY, HEAD = 128, 16
+RECIPES = ("small", "8", "1")
 
 # Names (regular expressions) and the value of recipe ``small``. The first that matches counts.
 SMALL: dict[str, int] = {
@@ -25,14 +25,14 @@ SMALL: dict[str, int] = {
     r".*kv_heads|num_key_value_heads.*|num_kv_heads|multi_query_group_num|.*key_value_heads|linear_num_key_heads": 2,
     r"mamba_(num|n)_heads|mamba_n_heads": 8,
     r".*(attention_)?heads|n_heads?|num_heads|.*n_heads|attention_head_count|encoder_attention_heads": 4,
-    r".*head_dim|d_kv|d_head|dim_head|kv_channels|attention_head_size|mamba_d_head|head_size|.*head_width": 8,
+    r".*head_dim|d_kv|d_head|dim_head|kv_channels|attention_head_size|mamba_d_head|head_size|.*head_width": 16,
     r"(mamba_)?d_state|state_size|mamba_d_state|ssm_state_size": 8,
     r".*lora_rank|.*_lora_dim|time_step_rank|mamba_dt_rank|d_rank": 8,
-    r"moe_intermediate_size|shared_expert_intermediate_size|.*expert.*(intermediate|ffn|hidden).*(size|dim)": 32,
-    r".*intermediate_size.*|.*ffn_(hidden_)?(dim|size).*|d_ff|n_inner|d_inner|ffn_dim|mlp_dim|dim_ff": 64,
-    r"hidden_size|d_model|n_embd|embed_dim|dim|d_embed|embedding_size|hidden_dim|projection_dim|.*_hidden_size": 32,
-    r"(text|vision|encoder|decoder|output|projector|audio|proj|query|image|prompt|fusion).*_dim|d_embed|emb_dim": 32,
-    r"out_hidden_size|pooler_output_size|output_size|.*_embed(s|ding)?_(dim|size)|d_proj|model_dim|width|channels": 32,
+    r"moe_intermediate_size|shared_expert_intermediate_size|.*expert.*(intermediate|ffn|hidden).*(size|dim)": 48,
+    r".*intermediate_size.*|.*ffn_(hidden_)?(dim|size).*|d_ff|n_inner|d_inner|ffn_dim|mlp_dim|dim_ff": 96,
+    r"hidden_size|d_model|n_embd|embed_dim|dim|d_embed|embedding_size|hidden_dim|projection_dim|.*_hidden_size": 64,
+    r"(text|vision|encoder|decoder|output|projector|audio|proj|query|image|prompt|fusion).*_dim|d_embed|emb_dim": 64,
+    r"out_hidden_size|pooler_output_size|output_size|.*_embed(s|ding)?_(dim|size)|d_proj|model_dim|width|channels": 64,
 }
 DEPTH = re.compile(r"(num_|n_)?(.*_)?(hidden_)?layers?|(.*_)?depth|num_.*blocks?|.*num_layers|.*_n_layers|n_layer")
 NOT_DEPTH = re.compile(
@@ -59,7 +59,9 @@ def shrink(kind: str, recipe: str) -> Any:
 
     change = OVERRIDES.get(kind, {})
     config = AutoConfig.for_model(kind, **change.get("create", {}))
-    values = _shrunken(config.to_dict(), recipe, _Tokens())
+    tokens = _Tokens()
+    tokens.mrope = kind.removesuffix("_text") in MROPE
+    values = _shrunken(config.to_dict(), recipe, tokens)
     _merge(values, change.get("set", {}))
     return type(config).from_dict(values)
 
@@ -74,6 +76,8 @@ def _merge(values: dict[str, Any], change: dict[str, Any]) -> None:
 
 class _Tokens(dict[str, int]):
     """Ids of special tokens that fit into the vocabulary, the same wherever the name is the same."""
+
+    mrope = False  # whether the model has rotary embeddings for time, height and width
 
     def __missing__(self, name: str) -> int:
         self[name] = VOCABULARY - 1 - len(self) % 40
@@ -102,12 +106,14 @@ def _shrunken(values: dict[str, Any], recipe: str, tokens: _Tokens) -> dict[str,
 def _value(name: str, value: Any, recipe: str, tokens: _Tokens, chosen: list[int], length: int) -> Any:
     if isinstance(value, dict) and "label" not in name:
         inner = _shrunken(value, recipe, tokens)
-        return _rope(inner, recipe) if "rope" in name else inner
+        return _rope(inner, recipe, tokens.mrope) if "rope" in name else inner
     if TOKENS.fullmatch(name):
         return tokens.fit(name, value)
     if isinstance(value, list):
         if length > len(chosen) and len(value) == length and not name.endswith("_sizes"):
             return [value[i] for i in chosen]
+        if name == "num_block_repeats":
+            return [min(item, 1) for item in value]
         if value and all(type(item) is int for item in value) and SIZES.fullmatch(name) and not KEPT.fullmatch(name):
             return [_divided(item, 4 if recipe == "small" else int(recipe)) for item in value]
         return value
@@ -122,7 +128,7 @@ def _number(name: str, value: int, recipe: str, layers: int) -> int:
     if name in ("max_source_positions", "max_position_embeddings", "n_positions", "max_target_positions"):
         return min(value, 512)
     if name == "image_size":
-        return min(value, 64) if recipe == "small" else min(value, 224)
+        return min(value, 64) if recipe != "1" else min(value, 224)
     if recipe == "small":
         for pattern, small in SMALL.items():
             if re.fullmatch(pattern, name):
@@ -137,14 +143,16 @@ def _divided(value: int, by: int) -> int:
     return max(value // by, 4) if value >= 16 else value
 
 
-def _rope(values: dict[str, Any], recipe: str) -> dict[str, Any]:
-    """Sections of rotary embeddings, which together are half a head."""
-    section = values.get("mrope_section")
-    if section and recipe == "small":
-        values["mrope_section"] = [1, 1, 2] if len(section) == 3 else [1] * len(section)
-    elif section:
-        values["mrope_section"] = [item // int(recipe) for item in section]
-    return values
+def _rope(values: dict[str, Any], recipe: str, mrope: bool) -> dict[str, Any]:
+    """Sections of rotary embeddings for time, height and width: together half of what is rotated of a head."""
+    inner: dict[str, Any]
+    inner = {name: _rope(value, recipe, mrope) if isinstance(value, dict) else value for name, value in values.items()}
+    if recipe == "small" and ("mrope_section" in inner or (mrope and "rope_type" in inner)):
+        half = int(HEAD * inner.get("partial_rotary_factor", 1.0)) // 2
+        inner["mrope_section"] = [half - 2 * (half // 3 or 1), half // 3 or 1, half // 3 or 1]
+    elif "mrope_section" in inner:
+        inner["mrope_section"] = [item // int(recipe) for item in inner["mrope_section"]]
+    return inner
 
 
 def _chosen_layers(values: dict[str, Any]) -> tuple[list[int], int]:
