@@ -56,9 +56,12 @@ def problems(ours: Results, theirs: Results) -> Iterator[str]:
     """What differs, in words: more than ``TOLERANCE`` in a float, and anything at all elsewhere."""
     if not theirs.arrays and not theirs.equal:
         yield "the example returned nothing"
-    for what, a, b in (("array", ours.arrays, theirs.arrays), ("value", ours.equal, theirs.equal)):
-        for name in sorted(a.keys() ^ b.keys()):
-            yield f"{what} {name} is {'missing' if name in b else 'one too many'}"
+    for what, mine, other in (
+        ("array", set(ours.arrays), set(theirs.arrays)),
+        ("value", set(ours.equal), set(theirs.equal)),
+    ):
+        for name in sorted(mine ^ other):
+            yield f"{what} {name} is {'missing' if name in other else 'one too many'}"
     for name in theirs.equal.keys() & ours.equal.keys():
         if ours.equal[name] != theirs.equal[name]:
             yield f"{name} is {ours.equal[name]!r}, PyTorch's {theirs.equal[name]!r}"

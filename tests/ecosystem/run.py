@@ -13,6 +13,7 @@ The results are a safetensors file: numbers and tensors by name, and as its meta
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import random
@@ -30,7 +31,7 @@ from safetensors.numpy import save_file
 Flat = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
-def flatten(results: Mapping[str, Any], tensor: type) -> Flat:
+def flatten(results: Mapping[str, Any], tensor: Any) -> Flat:
     """Results as arrays, which may differ by rounding, and as what must be equal, both by name.
 
     Args:
@@ -86,8 +87,7 @@ def name_operators() -> None:
     spec = importlib.util.find_spec("torchvision")
     if spec is None or spec.origin is None:
         return
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     folder = Path(spec.origin).parent
     try:
         for library in folder.glob("_C*.so"):

@@ -1,0 +1,61 @@
+"""classification, regression, retrieval, text and image metrics, in a collection and over batches"""
+
+import torch
+from torchmetrics import MeanMetric, MetricCollection
+from torchmetrics.classification import (
+    MulticlassAccuracy,
+    MulticlassAUROC,
+    MulticlassAveragePrecision,
+    MulticlassCalibrationError,
+    MulticlassConfusionMatrix,
+    MulticlassF1Score,
+    MultilabelAUROC,
+)
+from torchmetrics.image import PeakSignalNoiseRatio, StructuralSimilarityIndexMeasure
+from torchmetrics.regression import KendallRankCorrCoef, MeanSquaredError, PearsonCorrCoef, R2Score, SpearmanCorrCoef
+from torchmetrics.retrieval import RetrievalMAP, RetrievalNormalizedDCG
+from torchmetrics.text import BLEUScore, CharErrorRate, Perplexity, WordErrorRate
+
+
+def run() -> dict[str, object]:
+    classes = MetricCollection(
+        {
+            "accuracy": MulticlassAccuracy(5),
+            "f1": MulticlassF1Score(5, average="weighted"),
+            "auroc": MulticlassAUROC(5),
+            "precision": MulticlassAveragePrecision(5),
+            "calibration": MulticlassCalibrationError(5),
+            "confusion": MulticlassConfusionMatrix(5),
+        }
+    )
+    numbers = MetricCollection(
+        MeanSquaredError(), R2Score(), PearsonCorrCoef(), SpearmanCorrCoef(), KendallRankCorrCoef()
+    )
+    mean, steps = MeanMetric(), []
+    for _ in range(3):
+        logits, target = torch.randn(40, 5), torch.randint(0, 5, (40,))
+        steps.append(classes(logits.softmax(-1), target)["accuracy"].item())
+        x = torch.randn(40)
+        numbers.update(x + 0.5 * torch.randn(40), x)
+        mean.update(logits.mean(1), weight=target.float())
+    labels = MultilabelAUROC(3)(torch.rand(30, 3), torch.randint(0, 2, (30, 3)))
+    scores, relevant, query = torch.rand(20), torch.rand(20) > 0.6, torch.arange(4).repeat_interleave(5)
+    images = torch.rand(2, 3, 32, 32, requires_grad=True)
+    similarity = StructuralSimilarityIndexMeasure(data_range=1.0)(images, torch.rand(2, 3, 32, 32))
+    similarity.backward()
+    said, meant = ["the cat sat on a mat"], ["the cat is on the mat"]
+    return {
+        "classes": classes.compute(),
+        "numbers": numbers.compute(),
+        "steps": steps,
+        "mean": mean.compute(),
+        "labels": labels,
+        "map": RetrievalMAP()(scores, relevant, indexes=query),
+        "ndcg": RetrievalNormalizedDCG()(scores, relevant, indexes=query),
+        "similarity": similarity,
+        "similarity's gradient": images.grad,
+        "noise": PeakSignalNoiseRatio(data_range=1.0)(images.detach(), torch.rand(2, 3, 32, 32)),
+        "bleu": BLEUScore(n_gram=2)(said, [meant]),
+        "errors": [WordErrorRate()(said, meant).item(), CharErrorRate()(said, meant).item()],
+        "perplexity": Perplexity()(torch.randn(2, 6, 9), torch.randint(0, 9, (2, 6))),
+    }
