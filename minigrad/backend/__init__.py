@@ -10,6 +10,7 @@ from .kernels import Kernel as Kernel
 from .registry import ARRAY_TYPES as ARRAY_TYPES
 from .registry import Backend as Backend
 from .registry import for_device as for_device
+from .registry import holds as holds
 from .registry import in_order as in_order
 from .registry import is_array as is_array
 from .registry import loaders
@@ -24,5 +25,11 @@ def _load_cuda() -> Backend:
     return cuda.load()
 
 
-loaders["cuda"] = _load_cuda
+def _load_meta() -> Backend:
+    from . import meta
+
+    return meta.MetaBackend()
+
+
+loaders |= {"cuda": _load_cuda, "meta": _load_meta}
 register(cpu.NumpyBackend())

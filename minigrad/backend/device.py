@@ -5,17 +5,18 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-_TYPES: set[str] = {"cpu", "cuda"}
+_TYPES: set[str] = {"cpu", "cuda", "meta"}
 # PyTorch's others: programs name them to ask whether a tensor is there; none can be
-_ELSEWHERE = "fpga hip hpu ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
+_ELSEWHERE = "fpga hip hpu ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
+NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class Device:
     """A device type and, for GPUs, an index. Equal to PyTorch's ``torch.device``.
 
     Args:
-        type: "cpu", "cuda" or "cuda:INDEX"; a Device is copied. PyTorch's other types ("mps", "meta") can be
-            named and compared, but no tensor can be made there.
+        type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors that have a shape and no elements; a Device is copied.
+            PyTorch's other types ("mps", "xla") can be named and compared, but no tensor can be made there.
         index: the GPU's number, where ``type`` does not already hold it.
 
     Raises:

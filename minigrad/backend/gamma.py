@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .dtype import Array
-from .registry import xp
+from .registry import holds, xp
 
 # Bernoulli's numbers B2, B4, ...: the coefficients of Stirling's series and of Euler-Maclaurin's
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -57,7 +57,7 @@ def polygamma(x: Array, order: int) -> Array:
     """The derivative of ``digamma`` of an order from 1 on an array, in its dtype; for x > -1000."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     x = m.where(x > -1000, x, math.nan)
-    least = float(m.nanmin(x)) if x.size and not m.isnan(x).all() else 0.0
+    least = float(m.nanmin(x)) if holds(~m.isnan(x)) else 0.0
     steps = _FAR + order + max(0, math.ceil(-least))
     total = sum(1 / (x + k) ** (order + 1) for k in range(steps))
     z, s = x + steps, order + 1  # and the rest of Σ 1 / (x + k)ˢ by Euler-Maclaurin

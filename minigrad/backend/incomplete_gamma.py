@@ -12,7 +12,7 @@ import numpy as np
 
 from .dtype import Array
 from .gamma import log_gamma, stirling
-from .registry import xp
+from .registry import holds, xp
 from .special import complementary_error_function
 
 _TERMS = 400  # more than any of the series takes
@@ -39,7 +39,7 @@ def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
         (series, _series, False),
         (fraction, _fraction, True),
     ):
-        if where.any():
+        if holds(where):
             share = rule(a[where], x[where], eta[where], upper)
             out[where] = share if is_upper is None or is_upper == upper else 1 - share
     return out.astype(dtype)

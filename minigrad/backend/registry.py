@@ -84,6 +84,11 @@ def register(backend: Backend) -> None:
     _by_device[backend.device_type] = backend
 
 
+def holds(condition: Array) -> bool:
+    """Whether some element of a bool array is True; False on "meta", where there are none to look at."""
+    return of(condition).device_type != "meta" and bool(condition.any())
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a backend (or a NumPy scalar)."""
     return isinstance(value, (*_by_type, np.generic))

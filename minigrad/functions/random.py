@@ -45,7 +45,7 @@ def undrawn() -> Iterator[None]:
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
     """Write random numbers to a tensor, without history, in the order of memory (as PyTorch does)."""
     check_mutable(input, name)
-    if not _state.drawing:
+    if not _state.drawing or input.is_meta:
         return input
     array = input.array
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
@@ -189,8 +189,7 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
         if not has_gradient(kind):
             raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
         draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
-        draw *= scale if kind.kind == "c" else 1
-        return draw
+        return draw * draw.dtype.type(scale) if kind.kind == "c" else draw
 
     return creating(named(create, name, f"{doc}."))
 
@@ -240,7 +239,7 @@ def randint(
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if low < -(1 << 63) or high > 1 << 63:
         raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
-    return (generator or default_generator).integers(low, high, shape_of(size)).astype(int_dtype(dtype))
+    return (generator or default_generator).integers(low, high, shape_of(size)).astype(int_dtype(dtype), copy=False)
 
 
 @announced
@@ -254,7 +253,7 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any
     """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    return (generator or default_generator).permutation(n).astype(int_dtype(dtype))
+    return (generator or default_generator).permutation(n).astype(int_dtype(dtype), copy=False)
 
 
 def _like(change: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:

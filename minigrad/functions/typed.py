@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,11 +63,15 @@ _NAMES = {
     "Byte": dt.uint8,
     "Bool": dt.bool_,
     "BFloat16": dt.bfloat16,
+    "ComplexFloat": dt.complex64,
+    "ComplexDouble": dt.complex128,
+    **{d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16},
 }
 
 
+@cache
 def _types(device_type: str) -> dict[str, Any]:
-    """The ten types of a kind of device, by their names."""
+    """The types of a kind of device, by their names."""
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
     return {
         f"{name}Tensor": TensorType(
@@ -84,12 +89,12 @@ def _types(device_type: str) -> dict[str, Any]:
     }
 
 
-CPU, CUDA = _types("cpu"), _types("cuda")
+CPU = _types("cpu")
 FloatTensor, DoubleTensor, HalfTensor = CPU["FloatTensor"], CPU["DoubleTensor"], CPU["HalfTensor"]
 LongTensor, IntTensor, ShortTensor = CPU["LongTensor"], CPU["IntTensor"], CPU["ShortTensor"]
 CharTensor, ByteTensor, BoolTensor = CPU["CharTensor"], CPU["ByteTensor"], CPU["BoolTensor"]
 BFloat16Tensor = CPU["BFloat16Tensor"]
-cuda = SimpleNamespace(**CUDA)  # for the table of other spellings
+cuda = SimpleNamespace(**_types("cuda"))  # for the table of other spellings
 
 
 def find(name: Any) -> Any:
@@ -97,13 +102,13 @@ def find(name: Any) -> Any:
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
-    return (CUDA if parts[1:2] == ["cuda"] else CPU).get(parts[-1]) if parts[:1] == ["torch"] else None
+    return _types("cuda" if parts[1:2] == ["cuda"] else "cpu").get(parts[-1]) if parts[:1] == ["torch"] else None
 
 
 def type_of(tensor: Any) -> Any:
     """The type of a tensor."""
     device_type = of(tensor.array).device_of(tensor.array).type
-    return next(t for t in (CPU if device_type == "cpu" else CUDA).values() if t.dtype is dt.of(tensor.array))
+    return next(t for t in _types(device_type).values() if t.dtype is dt.of(tensor.array))
 
 
 @function

@@ -95,7 +95,7 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
     pending: Any = ones_like(tensor, dtype="bool")
-    while pending.any():
+    while not tensor.is_meta and pending.any():
         fresh, refused = _draws(empty_like(tensor), mean, std, a, b, generator)
         tensor.copy_(where(pending, fresh, tensor))
         pending = pending & refused

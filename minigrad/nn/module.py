@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from ..autograd import no_grad
 from ..autograd.observer import span
 from ..backend import dtype as dt
-from ..backend.device import Device
+from ..backend.device import NO_DATA, Device
 from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
@@ -501,7 +501,14 @@ class Module(Stateful):
         target = None if device is None else Device(device)
         if dtype is not None and not dt.as_dtype(dtype).is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
-        return self._apply(lambda t: t.to(device=target, dtype=dtype if t.is_floating_point() else None))
+        try:
+            return self._apply(lambda t: t.to(device=target, dtype=dtype if t.is_floating_point() else None))
+        except NotImplementedError as error:
+            if str(error) != NO_DATA:
+                raise
+            empty, to = dt.shown("nn.Module.to_empty()"), dt.shown("nn.Module.to()")
+            hint = f"Please use {empty} instead of {to} when moving module from meta to a different device."
+            raise NotImplementedError(f"{NO_DATA} {hint}") from None
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """Move to a device without the values, which are then undefined."""

@@ -12,7 +12,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd import no_grad
+from ..backend.device import NO_DATA
 from ..tensor import RemovableHandle, Tensor
+from ..tracebacks import warn
 from . import hooks
 from .parameter import Parameter
 
@@ -168,7 +170,7 @@ class Stateful:
             if key not in state_dict:
                 missing_keys.extend([key] if strict else [])
                 continue
-            value, error = _fit(key, tensor, state_dict[key])
+            value, error = _fit(key, tensor, state_dict[key], assign)
             if error:
                 error_msgs.append(error)
             elif assign:
@@ -265,8 +267,8 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
     return all(first != name for name, _ in module._saved_tensors())
 
 
-def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
-    """A value in the shape of the tensor that takes it, and an error message, or ""."""
+def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
+    """A value in the shape of the tensor that takes it (or its place), and an error message, or ""."""
     if not isinstance(value, Tensor):
         return value, (
             f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(value)}'
@@ -277,6 +279,17 @@ def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
         return value, (
             f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, "
             f"the shape in current model is {tensor.shape}."
+        )
+    if value.is_meta and not (tensor.is_meta or assign):
+        return value, (
+            f'While copying the parameter named "{name}", whose dimensions in the model are {tensor.shape} and whose '
+            f"dimensions in the checkpoint are {value.shape}, an exception occurred : ({NO_DATA!r},)."
+        )
+    if tensor.is_meta and not (value.is_meta or assign):
+        warn(
+            f"for {name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+            f"model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to "
+            f"their corresponding key in the module instead of copying them in place?)"
         )
     return value, ""
 

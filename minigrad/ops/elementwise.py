@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import of, xp
+from ..backend import holds, of, xp
 from ..backend.dtype import Array
 from ..backend.parallel import WIDE, spread
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
@@ -88,7 +88,7 @@ def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float)) and b == 2:
         return a * a
-    if hasattr(b, "dtype") and b.dtype.kind == "i" and bool((b < 0).any()):
+    if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
         return _integer_power(a, b)
     array = _array_of(a, b)
     out = xp(array).power(a, b)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import in_order, of, xp
+from ..backend import holds, in_order, of, xp
 from ..backend.dtype import Array, widened
 from .elementwise import where
 from .op import Op, bare, op
@@ -225,7 +225,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
-    if largest and rows.dtype.kind == "f" and bool(m.isnan(rows).any()):  # NaN counts as the largest
+    if largest and rows.dtype.kind == "f" and holds(m.isnan(rows)):  # NaN counts as the largest
         return m.moveaxis(m.moveaxis(_stable_order(x, dim, True), dim, -1)[..., :k], -1, dim)
     key = -rows if largest and rows.dtype.kind == "f" else rows
     if largest and rows.dtype.kind != "f":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import xp
+from ..backend import holds, xp
 from ..backend.dtype import Array
 from .elementwise import where
 from .indexing import _along, _copy, gather, getitem, scatter_add
@@ -76,7 +76,7 @@ def _before(x: Array, places: Array) -> Array:
     """
     n, reach = x.shape[0], 1
     out = _joined(x, places, 1, alone=True)
-    while reach < n and bool((places[reach:] == places[:-reach]).any()):
+    while reach < n and holds(places[reach:] == places[:-reach]):
         out, reach = _joined(out, places, reach, alone=False), 2 * reach
     return out
 
