@@ -12,6 +12,7 @@ from .find import LANGUAGE
 from .overrides import OVERRIDES
 
 BATCH, LENGTH, FRAMES = 2, 7, 64
+OPTIONAL = {"input_features_mask", "future_values", "future_time_features"}  # given where a model does not run without
 Inputs = dict[str, Any]
 
 
@@ -48,6 +49,9 @@ def candidates(model: Any, kind: str, task: str) -> Iterator[Inputs]:
                     made["attention_mask"] = maker.mask(model.config.is_encoder_decoder or "MASKED" in task)
                 made.update(maker.labels(made, task, parameters))
             yield made
+            extra = {name: maker.make(name, variant) for name in sorted(OPTIONAL & set(parameters))}
+            if extra:
+                yield {**made, **extra}
     if "input_ids" in parameters:  # of a model of several kinds of input, text alone
         made = {"input_ids": maker.ids(LENGTH)}
         yield {**made, **maker.labels(made, task, parameters)}
@@ -102,13 +106,7 @@ class _Maker:
         token = next(value for n in names if type(value := getattr(config, n, None)) is int)
         extra: Inputs = {}
         if "image_grid_thw" in parameters:
-            vision = config.vision_config
-            merge = getattr(vision, "spatial_merge_size", getattr(vision, "merge_size", 1))
-            channels = getattr(vision, "in_channels", None) or getattr(vision, "in_chans", None) or 3
-            width = channels * getattr(vision, "temporal_patch_size", 1) * vision.patch_size**2
-            pixels = self.normal(4 * (2 * merge) ** 2 // 2, width)
-            extra["image_grid_thw"] = np.array([[1, 2 * merge, 2 * merge]] * 2)
-            each = 4
+            pixels, extra["image_grid_thw"], each = self._hidden_states(0), self._grid_thw(0), 4
         else:
             pixels = self._pixel_values(0)
             with torch.no_grad():
@@ -140,6 +138,31 @@ class _Maker:
 
     def _decoder_input_ids(self, variant: int) -> Any:
         return self.ids(4)
+
+    def _merge(self) -> int:
+        return int(self._first("spatial_merge_size merge_size", 2))
+
+    def _hidden_states(self, variant: int) -> Any:
+        """Patches of pictures, each a row, of 2 x 2 patches after merging."""
+        patch, channels = self._first("patch_size", 14), self._first("in_channels in_chans num_channels", 3)
+        width = channels * self._first("temporal_patch_size", 1) * patch**2
+        return self.normal(BATCH * (2 * self._merge()) ** 2, width)
+
+    def _grid_thw(self, variant: int) -> Any:
+        return np.array([[1, 2 * self._merge(), 2 * self._merge()]] * BATCH)
+
+    def _image_grid_thw(self, variant: int) -> Any:
+        return self._grid_thw(variant)
+
+    def _input_features_mask(self, variant: int) -> Any:
+        shape = self._input_features(variant).shape
+        return np.ones((BATCH, shape[-1] if shape[-1] == FRAMES or variant != 1 else shape[1]), np.int64)
+
+    def _future_values(self, variant: int) -> Any:
+        return self.normal(BATCH, self._first("prediction_length", 8))
+
+    def _future_time_features(self, variant: int) -> Any:
+        return self.normal(BATCH, self._first("prediction_length", 8), self._first("num_time_features", 0))
 
     def _bbox(self, variant: int) -> Any:
         low = self.rng.integers(0, 20, (BATCH, LENGTH, 2))

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-TASKS_PER_PROCESS = 40  # modules of transformers stay in memory
+TASKS_PER_PROCESS = 100  # modules of transformers stay in memory
 SECONDS_TO_START = 60
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from .overrides import MROPE, OVERRIDES
 
 VOCABULARY, HEAD = 128, 16
-RECIPES = ("small", "8", "1")
+RECIPES = ("small", "8", "2")
 
 # Names (regular expressions) and the value of recipe ``small``. The first that matches counts.
 SMALL: dict[str, int] = {
@@ -46,6 +46,7 @@ KEPT = re.compile(
     r".*(patch|kernel|image|vocab|window|stride|num_channels|audio_channels|chunk|block|batch|crop|group|max_|type_|"
     r"conv_size|in_chans|input_size|feature_size|tile|mel|ring|scale|tokenizer|spatial|merge|dtype|grid|stft).*"
 )
+BACKBONE = ("stage_names", "out_features", "out_indices")
 TOKENS = re.compile(r"(.*_)?(token|eos|bos|pad|sep|cls|mask|unk)_(ids?|index)|.*_token_(ids?|index)|.*token_id_.*")
 
 
@@ -93,6 +94,8 @@ class _Tokens(dict[str, int]):
 
 def _shrunken(values: dict[str, Any], recipe: str, tokens: _Tokens) -> dict[str, Any]:
     chosen, length = _chosen_layers(values)
+    if length > len(chosen):  # a backbone's stages are its layers: what it gives out, the last by default
+        values = {name: value for name, value in values.items() if name not in BACKBONE}
     if "depths" in values:  # a pyramid of pictures: its number of stages stays
         chosen, length = [], 0
         values = {**values, "depths": [min(depth, 2) for depth in values["depths"]]}
@@ -100,15 +103,22 @@ def _shrunken(values: dict[str, Any], recipe: str, tokens: _Tokens) -> dict[str,
         if "embed_dim" in values:
             values.pop("hidden_size", None)
         recipe = "4" if recipe == "small" else recipe
-    return {name: _value(name, value, recipe, tokens, chosen, length) for name, value in values.items()}
+    small = {name: _value(name, value, recipe, tokens, chosen, length) for name, value in values.items()}
+    if small.get("kv_lora_rank") and small.get("num_key_value_heads"):  # latent attention: all heads have their own
+        small["num_key_value_heads"] = small["num_attention_heads"]
+    return small
 
 
 def _value(name: str, value: Any, recipe: str, tokens: _Tokens, chosen: list[int], length: int) -> Any:
-    if isinstance(value, dict) and "label" not in name:
+    if name == "per_layer_config":  # by numbers of layers that are gone
+        return {}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value) and "label" not in name:
         inner = _shrunken(value, recipe, tokens)
         return _rope(inner, recipe, tokens.mrope) if "rope" in name else inner
     if TOKENS.fullmatch(name):
         return tokens.fit(name, value)
+    if name == "vocab_size" and value is None:
+        return VOCABULARY
     if isinstance(value, list):
         if length > len(chosen) and len(value) == length and not name.endswith("_sizes"):
             return [value[i] for i in chosen]

@@ -24,7 +24,7 @@ from .inputs import candidates
 from .measure import Arrays, host, loss_and_outputs, measure
 from .shrink import RECIPES, shrink
 
-SECONDS_OF_TORCH = 20
+SECONDS_OF_TORCH, MOST_PARAMETERS = 20, 20_000_000
 Reply = dict[str, Any]
 
 
@@ -66,6 +66,10 @@ def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> R
     import transformers
 
     cls = getattr(transformers, name)
+    with torch.device("meta"):
+        size = sum(parameter.numel() for parameter in cls(shrink(kind, recipe)).parameters())
+    if size > MOST_PARAMETERS:
+        raise ValueError(f"{size:,} parameters are too many")
     torch.manual_seed(0)
     model = cls(shrink(kind, recipe)).eval()
     _perturb(model)
@@ -135,11 +139,12 @@ def _first_that_runs(model: Any, loaded: Any, kind: str, task: str) -> Arrays:
 
 def minigrad_side(folder: Path, kind: str, name: str, task: str) -> Reply:
     """The same on minigrad, from the files that PyTorch wrote."""
+    import torch
     import transformers
 
     inputs, expected = (dict(np.load(folder / f"{part}.npz")) for part in ("inputs", "expected"))
     cls = getattr(transformers, name)
-    model = _load(cls, folder / "weights")
+    model = cls.from_pretrained(folder / "weights", dtype=torch.float32)
     generates = any(key.startswith("generated") for key in expected)
     try:
         model.save_pretrained(folder / "saved")
@@ -148,21 +153,6 @@ def minigrad_side(folder: Path, kind: str, name: str, task: str) -> Reply:
     except Exception as error:
         return {"ok": False, "why": _last_line(error), "trace": traceback.format_exc()}
     return {"ok": not problems, "why": "; ".join(problems[:3]), "all": problems}
-
-
-def _load(cls: Any, folder: Path) -> Any:
-    """The model by ``from_pretrained``."""
-    import torch
-
-    try:
-        return cls.from_pretrained(folder, dtype=torch.float32)
-    except NotImplementedError:  # until tensors can be read from a file in place
-        from safetensors.numpy import load_file
-
-        model = cls(cls.config_class.from_pretrained(folder))
-        weights = {key: torch.tensor(value) for key, value in load_file(folder / "model.safetensors").items()}
-        model.load_state_dict(weights, strict=False)
-        return model
 
 
 def back_side(folder: Path, kind: str, name: str, task: str) -> Reply:
