@@ -23,10 +23,11 @@ from .trace import PRODUCTS, Trace
 
 
 class Frame(NamedTuple):
-    """A module at work: its path, and the floating tensors that it was called with."""
+    """A module at work: its path, the floating tensors that it was called with, and the ids, if they came first."""
 
     path: str
     inputs: tuple[Variable, ...]
+    ids: Tensor | None = None
 
 
 def from_call(
@@ -34,7 +35,7 @@ def from_call(
 ) -> tuple[list[Seen], Ids, Ids]:
     """The attentions of one sentence of ``model(*inputs, **named_inputs)`` in the order in which they ran, and the
     source's and the target's ids; see ``viz.attention``."""
-    seen = _recorded(model, inputs, named_inputs, sentence)
+    seen, decoded = _recorded(model, inputs, named_inputs, sentence)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
@@ -44,18 +45,22 @@ def from_call(
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
     ids = _ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
+    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], sentence, True)[1])
     return _joined(seen, [len(side) for side in ids if side is not None]), *ids
 
 
 def _recorded(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int
-) -> list[Seen]:
-    seen, frames, batches = list[Seen](), list[Frame](), list[int]()
+) -> tuple[list[Seen], Tensor | None]:
+    """What has been seen, and the ids that a decoder within the model was called with, if it was."""
+    seen, frames, batches, decoded = list[Seen](), list[Frame](), list[int](), list[Tensor]()
 
     def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
         batches.append(len(layer.weights))
         one = _of_sentence(layer, sentence % batches[-1], frames[-1].path if frames else "")
         seen.append((_kind(one, query, key, frames), one))
+        if seen[-1][0] != "encoder":
+            decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
 
     values = [*inputs, *named_inputs.values()]
     copies = {id(v): _wanting(v) for v in values}  # one for each tensor
@@ -72,7 +77,7 @@ def _recorded(
         model(*(copies[id(v)] for v in inputs), **{name: copies[id(v)] for name, v in named_inputs.items()})
     for count in batches:
         checked_number("sentence", sentence, count, "the batch has")
-    return seen
+    return seen, next(iter(decoded), None)
 
 
 def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
@@ -133,7 +138,9 @@ def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
     paths = {id(module): path for path, module in model.named_modules()}
 
     def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        frames.append(Frame(paths[id(module)], _floating([*args, *kwargs.values()])))
+        tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
+        frames.append(Frame(paths[id(module)], _floating(tensors), ids))
 
     def leave(module: Module, args: tuple[Any, ...], result: Any) -> None:
         frames.pop()

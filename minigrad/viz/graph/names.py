@@ -25,6 +25,7 @@ from .data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
+_INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
 _MOST = 1000  # tensors of a container that are named after it
 _LONGEST = 60  # characters of an expression
@@ -38,10 +39,12 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 
 def readable(file: str) -> str:
-    """A path as short as it can be understood: within the library, the working folder, or the user's home; of a
-    notebook's cell "cell 5"."""
+    """A path as short as it can be understood: within the library, among what is installed, in the working folder, or
+    the user's home; of a notebook's cell "cell 5"."""
     if number := cell(file):
         return number
+    if (parts := Path(file).parts).count(_INSTALLED):
+        return "/".join(parts[parts.index(_INSTALLED) + 1 :])
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
@@ -114,7 +117,7 @@ def _is_of_program(kind: type) -> bool:
     """Whether a class is the program's own, and no library's."""
     package = kind.__module__.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None) or ""
-    return package not in sys.stdlib_module_names and package != PACKAGE and "site-packages" not in file
+    return package not in sys.stdlib_module_names and package != PACKAGE and _INSTALLED not in file
 
 
 def expression(code: CodeType, offset: int) -> str:

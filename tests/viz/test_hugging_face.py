@@ -1,0 +1,136 @@
+"""Models of the transformers library, unchanged: one line each for graph, playback, attention, both linked,
+explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its attention."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.on_minigrad import needs_transformers, printed
+
+pytestmark = [needs_transformers, pytest.mark.slow]
+
+PROGRAM = """
+import json, sys
+import torch
+from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import T5Config, T5ForConditionalGeneration
+from minigrad import profiler, summary, viz
+
+kind, attention = sys.argv[1:]
+options = {"vocab_size": 50, "attn_implementation": attention}
+wide = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
+torch.manual_seed(0)
+ids = torch.tensor([[3, 4, 5, 6, 7]])
+if kind == "gpt2":
+    model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=16, n_head=2, n_positions=32, **options))
+elif kind == "bert":
+    model = BertModel(BertConfig(**wide, **options))
+elif kind == "t5":
+    model = T5ForConditionalGeneration(
+        T5Config(d_model=16, d_kv=8, num_layers=2, num_heads=2, d_ff=32, decoder_start_token_id=0, **options)
+    )
+else:
+    model = LlamaForCausalLM(LlamaConfig(num_key_value_heads=1, **wide, **options))
+model.eval()
+inputs = {"input_ids": ids} if kind == "bert" else {"input_ids": ids, "labels": ids[:, :4] if kind == "t5" else ids}
+
+graph = viz.graph(model, **inputs)
+attentions = viz.attention(model, **inputs)
+for view, name in ((graph, "graph"), (attentions, "attention"), (viz.playback(model, **inputs), "playback")):
+    view.save(f"{name}.html")
+    view.save(f"{name}.svg")
+viz.linked(model, **inputs).save("linked.html")
+
+result = model(**inputs, output_attentions=attention == "eager")
+loss = result.last_hidden_state.square().sum() if kind == "bert" else result.loss
+weight = next(p for name, p in model.named_parameters() if name.endswith("weight") and "norm" not in name.lower())
+explained = viz.explain(weight, of=loss)
+table = summary(model, **inputs)
+with profiler.profile() as profile:
+    model(**inputs)
+pairs = []
+if attention == "eager":
+    theirs = {"encoder": result.get("encoder_attentions"), "decoder": result.get("decoder_attentions")}
+    theirs["cross"] = result.get("cross_attentions")
+    if kind != "t5":
+        theirs = {attentions.attentions[0].kind: result.attentions}
+    for one in attentions.attentions:
+        for layer, weights in zip(one.layers, theirs[one.kind], strict=True):
+            pairs.append(float((torch.from_numpy(layer.weights) - weights[0]).abs().max()))
+print(json.dumps({
+    "modules": sorted({node.module for node in graph.graph.nodes if node.module}),
+    "places": sorted({node.place.rpartition(":")[0] for node in graph.graph.nodes if node.place}),
+    "lines": [node.code for node in graph.graph.nodes if node.op and "softmax" in node.op or node.op == "embedding"],
+    "kinds": [[one.kind, len(one.layers), one.queries, one.keys] for one in attentions.attentions],
+    "paths": [layer.path for one in attentions.attentions for layer in one.layers],
+    "distances": pairs,
+    "explained": str(explained),
+    "table": str(table),
+    "names": list(viz.trace(model, **inputs)),
+    "profile": profile.key_averages().table(row_limit=500),
+}))
+"""
+ATTENTION = {  # in each, the path of the first layer's attention, and the file that has it
+    "gpt2": ("transformer.h.0.attn", "transformers/models/gpt2/modeling_gpt2.py"),
+    "bert": ("encoder.layer.0.attention.self", "transformers/models/bert/modeling_bert.py"),
+    "t5": ("encoder.block.0.layer.0.SelfAttention", "transformers/models/t5/modeling_t5.py"),
+    "llama": ("model.layers.0.self_attn", "transformers/models/llama/modeling_llama.py"),
+}
+EACH = [(kind, attention) for kind in ATTENTION for attention in ("eager", "sdpa")]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[dict[str, Any], Path]]:
+    """What the program says of a model and how it computes attention, and the folder of its pages."""
+
+    @functools.cache
+    def run(kind: str, attention: str) -> tuple[dict[str, Any], Path]:
+        folder = tmp_path_factory.mktemp(f"{kind}_{attention}")
+        return printed(PROGRAM, kind, attention, folder=folder), folder
+
+    return run
+
+
+@pytest.mark.parametrize("kind, attention", EACH)
+def test_graph_trace_table_and_profile_have_the_models_names(kind: str, attention: str, shown: Any) -> None:
+    said, folder = shown(kind, attention)
+    path, file = ATTENTION[kind]
+    assert any(module.startswith(path) for module in said["modules"])
+    assert file in said["places"]
+    assert not [place for place in said["places"] if not place.startswith(("transformers/", "minigrad/", "program.py"))]
+    assert any(name.startswith(path) for name in said["names"])
+    last = path.rpartition(".")[2]
+    assert f" {last} " in said["table"]
+    assert "nn.Module: " in said["profile"]
+    assert (folder / "graph.html").stat().st_size < 500_000
+    assert "formula" in said["explained"] and "rule" in said["explained"]
+
+
+@pytest.mark.parametrize("kind, attention", EACH)
+def test_attention_is_that_of_the_model_with_the_tokens_that_it_read(kind: str, attention: str, shown: Any) -> None:
+    said, _ = shown(kind, attention)
+    source, target = list("34567"), list("0345")  # the decoder reads the labels, moved by one
+    side = "encoder" if kind == "bert" else "decoder"
+    wanted: list[Any] = [[side, 2, source, source]]
+    if kind == "t5":
+        wanted = [["encoder", 2, source, source], ["decoder", 2, target, target], ["cross", 2, target, source]]
+    assert said["kinds"] == wanted
+    assert said["paths"][0] == ATTENTION[kind][0]
+    assert len(said["distances"]) == (len(said["paths"]) if attention == "eager" else 0)
+    assert max(said["distances"], default=0) < 1e-6
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "kind, page", [("gpt2", "graph"), ("t5", "attention"), ("llama", "playback"), ("bert", "linked")]
+)
+def test_pages_open(kind: str, page: str, theme: str, shown: Any, open_file: Callable[..., Any]) -> None:
+    """No error on the console (``open_file`` looks), and the model is named."""
+    _, folder = shown(kind, "sdpa")
+    opened = open_file(folder / f"{page}.html", color_scheme=theme, viewport={"width": 1280, "height": 800})
+    assert text in opened.inner_text("body")
