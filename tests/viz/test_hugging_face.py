@@ -1,5 +1,6 @@
 """Models of the transformers library, unchanged: one line each for graph, playback, attention, both linked,
-explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its attention."""
+explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its
+attention."""
 
 from __future__ import annotations
 
@@ -127,9 +128,15 @@ def test_attention_is_that_of_the_model_with_the_tokens_that_it_read(kind: str, 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "kind, page", [("gpt2", "graph"), ("t5", "attention"), ("llama", "playback"), ("bert", "linked")]
+    "kind, page, text",
+    [
+        ("gpt2", "graph", "GPT2LMHeadModel"),
+        ("t5", "attention", "Cross-attention"),
+        ("llama", "playback", "Backward of LlamaForCausalLM"),
+        ("bert", "linked", "BertModel"),
+    ],
 )
-def test_pages_open(kind: str, page: str, theme: str, shown: Any, open_file: Callable[..., Any]) -> None:
+def test_pages_open(kind: str, page: str, text: str, theme: str, shown: Any, open_file: Callable[..., Any]) -> None:
     """No error on the console (``open_file`` looks), and the model is named."""
     _, folder = shown(kind, "sdpa")
     opened = open_file(folder / f"{page}.html", color_scheme=theme, viewport={"width": 1280, "height": 800})
