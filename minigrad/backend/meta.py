@@ -22,7 +22,7 @@ from .device import NO_DATA, Device
 _META = Device("meta")
 _ATTRIBUTES = frozenset(("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags"))
 # Functions that give views; whose results have no other lengths than their operands; whose shapes depend on values.
-_VIEWS = "broadcast_to diagonal expand_dims imag moveaxis real squeeze swapaxes transpose"
+_VIEWS = "as_strided broadcast_to diagonal expand_dims imag moveaxis real squeeze swapaxes transpose"
 _LENGTHS_OF_OPERANDS = """
     all amax amin angle any argmax argmin argpartition argsort array ascontiguousarray clip conjugate count_nonzero
     cumprod cumsum dot einsum empty_like flip full_like isneginf isposinf matmul max mean median min nan_to_num nanmean

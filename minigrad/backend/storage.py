@@ -1,17 +1,73 @@
-"""The memory behind an array: its owner and address."""
+"""The memory behind an array: its owner and address, and the bytes themselves."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from . import of
+import numpy as np
+
+from . import dtype as dt
+from . import for_device, of
+from .device import Device
 
 
-class Storage:
-    """The memory behind a tensor and its views: its place and size."""
+class UntypedStorage:
+    """The memory behind a tensor and its views, as bytes. Slices are storages in the same memory.
 
-    def __init__(self, array: Any) -> None:
-        self._owner, self.device = owner(array), of(array).device_of(array)
+    Args:
+        data: how many bytes, unset, or their values.
+        device: where.
+    """
+
+    filename: str | None = None  # of a mapped file
+
+    def __init__(self, data: Any = 0, *, device: Any = "cpu") -> None:
+        values = np.empty(data, np.uint8) if isinstance(data, int) else np.array(data, np.uint8)
+        self._owner = for_device(Device(device)).asarray(values, Device(device))
+
+    @classmethod
+    def behind(cls, array: Any) -> UntypedStorage:
+        """The storage that an array shows."""
+        storage = object.__new__(cls)
+        storage._owner = owner(array)
+        return storage
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, mapped and not read. Changes go to the file if ``shared``, which is made that
+        long; else they stay in memory.
+
+        Raises:
+            RuntimeError: the file is shorter. OSError: it cannot be opened.
+        """
+        import mmap  # here, as few programs map files themselves
+
+        name = os.fspath(filename)
+        with open(name, "r+b" if shared else "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if shared and size < nbytes:
+                file.truncate(nbytes)
+            elif size < nbytes:
+                raise RuntimeError(f"file <{name}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            memory: Any = mmap.mmap(file.fileno(), nbytes, access=access) if nbytes else bytearray()
+        storage = cls.behind(np.frombuffer(memory, np.uint8))
+        storage.filename = name
+        return storage
+
+    @property
+    def array(self) -> Any:
+        """The bytes as an array, (n,) uint8, in the same memory."""
+        return self._owner.ravel(order="K").view(np.uint8) if self.nbytes() else np.empty(0, np.uint8)
+
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return of(self._owner).device_of(self._owner)
+
+    is_cuda = property(lambda self: self.device.type == "cuda")
+    _cdata = property(lambda self: id(self._owner))
 
     def data_ptr(self) -> int:
         """The address of its first byte."""
@@ -23,6 +79,153 @@ class Storage:
 
     size = __len__ = nbytes
 
+    def element_size(self) -> int:
+        """1."""
+        return 1
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    def is_shared(self) -> bool:
+        """False: other processes get copies."""
+        return False
+
+    is_pinned = is_shared
+
+    def tolist(self) -> list[int]:
+        """The bytes as integers."""
+        return self.array.tolist()  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return int(self.array[index])
+        start, stop, step = index.indices(self.nbytes())
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        part = self.array[start:stop]
+        if isinstance(part, np.ndarray):  # as a buffer it is the owner of its part, and not a view
+            part = np.frombuffer(memoryview(part), np.uint8) if part.size else part.copy()
+        return type(self).behind(part)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array[index] = value
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Every byte ``value``."""
+        self.array[...] = value
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes of another storage."""
+        self.array[...] = source.untyped().to(device=self.device).array
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy."""
+        return type(self).behind(self.array.copy())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        return self.clone()
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """On another device; itself where it is there."""
+        place, here = Device(device), of(self._owner)
+        if place == self.device:
+            return self
+        return type(self).behind(for_device(place).asarray(here.to_numpy(self.array), place))
+
+    def cpu(self) -> UntypedStorage:
+        """In main memory."""
+        return self.to(device="cpu")
+
+    def resize_(self, nbytes: int) -> UntypedStorage:
+        """Itself. Raises NotImplementedError: another length, as tensors keep their memory."""
+        if nbytes != self.nbytes():
+            raise NotImplementedError("the memory of a tensor cannot be resized: make a new tensor")
+        return self
+
+    def shown(self, dtype: dt.DType, offset: int, size: Any, stride: Any) -> Any:
+        """An array in this memory.
+
+        Args:
+            offset: its first element.
+            size: the shape; None for all that follows.
+            stride: steps in elements; None for dense ones.
+
+        Raises:
+            RuntimeError: it would reach beyond the end.
+        """
+        count = self.nbytes() // dtype.itemsize
+        shape = (count - offset,) if size is None else tuple(size)
+        steps = tuple(stride) if stride else tuple(int(np.prod(shape[i + 1 :])) for i in range(len(shape)))
+        reach = offset + 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+        if offset < 0 or (0 not in shape and reach > count):
+            raise RuntimeError(
+                f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset} are out of bounds "
+                f"for storage of size {self.nbytes()}"
+            )
+        memory, strides = self.array, tuple(step * dtype.itemsize for step in steps)
+        if isinstance(memory, np.ndarray):
+            return np.ndarray(shape, dtype.numpy, memory, offset * dtype.itemsize, strides)
+        flat = memory[: count * dtype.itemsize].view(dtype.numpy)[offset:]
+        return of(flat).xp.lib.stride_tricks.as_strided(flat, shape, strides)
+
+    def __repr__(self) -> str:
+        return f"[{dt.shown('storage.UntypedStorage')}(device={self.device}) of size {self.nbytes()}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self._owner is other._owner
+
+    def __hash__(self) -> int:
+        return id(self._owner)
+
+
+class TypedStorage:
+    """A storage as elements of a dtype: PyTorch's older form.
+
+    Args:
+        wrap_storage: the bytes.
+        dtype: of the elements.
+    """
+
+    def __init__(self, *, wrap_storage: UntypedStorage, dtype: Any) -> None:
+        self._untyped_storage, self.dtype = wrap_storage, dt.as_dtype(dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("array", "shown") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._untyped_storage, name)
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        return self._untyped_storage
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self.dtype.itemsize
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def _elements(self) -> Any:
+        return self._untyped_storage.shown(self.dtype, 0, None, None)
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self._elements().tolist()  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements()[index].item()
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._elements()[index] = value
+
 
 def address(array: Any) -> int:
     """The address of an array's first element."""
@@ -32,6 +235,6 @@ def address(array: Any) -> int:
 
 def owner(array: Any) -> Any:
     """The array whose memory a view shows."""
-    while getattr(array, "base", None) is not None and hasattr(array.base, "strides"):
+    while hasattr(getattr(array, "base", None), "dtype"):
         array = array.base
     return array

@@ -29,28 +29,34 @@ ABSENT = _by_name(
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "multiply the weight with a mask": "nn.utils.prune",
+        "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
         "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """
-            ao nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
+            ao backends.quantized nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
+            uint[1-7]
         """,
         "nothing is recorded or compiled; the function itself is called": """
-            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._* fx.*
+            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._*
+            compiler.OptimizedModule fx.*
         """,
         "nothing records a program; change the module itself": """
             fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
         """,
         "nothing records a program; save the state dict with minigrad.save": "export.export export.load export.save",
         "nothing records a program; save the state dict, which PyTorch loads, and export from there": """
-            onnx.dynamo_export onnx.export
+            onnx.*
         """,
         "nothing records a program; use the public functions": "_C.Block _C.Graph _C.Node _C.Value",
-        "pad the sequences: nn.utils.rnn.pad_sequence": "nested",
+        "pad the sequences: nn.utils.rnn.pad_sequence": "jagged nested",
         "tensors share NumPy's memory; use x.numpy() or x.data_ptr()": "*Storage",
         "there are no CUDA graphs; call the function itself": """
             cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs cuda.make_graphed_callables
         """,
         "there are no further streams; CuPy's current stream is used": """
-            cuda.ExternalStream cuda.Stream cuda.StreamContext cuda.stream
+            cuda.ExternalStream cuda.Stream cuda.StreamContext cuda.current_stream cuda.default_stream cuda.stream
+        """,
+        "there are no scripts; functions and modules stay Python": """
+            ScriptFunction jit.ScriptFunction jit.annotations jit._*
         """,
         "there are no scripts; load a state dict into the module's class": "jit.load",
         "there are no scripts; save the state dict with minigrad.save": "jit.save",
@@ -58,30 +64,44 @@ ABSENT = _by_name(
             Tensor.coalesce Tensor.sparse* Tensor.to_dense Tensor.to_sparse* sparse*
         """,
         "there is no C++ library behind minigrad": "classes",
-        "there is no C++ library behind minigrad; use the public functions": "_C.*",
+        "there is no C++ library behind minigrad; use the public functions": "_C.* PyTorchFile* TensorType",
         "there is no mobile runtime": "utils.mobile_optimizer",
+        "there is no such device; use cpu or cuda": "mps.* mtia.* xpu.*",
         "there is one device; see torch.distributed": "cuda.nccl",
         "there is one device; use nn.Sequential": "distributed.pipeline",
-        "there is one device; use the module itself": "distributed.fsdp distributed.tensor",
-        "there is one process; call the function itself": "distributed.rpc",
-        "there is one process; start the program with python": """
-            distributed.elastic distributed.launch distributed.run
+        "there is one device; use the module itself": """
+            distributed.DeviceMesh distributed._* distributed.device_mesh distributed.fsdp distributed.init_device_mesh
+            distributed.pipelining distributed.tensor
         """,
+        "there is one process; call the function itself": """
+            distributed.rpc.RRef distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async
+            distributed.rpc.rpc_sync distributed.rpc.shutdown
+        """,
+        "there is one process; start the program with python": """
+            distributed.elastic distributed.launch* distributed.run
+        """,
+        "there is one process; save and load with minigrad.save and load": "distributed.checkpoint",
         "there is one process; use the module itself": "distributed.algorithms",
+        "there is one process to send to or receive from": """
+            distributed.*Store distributed.P2POp distributed.recv_object_list distributed.send_object_list
+        """,
         "there is one process; use the optimiser itself": "distributed.optim",
-        "use concurrent.futures": "futures",
+        "use concurrent.futures": "Future futures",
         "use cupyx.profiler.time_range": "cuda.nvtx",
-        "use from_numpy(numpy.memmap(...))": "from_file",
         "use func.jvp": "autograd.forward_ad",
         "use linalg.eigh": "lobpcg",
-        "use numpy.from_dlpack": "utils.dlpack",
         "use profile and record_function": "profiler.itt",
         "use profile().export_chrome_trace": "profiler.ExecutionTraceObserver",
-        "use profiler.profile": "utils.bottleneck",
+        "use profiler.profile": """
+            autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
+        """,
         "use profiler.profile; on a GPU cupyx.profiler.time_range": """
             autograd.profiler.emit_itt autograd.profiler.emit_nvtx autograd.profiler.load_nvprof
         """,
         "use save and load": "package",
+        "use utils.data.Dataset or IterableDataset": """
+            utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
+        """,
         "use scaled_dot_product_attention with a mask": "nn.attention.flex_attention",
         "use scatter_reduce": "segment_reduce",
         "use scipy.stats.qmc": "quasirandom",
@@ -90,7 +110,7 @@ ABSENT = _by_name(
         "use utils.checkpoint to save memory, Tensor.register_hook to see gradients": """
             autograd.graph.saved_tensors_hooks
         """,
-        "use utils.tensorboard": "monitor",
+        "use utils.tensorboard": "monitor utils.tensorboard.summary",
         "write an autograd.Function; a CUDA kernel by cupy.RawKernel": "utils.cpp_extension",
         "write if": "cond",
         "write while": "while_loop",

@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from ..backend.device import Device
+from ..backend.storage import TypedStorage, UntypedStorage
 from ..cuda import is_available
 from ..functions.creation import tensor
+from ..nn import Module
 from ..tensor import Tensor
 
 
@@ -27,6 +29,11 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda") if is_available() else None
 
 
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
 has_mps = False  # an attribute from before ``backends``
 
 
@@ -36,6 +43,16 @@ class OutOfMemoryError(RuntimeError):
 
 with suppress(ImportError):
     OutOfMemoryError = import_module("cupy").cuda.memory.OutOfMemoryError  # type: ignore[misc]
+
+
+def _assert(condition: Any, message: Any) -> None:
+    """``assert``, as a function, which stays under ``python -O``, too. Raises AssertionError."""
+    if not condition:
+        raise AssertionError(message)
+
+
+class ScriptModule(Module):
+    """The class of modules that PyTorch has compiled: nothing is compiled here, but programs ask and derive from it."""
 
 
 class _AnyTensor(type):

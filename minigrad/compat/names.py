@@ -42,8 +42,8 @@ def _family(source: str, files: str) -> dict[str, Sources]:
 # Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
-    **dict.fromkeys(("_C", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
-    **dict.fromkeys(("jit", "mps", "onnx", "xpu"), ()),
+    **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
+    **dict.fromkeys(("jit", "mps", "onnx", "onnx.symbolic_helper", "xpu"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
@@ -56,12 +56,16 @@ MODULES: dict[str, Sources] = {
     "cuda.memory": "cuda",
     "cuda.random": "cuda",
     "distributed": "compat.distributed",
-    "distributed.distributed_c10d": "compat.distributed",
+    **dict.fromkeys(
+        ("distributed.distributed_c10d", "distributed.constants", "distributed.utils"), "compat.distributed"
+    ),
+    **dict.fromkeys(("distributed.nn", "distributed.nn.functional", "mtia", "utils._python_dispatch"), ()),
     "_dynamo": "compiler",
     "hub": "compat.hub",
     "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),
     "overrides": "compat.overrides",
+    "storage": "backend.storage",
     "testing": "compat.testing",
     "types": "compat.types",
     # Files by other names
@@ -70,6 +74,8 @@ MODULES: dict[str, Sources] = {
     "return_types": "functions.return_types",
     "random": ("functions.random", "functions.creation", "backend.random", ""),
     "torch_version": "version",
+    "_utils": "compat.internal",
+    "utils.dlpack": "compat.internal",
     "autograd.anomaly_mode": ("autograd.anomaly", "autograd"),
     "autograd.grad_mode": ("autograd.mode", "autograd"),
     "autograd.profiler": "compat.profiler",
@@ -86,9 +92,14 @@ MODULES: dict[str, Sources] = {
     "nn._functions": ("nn.parallel",),
     "nn.utils.init": ("nn.init",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
+    **_family("distributions.counts", "binomial negative_binomial"),
     **_family("distributions.distribution", "kl"),
-    **_family("distributions.gamma", "beta dirichlet exponential poisson"),
-    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal uniform"),
+    **_family("distributions.mixture", "mixture_same_family"),
+    **_family("distributions.multivariate_normal", "lowrank_multivariate_normal"),
+    **_family("distributions.gamma", "beta chi2 dirichlet exponential poisson studentT"),
+    **_family("distributions.location_scale", "cauchy gumbel laplace normal uniform"),
+    **_family("distributions.transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"),
+    **_family("distributions.transformed_distribution", "logistic_normal pareto weibull"),
     **_family("distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
@@ -97,10 +108,12 @@ MODULES: dict[str, Sources] = {
     "utils.model_zoo": "compat.hub",
     "utils.hooks": ("nn.hooks", "tensor"),
     "utils._foreach_utils": "compat.foreach",
+    **dict.fromkeys(("_tensor_str", "distributed.rpc"), ()),
 }
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
+    "_tensor_str": {"PRINT_OPTS": "printing:options", "_tensor_str": "printing:values_text"},
     "": {
         **_of(
             "nn.functional:",
@@ -127,20 +140,33 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("compat.native:", " ".join(native.ORDERS)),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
         **{f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS},
+        "ScriptModule": "compat.core:ScriptModule",
+        "_assert": "compat.core:_assert",
         "_chunk_cat": "compat.native:chunk_cat",
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
         "compile": "compiler:compile",
         "is_autocast_cache_enabled": "compat.amp:is_autocast_enabled",
         "is_autocast_cpu_enabled": "compat.amp:is_autocast_enabled",
+        "from_dlpack": "compat.internal:from_dlpack",
         "has_mps": "compat.core:has_mps",
+        "legacy_contiguous_format": ":contiguous_format",
+        "sym_float": "=builtins:float",
+        "sym_int": "=builtins:int",
+        "sym_max": "=builtins:max",
+        "sym_min": "=builtins:min",
+        "sym_not": "=operator:not_",
+        "torch": "",
         "matrix_rank": "linalg:matrix_rank",
+        **_of("backend.storage:", "TypedStorage UntypedStorage"),
+        "is_storage": "compat.core:is_storage",
         "trapz": "functions.reduction:trapezoid",
         "vmap": "func:vmap",
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
         "_softmax_backward_data": "compat.core:softmax_backward_data",
     },
     "_C": {
+        "_get_accelerator": "backend.device:get_default_device",
         **_of("compat.overrides:", "DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled"),
         **_of("compat.overrides:", "_len_torch_function_stack"),
         "Generator": "backend.random:Generator",
@@ -168,7 +194,11 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "cuda.amp": {"GradScaler": "compat.amp:CudaGradScaler", "autocast": "compat.amp:CudaAutocast"},
     "cpu.amp": {"GradScaler": "compat.amp:CpuGradScaler", "autocast": "compat.amp:CpuAutocast"},
-    "jit": {"Final": "=typing:Final", "ScriptFunction": "=types:FunctionType", "ScriptModule": "nn:Module"},
+    "jit": {
+        "Final": "=typing:Final",
+        "TracerWarning": "compat.internal:TracerWarning",
+        "ScriptModule": "compat.core:ScriptModule",
+    },
     "multiprocessing": {"spawn": "compat.distributed:spawn", "start_processes": "compat.distributed:spawn"},
     "nn": {
         **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
@@ -176,6 +206,9 @@ NAMES: dict[str, dict[str, str]] = {
         "_get_clones": "nn.transformer:_get_clones",
     },
     "nn.functional": {"pdist": "functions.linalg:pdist"},
+    "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
+    "nn.parameter": _of("nn.lazy:", "UninitializedParameter UninitializedTensorMixin is_lazy"),
+    "optim.optimizer": {"ParamsT": "=typing:Any"},
     "hub": {"load_url": "compat.hub:load_state_dict_from_url"},
     "ops": {"load_library": "compat.library:load_library"},
 }
@@ -215,7 +248,7 @@ def find(place: str, name: str) -> Any:
         MissingName: no table has the name.
     """
     path = _torch_path(place)
-    if source := NAMES.get(path, {}).get(name):
+    if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)
     if path == "ops":
         return library.namespace(name)
@@ -223,10 +256,10 @@ def find(place: str, name: str) -> Any:
         return function
     if name in no_ops(path):
         return no_ops(path)[name]
-    if _path(f"{place}.{name}") in MODULES:
-        return import_module(f"{place}.{name}")
-    if instead(_torch_name(place, name)):
-        return absent(_torch_name(place, name))
+    if (full := _torch_name(place, name)) in MODULES:
+        return import_module(f"{PACKAGE}.{full}")
+    if instead(full):
+        return absent(full)
     raise MissingName(place, name)
 
 

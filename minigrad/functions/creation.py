@@ -15,6 +15,7 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
+from ..backend.storage import UntypedStorage
 from ..tensor import Size, Tensor
 from ..tracebacks import wrapping
 from .arguments import Maybe, raw, same_layout, sizes, to_array
@@ -209,7 +210,9 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """``as_tensor``, or with ``copy=True`` ``tensor``."""
+    """``as_tensor``, or with ``copy=True`` ``tensor``. A storage gives its bytes, without a copy."""
+    if isinstance(obj, UntypedStorage):
+        obj = wrap(obj.array)
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
     return result.requires_grad_() if requires_grad else result
 
@@ -239,6 +242,24 @@ def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, r
     """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
     tensor: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+@function
+def from_file(
+    filename: Any,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A vector of ``size`` elements in the memory of a mapped file; changes go to the file if ``shared``."""
+    kind = dt.as_dtype(dtype or dt.get_default_dtype())
+    storage = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)
+    return tensor_on(storage.shown(kind, 0, (size,), None), device, requires_grad)
 
 
 @function

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..autograd.inplace import mutate
+from ..autograd.tape import Variable
 from ..autograd.tape import wrap as variable
 from ..backend import xp
+from ..backend.storage import UntypedStorage
 from ..ops import elementwise as e
 from ..tensor import Tensor
 from .arguments import operand, sizes
@@ -134,10 +134,25 @@ def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
 
 
 @method(free=False)
-def set_(input: Tensor, source: Any, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:
-    """In place: show the memory of another tensor or storage from now on; with ``size``, a part of it."""
-    if size is not None:
-        steps = stride or tuple(np.cumprod((1, *reversed(tuple(size)[1:])))[::-1])
-        source = source.as_strided(size, steps, storage_offset)
-    input.array, input._base, input._version = source.array, None, source._version
+def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
+
+    Args:
+        source: a tensor or a storage.
+        storage_offset: the place of the first element in that memory.
+        size: the shape; for a storage by default all of it.
+        stride: steps in elements, by default those of a dense tensor.
+
+    Raises:
+        RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
+    """
+    if getattr(source, "dtype", input.dtype) is not input.dtype:
+        raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
+    if isinstance(source, Variable) and size is None:
+        input.array, input._version = source.array, source._version
+    else:
+        memory = UntypedStorage() if source is None else getattr(source, "untyped_storage", lambda: source)()
+        input.array = memory.untyped().shown(input.dtype, storage_offset, size, stride)
+        input._version = source._version if isinstance(source, Variable) else [0, None]
+    input._base = None
     return input

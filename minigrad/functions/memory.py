@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from ..backend.storage import Storage, address, owner
+from ..backend.storage import TypedStorage, UntypedStorage, address, owner
 from ..tensor import Size, Tensor
 from .arguments import axis
 from .define import attached, attribute, method
 
 
 @method(free=False)
-def untyped_storage(input: Tensor) -> Storage:
-    """The memory that the tensor shows, to compare or to measure."""
-    return Storage(input.array)
+def untyped_storage(input: Tensor) -> UntypedStorage:
+    """The memory that the tensor shows, as bytes."""
+    return UntypedStorage.behind(input.array)
 
 
-storage = untyped_storage
+@method(free=False)
+def storage(input: Tensor) -> TypedStorage:
+    """The memory that the tensor shows, as elements of its dtype."""
+    return TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype)
 
 
 @method(free=False)

@@ -416,6 +416,11 @@ def _fill_in() -> None:
         setattr(StrictArray, name, _by_function(name, tuple(parameters.split())))
 
 
+def _as_strided(x: StrictArray, shape: Any, strides: Any) -> Any:
+    array = np.ndarray(shape, x.dtype, x._array, 0, strides)
+    return StrictArray(array, x if x.base is None else x.base)
+
+
 class Namespace:
     """What stands for the module ``cupy``: NumPy's functions, where CuPy has them, with its parameters."""
 
@@ -430,6 +435,7 @@ class Namespace:
             if is_dtype or isinstance(value, float) or name == "newaxis":
                 setattr(self, name, value)
         transform = ["a", "n", "axis", "norm"]  # the parameters of CuPy's
+        self.lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
         self.fft = SimpleNamespace(fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft))
 
     def __getattr__(self, name: str) -> Any:
