@@ -141,6 +141,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         get_autocast_gpu_dtype=lambda: float16,
         is_autocast_available=lambda device_type: device_type in ("cpu", "cuda"),
         is_autocast_enabled=lambda device_type="cuda": False,
+        _assert_async=check_nonzero,
     ),
     _row(
         "compiler",
@@ -183,7 +184,8 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "there are no scripts: functions and modules stay Python",
         _unwrap_optional=unwrap_optional,
         annotate=lambda the_type, the_value: the_value,
-        **_each("export freeze interface optimize_for_inference script_if_tracing script_method", same_object),
+        **_each("_overload _overload_method _script_if_tracing export freeze interface", same_object),
+        **_each("optimize_for_inference script_if_tracing script_method", same_object),
         **_each("is_scripting is_tracing", never),
         fuser=lambda name: nullcontext(),
         ignore=lambda drop=False, **kwargs: drop if callable(drop) else same,
@@ -201,7 +203,15 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         get_sharing_strategy=lambda: "file_descriptor",
         set_sharing_strategy=set_sharing_strategy,
     ),
-    _row("onnx", "nothing records a program", is_in_onnx_export=never),
+    _row(
+        "onnx",
+        "nothing records a program",
+        is_in_onnx_export=never,
+        register_custom_op_symbolic=lambda symbolic_name, symbolic_fn, opset_version: None,
+    ),
+    _row("onnx.symbolic_helper", "nothing records a program", parse_args=lambda *arg_descriptors: same),
+    _row("utils._python_dispatch", "no class wraps tensors", is_traceable_wrapper_subclass=lambda t: False),
+    _row("utils.data", "pipes of data have no methods for each other", functional_datapipe=lambda name, *args: same),
     _row("xpu", "there is no such device", **_device("xpu", there=False)),
 ]
 

@@ -21,11 +21,11 @@ Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
 
 
-class _Node(NamedTuple):
+class NodeDef(NamedTuple):
     """How to take values of one type apart, into children and a context, and how to put them together."""
 
-    flatten: Flatten
-    unflatten: Unflatten
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
 
 
 def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
@@ -55,19 +55,19 @@ def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
-def _sequence(kind: Callable[[Iterable[Any]], Any]) -> _Node:
-    return _Node(lambda tree: (tree, None), lambda values, _: kind(values))
+def _sequence(kind: Callable[[Iterable[Any]], Any]) -> NodeDef:
+    return NodeDef(lambda tree: (tree, None), lambda values, _: kind(values))
 
 
-_NODES: dict[Any, _Node] = {
+SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: _sequence(tuple),
     list: _sequence(list),
     Size: _sequence(Size),
-    namedtuple: _Node(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
-    deque: _Node(lambda tree: (tree, tree.maxlen), deque),
-    dict: _Node(_dict_flatten, _dict_unflatten),
-    OrderedDict: _Node(_dict_flatten, lambda values, keys: OrderedDict(_dict_unflatten(values, keys))),
-    defaultdict: _Node(
+    namedtuple: NodeDef(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
+    deque: NodeDef(lambda tree: (tree, tree.maxlen), deque),
+    dict: NodeDef(_dict_flatten, _dict_unflatten),
+    OrderedDict: NodeDef(_dict_flatten, lambda values, keys: OrderedDict(_dict_unflatten(values, keys))),
+    defaultdict: NodeDef(
         lambda tree: (tree.values(), [tree.default_factory, list(tree)]),
         lambda values, context: defaultdict(context[0], _dict_unflatten(values, context[1])),
     ),
@@ -91,9 +91,9 @@ def register_pytree_node(
         flatten_fn: value -> (children, context). unflatten_fn: (children, context) -> value.
         serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: without effect.
     """
-    if cls in _NODES:
+    if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _NODES[cls] = _Node(flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
 
 
 def _register_pytree_node(
@@ -105,7 +105,7 @@ def _register_pytree_node(
     **kwargs: Any,
 ) -> None:
     """``register_pytree_node`` under the name that Transformers uses; it replaces an earlier registration."""
-    _NODES.pop(cls, None)
+    SUPPORTED_NODES.pop(cls, None)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
 
@@ -115,12 +115,10 @@ def is_namedtuple(obj: Any) -> bool:
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
 
 
-def _node_type(tree: Any) -> Any:
-    """The key of a value in ``_NODES``; None for a leaf."""
+def _get_node_type(tree: Any) -> Any:
+    """The key of a value in ``SUPPORTED_NODES``; the type of a leaf."""
     kind = type(tree)
-    if kind in _NODES:
-        return kind
-    return namedtuple if is_namedtuple(kind) else None
+    return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind
 
 
 @dataclass
@@ -169,7 +167,9 @@ class TreeSpec:
     def _build(self, leaves: Iterator[Any]) -> PyTree:
         if self.is_leaf():
             return next(leaves)
-        return _NODES[self.type].unflatten([child._build(leaves) for child in self.children_specs], self.context)
+        return SUPPORTED_NODES[self.type].unflatten_fn(
+            [child._build(leaves) for child in self.children_specs], self.context
+        )
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
         """The parts of another tree that stand where this spec has leaves. Raises ValueError if it differs above."""
@@ -180,7 +180,7 @@ class TreeSpec:
 
     def _children_of(self, tree: PyTree) -> list[PyTree]:
         """The children of another tree in the order of this spec. Kinds of dict match each other."""
-        kind = _node_type(tree)
+        kind = _get_node_type(tree)
         if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         if kind in _DICTS:
@@ -191,7 +191,7 @@ class TreeSpec:
                     f"Node keys mismatch; missing key(s): {missing or '{}'}; extra key(s): {extra or '{}'}."
                 )
             return [tree[key] for key in keys]
-        children, context = _NODES[kind].flatten(tree)
+        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
         values = list(children)
         if len(values) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(values)}.")
@@ -222,11 +222,11 @@ _LEAF = LeafSpec()
 
 def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
     """The spec of a tree; appends its leaves to a list."""
-    kind = None if is_leaf and is_leaf(tree) else _node_type(tree)
-    if kind is None:
+    kind = _get_node_type(tree)
+    if (is_leaf and is_leaf(tree)) or kind not in SUPPORTED_NODES:
         leaves.append(tree)
         return _LEAF
-    children, context = _NODES[kind].flatten(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_walk(child, is_leaf, leaves) for child in children])
 
 
@@ -260,7 +260,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Whether a value is a leaf."""
-    return bool(is_leaf and is_leaf(tree)) or _node_type(tree) is None
+    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:

@@ -62,6 +62,10 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
     with pytest.raises(AssertionError):
         mg.jit._unwrap_optional(None)
     assert issubclass(ScriptModule, mg.nn.Module)
+    assert mg.ScriptModule is ScriptModule
+    assert not isinstance(mg.nn.Linear(1, 1), ScriptModule)
+    assert mg.jit._script_if_tracing(double) is mg.jit._overload_method(double) is double
+    mg.onnx.register_custom_op_symbolic("library::op", mg.onnx.symbolic_helper.parse_args("v", "i")(double), 11)
     assert Final[int]
     with pytest.raises(NotImplementedError, match=r"torch\.jit\.save: .*state dict"):
         mg.jit.save(model, tmp_path / "model.pt")

@@ -47,3 +47,9 @@ def test_paths_that_packages_import_from() -> None:
     called: list[int] = []
     minigrad.cuda._lazy_call(lambda: called.append(1))
     assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
+
+
+def test_assert_as_a_function() -> None:
+    minigrad._assert(minigrad.ones(1) > 0, "never")
+    with pytest.raises(AssertionError, match="as it was"):
+        minigrad._assert(minigrad.ones(1) < 0, "as it was")

@@ -129,7 +129,7 @@ class Pair:
 
 
 def test_a_registered_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "_NODES", dict(ours._NODES))
+    monkeypatch.setattr(ours, "SUPPORTED_NODES", dict(ours.SUPPORTED_NODES))
     ours.register_pytree_node(Pair, lambda pair: (pair.values, "kept"), lambda values, _: Pair(*values))
     assert ours.tree_map(lambda x: x + 1, [Pair(1, 2)])[0].values == (2, 3)
     with pytest.raises(ValueError, match="already registered"):
@@ -139,7 +139,7 @@ def test_a_registered_type(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_names_that_transformers_builds_its_outputs_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "_NODES", dict(ours._NODES))
+    monkeypatch.setattr(ours, "SUPPORTED_NODES", dict(ours.SUPPORTED_NODES))
     output = type("Output", (OrderedDict,), {})
     ours._register_pytree_node(output, ours._dict_flatten, lambda v, c: output(**ours._dict_unflatten(v, c)))
     found = ours.tree_map(lambda x: 2 * x, output(b=1, a=[2]))
