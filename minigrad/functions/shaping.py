@@ -171,8 +171,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 @method(in_place=reshaping)
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without axes of length 1: all of them, or those in ``dim``.
+def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
+    """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence.
 
     >>> mg.zeros(1, 3, 1).squeeze().shape
     minigrad.Size([3])
@@ -180,7 +180,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     minigrad.Size([3, 1])
     """
     if dim is not None:
-        dim = (dim,) if isinstance(dim, int) else dim
+        dim = (dim, *dims) if isinstance(dim, int) else dim
         dim = tuple(d for d in (axis(d, input.array.ndim) for d in dim) if input.array.ndim)
     return apply(s.squeeze, (input, dim))
 

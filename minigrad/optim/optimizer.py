@@ -76,7 +76,8 @@ def _with_hooks(step: Step) -> Step:
 
 def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self._opt_called = True  # a schedule asks for it
-    for hook in self._hooks["step_pre"].values():
+    hooks = vars(self).get("_hooks", {})  # none in a wrapper of an optimiser, which does not call Optimizer.__init__
+    for hook in hooks.get("step_pre", {}).values():
         changed = hook(self, args, kwargs)
         if changed is not None:
             if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -84,7 +85,7 @@ def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...
             args, kwargs = changed
     with span(f"{type(self).__name__}.step", "step", self):
         result = step(*args, **kwargs)
-    for hook in self._hooks["step_post"].values():
+    for hook in hooks.get("step_post", {}).values():
         hook(self, args, kwargs)
     return result
 
@@ -138,7 +139,6 @@ class Optimizer:
                 "params should be an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
             )
         _check_flags(type(self).__name__, defaults)
-        self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -151,12 +151,16 @@ class Optimizer:
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
 
+    @functools.cached_property
+    def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
+        """By kind. An optimiser that wraps another one may never have called ``__init__``."""
+        return defaultdict(dict)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__dict__.setdefault("_hooks", defaultdict(dict))
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)

@@ -375,6 +375,29 @@ def test_hooks(library: Any) -> None:
 
 
 @pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
+    """Libraries derive one from Optimizer, and do not call its ``__init__``."""
+
+    class Wrapper(library.optim.Optimizer):  # type: ignore[misc, name-defined]
+        def __init__(self, wrapped: Any) -> None:
+            self.wrapped = wrapped
+
+        def step(self, closure: Any = None) -> None:
+            self.wrapped.step(closure)
+
+        param_groups = property(lambda self: self.wrapped.param_groups)
+
+    p = library.nn.Parameter(library.ones(2))
+    optimiser = Wrapper(library.optim.SGD([p], lr=0.5))
+    schedule = library.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 / (1 + step))
+    p.grad = library.ones(2)
+    optimiser.step()
+    schedule.step()
+    assert p.tolist() == [0.5, 0.5] and schedule.get_last_lr() == [0.25]
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
 def test_an_optimiser_of_ones_own(library: Any) -> None:
     """As people write them: ``step`` whole, on ``.data`` and ``self.state[p]``."""
 
@@ -422,6 +445,35 @@ class Loud(optim.Adam):
 
     def step(self, closure: Any = None) -> Any:
         return super().step(closure)
+
+
+@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+def test_an_optimiser_that_wraps_another_and_never_called_init(library: Any) -> None:
+    class Wrapper(library.optim.Optimizer):  # type: ignore[misc, name-defined]
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.defaults, self.state = inner, inner.defaults, inner.state
+
+        @property
+        def param_groups(self) -> Any:
+            return self.inner.param_groups
+
+        def step(self, closure: Any = None) -> Any:
+            return self.inner.step(closure)
+
+        def zero_grad(self, set_to_none: bool = True) -> None:
+            self.inner.zero_grad(set_to_none)
+
+    weight = library.nn.Parameter(library.ones(1))
+    wrapper = Wrapper(library.optim.SGD([weight], lr=1.0))
+    schedule = library.optim.lr_scheduler.StepLR(wrapper, step_size=1, gamma=0.5)
+    for _ in range(2):
+        wrapper.zero_grad()
+        weight.sum().backward()
+        wrapper.step()
+        schedule.step()
+    assert weight.item() == 1 - 1 - 0.5
+    assert schedule.get_last_lr() == [0.25]
+    assert isinstance(wrapper, library.optim.Optimizer)
 
 
 def test_an_optimiser_without_a_rule() -> None:

@@ -207,7 +207,8 @@ def _fetcher(
     """
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
-    examples = iter(dataset)
+    # islice calls ``iter`` of what it gets, with which a dataset that is its own iterator begins anew
+    examples = (example for example in dataset)
 
     def fetch(index: Any) -> Any:
         if not batched:

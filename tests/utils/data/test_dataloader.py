@@ -459,3 +459,20 @@ def test_progress_bars_know_the_length() -> None:
     tqdm = pytest.importorskip("tqdm")
     bar = tqdm.tqdm(DataLoader(range(10), batch_size=4), disable=True)
     assert len(bar) == 3 and plain(list(bar)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_dataset_that_is_its_own_iterator_is_begun_once(workers: int) -> None:
+    class Countdown(IterableDataset[int]):
+        def __iter__(self) -> Iterator[int]:
+            self.left = 5
+            return self
+
+        def __next__(self) -> int:
+            if not self.left:
+                raise StopIteration
+            self.left -= 1
+            return self.left
+
+    batches = [batch.tolist() for batch in DataLoader(Countdown(), batch_size=2, num_workers=workers)]
+    assert batches == [[4, 3], [2, 1], [0]]
