@@ -102,7 +102,6 @@ ABSENT = _by_name(
         "use utils.data.Dataset or IterableDataset": """
             utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
         """,
-        "use scaled_dot_product_attention with a mask": "nn.attention.flex_attention",
         "use scatter_reduce": "segment_reduce",
         "use scipy.stats.qmc": "quasirandom",
         "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells": "gru* lstm* rnn_relu* rnn_tanh*",

@@ -89,6 +89,7 @@ MODULES: dict[str, Sources] = {
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
+    "nn.attention.flex_attention": "compat.flex_attention",
     "nn._functions": ("nn.parallel",),
     "nn.utils.init": ("nn.init",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),

@@ -1,0 +1,151 @@
+"""``torch.nn.attention.flex_attention``: attention whose scores and mask are functions of indices (Dong et al. 2024).
+
+All scores are computed, also those that the mask leaves out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from .. import names as mg
+from ..autograd import no_grad
+from ..backend.dtype import float32, float64
+from ..nn import functional as F
+from ..tensor import Tensor
+from .core import current_accelerator
+
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest(NamedTuple):
+    """What ``flex_attention`` returns beside its output."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """log Σ exp(score), and the largest score, of each query: (B, H, T), where it was requested."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
+
+
+class BlockMask:
+    """A mask, (B, H, T, S), and which of its blocks hold a key."""
+
+    def __init__(self, mask: Tensor, mask_mod: Callable[..., Tensor], BLOCK_SIZE: tuple[int, int]) -> None:
+        self.mask, self.mask_mod, self.BLOCK_SIZE, self.shape = mask, mask_mod, BLOCK_SIZE, tuple(mask.shape)
+
+    def to_dense(self) -> Tensor:
+        """1 for each block that holds a key: (B, H, T / block, S / block), int32."""
+        (t, s), (rows, columns) = self.shape[-2:], self.BLOCK_SIZE
+        padded = F.pad(self.mask, (0, -s % columns, 0, -t % rows))
+        return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
+
+    def sparsity(self) -> float:
+        """How much lies outside of such blocks, in per cent."""
+        return 100 * (1 - self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE) / math.prod(self.shape))
+
+    def to(self, device: Any) -> BlockMask:
+        """The mask on another device."""
+        return BlockMask(self.mask.to(device), self.mask_mod, self.BLOCK_SIZE)
+
+
+def create_mask(
+    mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
+) -> Tensor:
+    """What ``mask_mod(batch, head, query, key)`` gives: (B, H, T, S), bool; B and H that are None are 1.
+
+    Of ``score_mod(score, batch, head, query, key)`` it is where the score is not -inf.
+    """
+    sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
+    if len(inspect.signature(mod_fn).parameters) == 4:
+        return _each(mod_fn, sizes, device).bool()
+    return ~mg.isneginf(_each(mod_fn, sizes, device, mg.zeros(sizes, device=device)))
+
+
+def create_block_mask(
+    mask_mod: Callable[..., Tensor],
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+    _compile: bool = False,
+) -> BlockMask:
+    """``create_mask`` of a ``mask_mod``, in blocks."""
+    size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
+    return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), mask_mod, size)
+
+
+def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
+    """What a function of indices gives for all of them, as by nested ``func.vmap``: (B, H, T, S).
+
+    A row of keys is one call, if that gives for the last row what a call for each key does: it does not where a key's
+    index selects from a tensor before another index does.
+    """
+    keys = mg.arange(sizes[-1], device=device)
+    places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
+    rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]
+    at_once: Any = lambda score, place: mod(*score, *place, keys).expand(sizes[-1])
+    by_key: Any = lambda score, place: mg.stack([mod(*(s[i] for s in score), *place, k) for i, k in enumerate(keys)])
+    with no_grad():
+        try:
+            call = at_once if mg.equal(at_once(rows[-1], places[-1]), by_key(rows[-1], places[-1])) else by_key
+        except (IndexError, RuntimeError):
+            call = by_key
+    return mg.stack([call(score, place) for score, place in zip(rows, places, strict=True)]).reshape(sizes)
+
+
+def flex_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: Callable[..., Tensor] | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
+    *,
+    return_aux: AuxRequest | None = None,
+) -> Any:
+    """softmax(score_mod(q kᵀ · scale)) v where the mask is True: (B, H, T, Ev); a query without a key gets 0.
+
+    Args:
+        query, key, value: (B, H, T, E), (B, H, S, E) and (B, H, S, Ev).
+        score_mod: ``score_mod(score, batch, head, query, key)``, the score in its place.
+        scale: 1 / √E by default.
+        enable_gqa: several queries' heads may share one of keys and values.
+        return_lse, return_aux: return log Σ exp(score), (B, H, T), or what is requested, too.
+
+    Raises:
+        ValueError: heads, or the sizes of the mask, do not fit.
+    """
+    heads, shared = query.shape[1], key.shape[1]
+    if heads % shared or (heads != shared and not enable_gqa):
+        raise ValueError(f"Expect query and key/value to have the same number of heads, not {heads} and {shared}")
+    lengths = query.shape[2], key.shape[2]
+    if block_mask is not None and block_mask.shape[-2:] != lengths:
+        raise ValueError(f"block_mask was created for {block_mask.shape=}, but there are {lengths} queries and keys")
+    key, value = (x.repeat_interleave(heads // shared, dim=1) for x in (key, value))
+    working = float64 if query.dtype == float64 else float32
+    scores = (
+        query.to(working) @ key.to(working).transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    )
+    if score_mod is not None:
+        scores = _each(score_mod, scores.shape, query.device, scores)
+    if block_mask is not None:
+        scores = scores.masked_fill(~block_mask.mask, -math.inf)
+    lse = scores.logsumexp(-1)
+    weights = F.softmax(scores, dim=-1).masked_fill((lse == -math.inf).unsqueeze(-1), 0)
+    output = weights.to(query.dtype) @ value.to(query.dtype)
+    if return_aux is not None:
+        return output, AuxOutput(lse if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None)
+    return (output, lse) if return_lse else output
