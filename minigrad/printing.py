@@ -50,29 +50,31 @@ def set_printoptions(
 @attached
 def __repr__(tensor: Tensor) -> str:
     """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
-    values = tensor.array if tensor.is_meta else of(tensor.array).to_numpy(tensor.array)
     prefix = "tensor(" if is_ours(type(tensor)) else f"{type(tensor).__name__}("
-    if tensor.is_meta:
-        body = "..."
-    elif values.size == 0:
-        body = "[]" if values.ndim == 1 else f"[], size={tuple(values.shape)}"
-    else:
-        body = _lines(values, _formatter(_shown(values)), len(prefix), values.size > options.threshold)
+    body, empty = "..." if tensor.is_meta else values_text(tensor, len(prefix)), tensor.numel() == 0
     suffixes = []
     device = tensor.device
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
-    if device.type == "meta":
-        suffixes.append(f"size={tuple(values.shape)}")
+    if tensor.is_meta or (empty and tensor.ndim != 1):
+        suffixes.append(f"size={tuple(tensor.shape)}")
     dtype = tensor.dtype
     usual = dtype in (dt.get_default_dtype(), dt.get_default_dtype().to_complex(), dt.int64, dt.bool_)
-    if not usual or ((values.size == 0 or tensor.is_meta) and dtype is not dt.get_default_dtype()):
+    if not usual or ((empty or tensor.is_meta) and dtype is not dt.get_default_dtype()):
         suffixes.append(f"dtype={dtype}")
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return prefix + _with_suffixes(body, suffixes, len(prefix)) + ")"
+
+
+def values_text(tensor: Tensor, indent: int) -> str:
+    """The values alone, in brackets that begin in column ``indent``."""
+    values = of(tensor.array).to_numpy(tensor.array)
+    if values.size == 0:
+        return "[]"
+    return _lines(values, _formatter(_shown(values)), indent, values.size > options.threshold)
 
 
 def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:

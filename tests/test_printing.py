@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_repr_is_torchs(index: int) -> None:
     found, expected = SHOWN[index](minigrad), SHOWN[index](torch)
     assert in_torch_words(repr(found)) == repr(expected)
     assert str(found) == repr(found)
+
+
+def test_the_values_alone() -> None:
+    """``torch._tensor_str``, which classes around a tensor show themselves with."""
+    theirs, ours = torch._tensor_str, importlib.import_module("minigrad._tensor_str")
+    for shape in ((3,), (2, 3), (0, 2), (), (2000,)):
+        values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        assert ours._tensor_str(minigrad.tensor(values), 6) == theirs._tensor_str(torch.tensor(values), 6)
+    assert ours.PRINT_OPTS.threshold == theirs.PRINT_OPTS.threshold
 
 
 def test_random_values() -> None:

@@ -69,13 +69,15 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of ``outputs`` for ``inputs``, returned and not accumulated.
 
-    Only the paths that lead to ``inputs`` are walked. See ``backward`` for the other arguments.
+    Only the paths that lead to ``inputs`` are walked, whatever ``only_inputs`` says, which PyTorch ignores, too. See
+    ``backward`` for the other arguments.
 
     Raises:
         RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or

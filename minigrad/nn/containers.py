@@ -266,7 +266,8 @@ class ModuleDict(_Dict):
 
     def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:  # a subclass may have an ``update`` of its own
+            self.update(modules)
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
@@ -284,7 +285,8 @@ class ParameterDict(_Dict):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        self.update(parameters or {})
+        if parameters is not None:
+            self.update(parameters)
 
     def _names(self) -> dict[str, Any]:
         return self._keys

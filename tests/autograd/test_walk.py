@@ -130,6 +130,14 @@ def test_grad_of_what_ops_made_and_of_the_output_itself() -> None:
     assert (ga.item(), gb.item()) == (2, 5)
 
 
+def test_grad_takes_only_inputs_in_pytorchs_place_and_ignores_it() -> None:
+    x, y = leaf(1, 2), leaf(3, 4)
+    assert grad((x * x).sum(), [x, y], None, True, False, True, True)[1] is None
+    (gx,) = grad((x * x).sum(), x, only_inputs=False)
+    assert gx.tolist() == [2, 4]
+    assert x.grad is None
+
+
 def test_grad_of_an_unused_input() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
     with pytest.raises(RuntimeError, match="allow_unused"):

@@ -227,6 +227,20 @@ def test_private_names_are_missing_in_pythons_way() -> None:
         mg.nn.__wrapped__  # type: ignore[attr-defined]
 
 
+def test_the_one_module_with_underscores_around_its_name() -> None:
+    assert "USE_MKL=OFF" not in mg.__config__.show()  # type: ignore[attr-defined]
+    assert isinstance(importlib.import_module("minigrad.__config__").parallel_info(), str)
+
+
+def test_remote_calls_are_absent_as_in_a_build_of_pytorch_without_them() -> None:
+    rpc = mg.distributed.rpc  # type: ignore[attr-defined]
+    assert rpc is importlib.import_module("minigrad.distributed.rpc")
+    assert rpc.is_available() is False
+    assert not hasattr(rpc, "api")
+    with pytest.raises(NotImplementedError, match="there is one process"):
+        rpc.rpc_sync("worker", print)
+
+
 def test_a_missing_module() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"^there is no minigrad\.viz\.nonesuch$"):
         importlib.import_module("minigrad.viz.nonesuch")

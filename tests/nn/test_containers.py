@@ -67,6 +67,19 @@ def test_module_dict() -> None:
     assert list(net) == ["a"]
 
 
+def of_own_update(t: Any) -> Any:
+    """Dicts that give ``update`` another meaning, as metrics do: making one without modules does not call it."""
+
+    class Metrics(t.nn.ModuleDict):  # type: ignore[misc, name-defined]
+        def update(self, *values: Any) -> None:
+            raise AssertionError("nothing to update with")
+
+    class Numbers(t.nn.ParameterDict):  # type: ignore[misc, name-defined]
+        update = Metrics.update
+
+    return [len(Metrics()), len(Numbers())]
+
+
 def test_parameter_containers() -> None:
     values = nn.ParameterList([nn.Parameter(minigrad.ones(2)), minigrad.zeros(3)])
     assert all(isinstance(p, nn.Parameter) for p in values)
@@ -152,6 +165,7 @@ RUNS: dict[str, Any] = {
     "multiplied": multiplied,
     "parameter_list": parameter_list,
     "parameter_dict": parameter_dict,
+    "update of its own": of_own_update,
     "empty": lambda t: [t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()],
     "short list": lambda t: t.nn.ParameterList([t.ones(2, 3)]),
     "list of lists": lambda t: t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2),

@@ -6,7 +6,7 @@ from conformer import Conformer, ConformerBlock
 
 def run() -> dict[str, object]:
     model = Conformer(dim=32, depth=2, dim_head=8, heads=4, ff_mult=2, conv_kernel_size=7, conv_dropout=0.1)
-    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), []
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), []
     sound, target = torch.randn(2, 30, 32), torch.randn(2, 30, 32)
     for _ in range(5):
         loss = (model(sound) - target).square().mean()

@@ -12,7 +12,7 @@ def run() -> dict[str, object]:
         "AdamW, plain": lambda ps: schedulefree.AdamWScheduleFree(ps, lr=0.02, foreach=False),
         "RAdam": lambda ps: schedulefree.RAdamScheduleFree(ps, lr=0.02),
         "SGD": lambda ps: schedulefree.SGDScheduleFree(ps, lr=0.1, warmup_steps=2),
-        "wrapped": lambda ps: schedulefree.ScheduleFreeWrapper(torch.optim.RMSprop(ps, lr=0.01), momentum=0.9),
+        "wrapped": lambda ps: schedulefree.ScheduleFreeWrapper(torch.optim.SGD(ps, lr=0.1), momentum=0.9),
     }
     results: dict[str, object] = {}
     for name, make in makers.items():

@@ -26,9 +26,9 @@ def run() -> dict[str, object]:
     ito, stratonovich = SDE("ito"), SDE("stratonovich")
     start, times = torch.randn(4, 3), torch.linspace(0.0, 1.0, 5)
 
-    def noise() -> torchsde.BrownianInterval:
+    def noise(width: int = 3) -> torchsde.BrownianInterval:
         return torchsde.BrownianInterval(
-            0.0, 1.0, size=(4, 3), entropy=7, levy_area_approximation="space-time", tol=1e-3
+            0.0, 1.0, size=(4, width), entropy=7, levy_area_approximation="space-time", tol=1e-3
         )
 
     results: dict[str, object] = {}
@@ -41,5 +41,5 @@ def run() -> dict[str, object]:
     stratonovich.zero_grad()
     torchsde.sdeint_adjoint(stratonovich, start, times, bm=noise(), method="midpoint", dt=0.1).mean().backward()
     results["adjoint"] = [p.grad for p in stratonovich.parameters()]
-    path, divergence = torchsde.sdeint(ito, start, times, bm=noise(), method="euler", dt=0.1, logqp=True)
+    path, divergence = torchsde.sdeint(ito, start, times, bm=noise(4), method="euler", dt=0.1, logqp=True)
     return {**results, "path": path, "KL": divergence}
