@@ -21,7 +21,7 @@ from .. import names
 from ..backend import Device, dtype
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
-from ..tracebacks import PACKAGE, answers
+from ..tracebacks import PACKAGE, answers, shorten
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function"]
 __all__ += ["has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]
@@ -306,17 +306,18 @@ def _asking(public: Any, run: Any, operator: bool) -> Any:
     """The body that asks first."""
 
     def call(args: Any, kwargs: Any) -> Any:
-        state = _state
-        if state.ask_modes and (state.modes or state.ask_classes):
-            values = (*args, *kwargs.values()) if kwargs else args
-            if state.modes or _answering(values):
-                try:
+        try:
+            state = _state
+            if state.ask_modes and (state.modes or state.ask_classes):
+                values = (*args, *kwargs.values()) if kwargs else args
+                if state.modes or _answering(values):
                     return handle_torch_function(public, values, *args, **kwargs)
-                except TypeError:
-                    if operator and len(args) == 2:
-                        return NotImplemented  # Python asks the other operand
-                    raise
-        return run(*args, **kwargs)
+            return run(*args, **kwargs)
+        except Exception as error:
+            if operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
+                return NotImplemented  # Python asks the other operand
+            shorten(error)
+            raise
 
     return call
 

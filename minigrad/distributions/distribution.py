@@ -14,7 +14,7 @@ from ..functions.pointwise import exp
 from ..functions.random import rand
 from ..tensor import Size, Tensor
 from ..tracebacks import border_methods, warn
-from .constraints import Constraint
+from .constraints import Constraint, is_dependent
 from .utils import Shape
 from .utils import size as size_of
 
@@ -58,7 +58,7 @@ class Distribution:
         if not self._validate_args:
             return
         for name, constraint in self.arg_constraints.items():
-            if name in self.__dict__ and constraint.name != "Dependent":  # others follow from these
+            if name in self.__dict__ and not is_dependent(constraint):  # others follow from these
                 self._validate_parameter(name)
 
     def _validate_parameter(self, name: str) -> None:
@@ -100,14 +100,24 @@ class Distribution:
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""
         shape, axes = size_of(batch_shape), len(self._batch_shape)
-        larger = copy.copy(self)
+        larger = copy.copy(self) if _instance is None else _instance
         for name, value in self.__dict__.items():
-            if isinstance(value, Distribution):
+            larger.__dict__[name] = value
+            if isinstance(value, Distribution) and value.batch_shape == self._batch_shape:
                 larger.__dict__[name] = value.expand(shape)
             elif isinstance(value, Tensor) and value.shape[:axes] == self._batch_shape:
                 larger.__dict__[name] = value.expand((*shape, *value.shape[axes:]))
         larger._batch_shape = shape
         return larger
+
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+        """An object for ``expand`` to fill: a subclass of ``cls`` with an ``__init__`` of its own has to give one."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                f"define a custom .expand() method."
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
 
     # Moments --------------------------------------------------------------------------------------------
 

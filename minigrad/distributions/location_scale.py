@@ -1,9 +1,8 @@
-"""Families of one shape that is moved and stretched, and two that derive from Normal.
+"""Families of one shape that is moved and stretched.
 
 By a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
 largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that there is no mean. By its
-bounds: Uniform, all numbers of an interval alike. LogNormal numbers have normal logarithms; HalfNormal are the sizes
-of normal numbers.
+bounds: Uniform, all numbers of an interval alike.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 
 from ..backend import dtype as dt
 from ..functions import random
-from ..functions.creation import full_like, zeros_like
-from ..functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan, where
+from ..functions.creation import full_like
+from ..functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution, register_kl
@@ -208,84 +207,3 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width = p.high - p.low
     log_ratio = (math.sqrt(2 * math.pi) * q.scale / width).log()
     return log_ratio + 0.5 * (width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)) / q.scale.pow(2)
-
-
-class LogNormal(Distribution):
-    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
-
-    arg_constraints = LocationScale.arg_constraints
-    support = constraints.positive
-    has_rsample = True
-
-    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        self.base_dist = Normal(loc, scale, validate_args=validate_args)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
-
-    loc = formula(lambda d: d.base_dist.loc, doc="The mean of the logarithm.")
-    scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of the logarithm.")
-    mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
-    mode = formula(lambda d: (d.loc - d.scale.square()).exp())
-    variance = formula(lambda d: d.scale.pow(2).expm1() * (2 * d.loc + d.scale.pow(2)).exp())
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.sample(sample_shape).exp()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.rsample(sample_shape).exp()
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        logarithm = value.log()
-        return self.base_dist.log_prob(logarithm) - logarithm
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.cdf(value.log())
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf(value).exp()
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
-
-    def _kl(self, q: LogNormal) -> Tensor:
-        return self.base_dist._kl(q.base_dist)
-
-
-class HalfNormal(Distribution):
-    """|x|, x normal with mean 0; ``base_dist`` is the distribution of x, and ``scale`` its standard deviation."""
-
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
-    def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        self.base_dist = Normal(0, scale, validate_args=False)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
-        if self._validate_args:
-            self._validate_parameter("scale")
-
-    scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of x.")
-    mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
-    mode = formula(lambda d: zeros_like(d.scale))
-    variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.sample(sample_shape).abs()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.rsample(sample_shape).abs()
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        inside = self.base_dist.log_prob(value) + math.log(2)
-        return where((value >= 0).expand_as(inside), inside, full_like(inside.detach(), -math.inf))
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
-
-    def _kl(self, q: HalfNormal) -> Tensor:
-        return self.base_dist._kl(q.base_dist)

@@ -108,3 +108,43 @@ class MultivariateNormal(Distribution):
     def _half_log_det(self) -> Tensor:
         """log det of L, which is half that of the covariance matrix."""
         return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class LowRankMultivariateNormal(MultivariateNormal):
+    """Vectors of length n whose covariance matrix is W Wᵀ and a diagonal.
+
+    Args:
+        loc: the mean, (..., n).
+        cov_factor: W, (..., n, m).
+        cov_diag: the diagonal, (..., n), positive.
+
+    Raises:
+        ValueError: their shapes do not fit together.
+    """
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1 or cov_factor.dim() < 2 or not cov_factor.shape[-2] == cov_diag.shape[-1] == loc.shape[-1]:
+            raise ValueError(
+                f"Incompatible shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
+            )
+        batch_shape = np.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        self.loc, self.cov_diag = loc.expand((*batch_shape, -1)), cov_diag.expand((*batch_shape, -1))
+        self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
+        Distribution.__init__(self, batch_shape, loc.shape[-1:], validate_args)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """W Wᵀ and the diagonal."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        factors = self.loc.new_empty((*shape[:-1], self.cov_factor.shape[-1]))
+        drawn = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
+        return self.loc + drawn + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))

@@ -8,8 +8,9 @@ from typing import Any, Self, overload
 
 from ..autograd import enable_grad
 from ..backend import dtype as dt
-from ..functions.creation import full_like, tensor
+from ..functions.creation import arange, full_like, ones, tensor, zeros
 from ..functions.pointwise import log1p, sigmoid, softmax, where
+from ..functions.random import normal
 from ..functions.shaping import broadcast_tensors
 from ..tensor import Size, Tensor
 
@@ -88,3 +89,44 @@ def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
 def size(shape: Any) -> Size:
     """A shape from any sequence of ints."""
     return shape if isinstance(shape, Size) else Size(tuple(shape))
+
+
+def sum_rightmost(value: Any, dim: int) -> Any:
+    """The sum over the last ``dim`` axes."""
+    return value.flatten(-dim).sum(-1) if dim else value
+
+
+_sum_rightmost = sum_rightmost  # PyTorch's name
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Standard normal numbers."""
+    return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
+
+
+def _below(n: int, diag: int, like: Tensor) -> Tensor:
+    """Which elements of an n x n matrix are on the diagonal with a number, or below."""
+    places = arange(n, device=like.device)
+    return places < places.view(-1, 1) + (diag + 1)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The elements up to a diagonal, row by row: (..., D, D) -> (..., N)."""
+    return mat[..., _below(mat.shape[-1], diag, mat)]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D).
+
+    Raises:
+        ValueError: there is no such matrix.
+    """
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if round(n) - n > dt.finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of "
+            f"a square D x D matrix."
+        )
+    matrix = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
+    matrix[..., _below(round(n), diag, vec)] = vec
+    return matrix

@@ -6,13 +6,13 @@ import copy
 import operator
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import minigrad
-from minigrad import nn
+from minigrad import nn, tracebacks
 from minigrad.compat import overrides
 from tests.support.parity import torch
 
@@ -170,14 +170,15 @@ DUCKS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.fixture
-def nobody_met() -> None:
+@pytest.fixture(autouse=True)
+def nobody_met() -> Iterator[None]:
     """As if no class that answers had come up."""
+    yield
     overrides._open(classes=-overrides._counts["classes"])
 
 
 @pytest.mark.parametrize("name", DUCKS)
-def test_what_is_no_tensor_answers(name: str, nobody_met: None) -> None:
+def test_what_is_no_tensor_answers(name: str) -> None:
     first, again = (DUCKS[name](minigrad, minigrad.ones(2)) for _ in range(2))
     assert first == again == DUCKS[name](torch, torch.ones(2))
 
@@ -195,7 +196,7 @@ def test_nobody_answers() -> None:
             lib[0].ones(2) + Mute()
 
 
-def test_the_answer_is_asked_for_with_the_function_itself(nobody_met: None) -> None:
+def test_the_answer_is_asked_for_with_the_function_itself() -> None:
     shape: Any = minigrad.Tensor.shape
     handlers = {minigrad.add: "add", minigrad.nn.functional.relu: "relu", shape.__get__: "shape"}
 
@@ -208,6 +209,14 @@ def test_the_answer_is_asked_for_with_the_function_itself(nobody_met: None) -> N
     assert minigrad.add(table, 1) == "add"
     assert nn.functional.relu(table) == "relu"
     assert table.shape == "shape"
+
+
+def test_errors_are_short_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracebacks, "_filtering", True)
+    Sub([1.0])
+    with pytest.raises(RuntimeError, match="must match the size") as caught:
+        minigrad.ones(2) + minigrad.ones(3)
+    assert [entry.name for entry in caught.traceback][2:] == []
 
 
 # Classes of tensors ---------------------------------------------------------------------------------------
