@@ -26,6 +26,9 @@ ABSENT = _by_name(
         "8-bit floats are stored, not multiplied; use float16 or float32": "_scaled_mm",
         "NumPy has no such numbers; use complex64": "chalf complex32",
         "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
+        "draw it: Z @ Z.mT with a row of MultivariateNormal for each degree of freedom": """
+            distributions.Wishart distributions.wishart
+        """,
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "multiply the weight with a mask": "nn.utils.prune",
@@ -33,7 +36,7 @@ ABSENT = _by_name(
         "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """
             ao backends.quantized nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
-            uint[1-7]
+            uint1 uint2 uint3 uint4 uint5 uint6 uint7
         """,
         "nothing is recorded or compiled; the function itself is called": """
             _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._*
@@ -66,7 +69,11 @@ ABSENT = _by_name(
         "there is no C++ library behind minigrad": "classes",
         "there is no C++ library behind minigrad; use the public functions": "_C.* PyTorchFile* TensorType",
         "there is no mobile runtime": "utils.mobile_optimizer",
-        "there is no such device; use cpu or cuda": "mps.* mtia.* xpu.*",
+        "there is no such device; use cpu or cuda": """
+            mps.get_rng_state mps.recommended_max_memory mps.set_rng_state xpu.*_rng_state* xpu.Stream xpu.current_device
+            xpu.current_stream xpu.device xpu.get_device_* xpu.is_current_stream_capturing xpu.max_memory_allocated
+            xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
+        """,
         "there is one device; see torch.distributed": "cuda.nccl",
         "there is one device; use nn.Sequential": "distributed.pipeline",
         "there is one device; use the module itself": """
@@ -109,7 +116,7 @@ ABSENT = _by_name(
         "use utils.checkpoint to save memory, Tensor.register_hook to see gradients": """
             autograd.graph.saved_tensors_hooks
         """,
-        "use utils.tensorboard": "monitor utils.tensorboard.summary",
+        "use utils.tensorboard": "monitor",
         "write an autograd.Function; a CUDA kernel by cupy.RawKernel": "utils.cpp_extension",
         "write if": "cond",
         "write while": "while_loop",

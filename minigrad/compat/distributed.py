@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from ..autograd import no_grad
 from ..tensor import Tensor
@@ -16,14 +16,15 @@ _ADVICE = f"{_ONE_DEVICE}, in one process"
 default_pg_timeout = timedelta(minutes=30)
 
 # What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
-ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
-reduce_op = ReduceOp
+ReduceOp: Any = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
+reduce_op = ReduceOp.RedOpType = ReduceOp
 
 
 class Backend(str):
     """The name of a way to send tensors."""
 
     GLOO, NCCL, MPI, UCC, UNDEFINED = "gloo", "nccl", "mpi", "ucc", "undefined"
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": "gloo", "cuda": "nccl"}
 
 
 class ProcessGroup:
@@ -42,6 +43,7 @@ class group:
     """The default group, as ``group.WORLD``; None before ``init_process_group``."""
 
     WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = -100
     backend = ""
 
 
@@ -193,9 +195,32 @@ def _nobody(rank: int | None, verb: str) -> NoReturn:
     raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
 
 
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Copy the input into the output."""
+    return _copy(input, output, async_op)
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Put the first object of one list into the other."""
+    _put((scatter_object_input_list or [None])[0], scatter_object_output_list, src, group_src)
+
+
 SUM = ReduceOp.SUM
-_send = lambda tensor, dst=None, group=None, tag=0: _nobody(dst, "send to")
-_receive = lambda tensor, src=None, group=None, tag=0: _nobody(src, "receive from")
+_send = lambda tensor, dst=None, group=None, tag=0, group_dst=None: _nobody(dst, "send to")
+_receive = lambda tensor, src=None, group=None, tag=0, group_src=None: _nobody(src, "receive from")
 # Rows of the table in no_ops.py: PyTorch's parameters, and what is left to do for one process.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all_gather": lambda tensor_list, tensor, group=None, async_op=False: _copy(tensor, tensor_list, async_op),
@@ -204,10 +229,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "all_gather_object": lambda object_list, obj, group=None: _put(obj, object_list),
     "all_reduce": lambda tensor, op=SUM, group=None, async_op=False: _done(async_op),
+    "all_to_all_single": all_to_all_single,
     "all_to_all": lambda output_tensor_list, input_tensor_list, group=None, async_op=False: _copy(
         input_tensor_list, output_tensor_list, async_op
     ),
-    "barrier": lambda group=None, async_op=False, device_ids=None: _done(async_op),
+    "barrier": lambda group=None, async_op=False, device_ids=None, timeout=None: _done(async_op),
+    "batch_isend_irecv": lambda p2p_op_list: [_nobody(None, "send to")],
     "broadcast": lambda tensor, src=None, group=None, async_op=False, group_src=None: _done(async_op, src, group_src),
     "broadcast_object_list": lambda object_list, src=None, group=None, device=None, group_src=None: _check(
         src, group_src
@@ -219,6 +246,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         obj, object_gather_list, dst, group_dst
     ),
     "get_backend": lambda group=None: _value(GroupMember.backend.rpartition(":")[2]),
+    "get_global_rank": lambda group, group_rank: _value(0),
+    "get_group_rank": lambda group, global_rank: _value(0),
+    "get_process_group_ranks": lambda group=None: _value([0]),
     "get_node_local_rank": lambda fallback_rank=None: 0,
     "get_rank": lambda group=None: _value(0),
     "get_world_size": lambda group=None: _value(1),
@@ -230,6 +260,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_nccl_available": lambda: False,
     "is_torchelastic_launched": lambda: False,
     "is_ucc_available": lambda: False,
+    "is_xccl_available": lambda: False,
     "isend": _send,
     "monitored_barrier": lambda group=None, timeout=None, wait_all_ranks=False: _check(),
     "recv": _receive,
@@ -243,5 +274,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scatter": lambda tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None: _copy(
         scatter_list, tensor, async_op, src, group_src
     ),
+    "scatter_object_list": scatter_object_list,
     "send": _send,
+    "_get_default_group": lambda: _value(GroupMember.WORLD),
+    "_rank_not_in_group": lambda group=None: group == GroupMember.NON_GROUP_MEMBER,
+    "_sync_module_states": lambda *args, **kwargs: None,
+}
+
+# ``distributed.nn``: collectives that gradients flow through.
+WITH_GRADIENTS: dict[str, Callable[..., Any]] = {
+    "all_gather": lambda tensor, group=None: (_value(tensor),),
+    "all_reduce": lambda tensor, op=SUM, group=None: _value(tensor),
+    "all_to_all": lambda output_tensor_list, input_tensor_list, group=None: (_value(input_tensor_list[0]),),
+    "broadcast": lambda tensor, src, group=None: _value(tensor),
+    "gather": lambda tensor, dst=0, group=None: (_value(tensor),),
+    "reduce": lambda tensor, dst, op=SUM, group=None: _value(tensor),
+    "scatter": lambda tensors, src=0, group=None: _value(tensors[0]),
 }

@@ -209,6 +209,7 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.functional": {"pdist": "functions.linalg:pdist"},
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.parameter": _of("nn.lazy:", "UninitializedParameter UninitializedTensorMixin is_lazy"),
+    "serialization": {"MAP_LOCATION": "=typing:Any"},
     "optim.optimizer": {"ParamsT": "=typing:Any"},
     "hub": {"load_url": "compat.hub:load_state_dict_from_url"},
     "ops": {"load_library": "compat.library:load_library"},

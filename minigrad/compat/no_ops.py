@@ -15,6 +15,7 @@ from ..backend.dtype import bfloat16, float16
 from ..cuda import is_available, manual_seed
 from . import distributed
 from .backends import settings
+from .internal import parse_to
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
@@ -82,6 +83,12 @@ def set_sharing_strategy(new_strategy: str) -> None:
     assert new_strategy in SHARING
 
 
+def check_nonzero(value: Any, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raises RuntimeError if a tensor of one element is zero: not asynchronously."""
+    if not value:
+        raise RuntimeError(message)
+
+
 def _each(names: str, value: Any) -> dict[str, Any]:
     """Rows of names that mean the same."""
     return dict.fromkeys(names.split(), value)
@@ -119,7 +126,14 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         DispatchKeySet=lambda *keys: frozenset(keys),
         _ExcludeDispatchKeyGuard=lambda keys: nullcontext(),
         _dispatch_has_kernel_for_dispatch_key=lambda name, dispatch_key: False,
+        **_each("_are_functorch_transforms_active _cuda_isInBadFork _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu", never),
+        _cuda_clearCublasWorkspaces=lambda: None,
+        _get_privateuse1_backend_name=lambda: "privateuseone",
         _get_tracing_state=lambda: None,
+        _jit_override_can_fuse_on_cpu=lambda override: None,
+        _jit_override_can_fuse_on_gpu=lambda override: None,
+        _jit_set_texpr_fuser_enabled=lambda enabled: None,
+        _nn=SimpleNamespace(_parse_to=parse_to),
         _jit_set_profiling_executor=lambda profiling_flag: False,
         _jit_set_profiling_mode=lambda profiling_flag: False,
         _log_api_usage_once=lambda event: None,
@@ -127,10 +141,19 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     _row(
         "",
         "settings have no effect",
+        _assert_async=check_nonzero,
         are_deterministic_algorithms_enabled=lambda: settings["deterministic"],
+        get_autocast_cpu_dtype=lambda: bfloat16,
+        get_deterministic_debug_mode=lambda: settings["deterministic"] * (1 if settings["warn"] else 2),
         get_float32_matmul_precision=lambda: settings["precision"],
         get_num_interop_threads=lambda: settings["interop"],
         is_deterministic_algorithms_warn_only_enabled=lambda: settings["warn"],
+    ),
+    _row(
+        "__config__",
+        "there is no build to tell of",
+        parallel_info=lambda: "minigrad's threads: see get_num_threads()\n",
+        show=lambda: "minigrad, on NumPy and CuPy\n",
     ),
     _row(
         "amp",
@@ -141,7 +164,6 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         get_autocast_gpu_dtype=lambda: float16,
         is_autocast_available=lambda device_type: device_type in ("cpu", "cuda"),
         is_autocast_enabled=lambda device_type="cuda": False,
-        _assert_async=check_nonzero,
     ),
     _row(
         "compiler",
@@ -175,9 +197,14 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "CuPy has no bfloat16, and nothing is put off or shared with other processes",
         _lazy_call=lambda callable, **kwargs: callable() if is_available() else None,
         ipc_collect=lambda: None,
+        is_current_stream_capturing=never,
         is_bf16_supported=lambda including_emulation=True: False,
     ),
+    _row("autograd", "a profiler is an observer", _disable_profiler=lambda: None, _profiler_enabled=never),
     _row("distributed", "there is one process", **distributed.FUNCTIONS),
+    _row("distributed.rpc", "there is one process", is_available=never),
+    _row("distributed.nn", "there is one process", **distributed.WITH_GRADIENTS),
+    _row("distributed.nn.functional", "there is one process", **distributed.WITH_GRADIENTS),
     _row("fx", "nothing records a program", wrap=lambda fn_or_name: fn_or_name),
     _row(
         "jit",
@@ -193,9 +220,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         optimized_execution=lambda should_optimize: nullcontext(),
         script=lambda obj, optimize=None, example_inputs=None: obj,
         trace=trace,
+        trace_module=trace,
         unused=same,
     ),
     _row("mps", "there is no such device", **_device("mps", there=False)),
+    _row("mtia", "there is no such device", **_device("mtia", there=False)),
     _row(
         "multiprocessing",
         "tensors are sent by pickle",

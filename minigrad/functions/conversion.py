@@ -14,7 +14,7 @@ from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
-from .define import method, named
+from .define import attached, method, named
 
 
 @method(free=False)
@@ -52,6 +52,25 @@ def to(
             raise dt.bfloat16.refused_on(place)
         out = apply(cast, (out if dt.has_gradient(kind) else out.detach(), kind))
     return out.clone() if copy and out is input else out
+
+
+@attached
+def __dlpack__(input: Tensor, **options: Any) -> Any:
+    """The memory for other libraries: ``numpy.from_dlpack(x)``.
+
+    Raises:
+        BufferError: the tensor requires a gradient.
+    """
+    if input.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return input.array.__dlpack__(**options)
+
+
+@attached
+def __dlpack_device__(input: Tensor) -> tuple[int, int]:
+    """Its device, in DLPack's numbers."""
+    device: tuple[int, int] = input.array.__dlpack_device__()
+    return device
 
 
 def _names_device(text: Any) -> bool:

@@ -76,8 +76,7 @@ def _with_hooks(step: Step) -> Step:
 
 def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self._opt_called = True  # a schedule asks for it
-    hooks = vars(self).get("_hooks", {})  # none in a wrapper of an optimiser, which does not call Optimizer.__init__
-    for hook in hooks.get("step_pre", {}).values():
+    for hook in self._hooks["step_pre"].values():
         changed = hook(self, args, kwargs)
         if changed is not None:
             if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -85,7 +84,7 @@ def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...
             args, kwargs = changed
     with span(f"{type(self).__name__}.step", "step", self):
         result = step(*args, **kwargs)
-    for hook in hooks.get("step_post", {}).values():
+    for hook in self._hooks["step_post"].values():
         hook(self, args, kwargs)
     return result
 

@@ -111,3 +111,29 @@ def test_spawn_calls_in_this_process() -> None:
     assert multiprocessing.Queue == python.Queue
     assert mg.multiprocessing.cpu_count() == python.cpu_count()
     assert not hasattr(multiprocessing, "nonesuch")
+
+
+@pytest.mark.usefixtures("world")
+def test_collectives_that_gradients_flow_through() -> None:
+    from minigrad.distributed import nn
+
+    x = mg.arange(3.0, requires_grad=True)
+    (gathered,) = nn.functional.all_gather(x)
+    (nn.all_reduce(x) * gathered).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0, 2, 4]
+
+
+@pytest.mark.usefixtures("world")
+def test_objects_ranks_and_what_else_programs_ask_a_world_for() -> None:
+    into: list[Any] = [None]
+    dist.scatter_object_list(into, [{"a": 1}], src=0)
+    assert into == [{"a": 1}]
+    into, x = mg.zeros(3), mg.arange(3.0)
+    mg.distributed.all_to_all_single(into, x)
+    assert into.tolist() == [0, 1, 2]
+    world = mg.distributed.distributed_c10d._get_default_group()
+    assert (mg.distributed.get_global_rank(world, 0), mg.distributed.get_process_group_ranks(world)) == (0, [0])
+    assert not mg.distributed.distributed_c10d._rank_not_in_group(world)
+    with pytest.raises(ValueError, match="to send to"):
+        mg.distributed.batch_isend_irecv([])

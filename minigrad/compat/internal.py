@@ -1,0 +1,118 @@
+"""Functions that PyTorch keeps for itself and libraries call nevertheless, and arrays handed on by DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..backend import Device
+from ..cuda import current_device, is_available
+from ..extension import PACKAGE
+from ..functions.creation import from_numpy
+from ..functions.shaping import cat
+from ..tensor import Tensor
+
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+class TracerWarning(Warning):
+    """What PyTorch's recorder of programs warns with; here nothing does."""
+
+
+# torch._utils -----------------------------------------------------------------------------------------------
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """All elements of tensors of one dtype, one after another."""
+    return cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Pieces of a flat tensor in the shapes of tensors."""
+    pieces = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
+
+
+def _get_available_device_type() -> str | None:
+    """ "cuda", or None where there is none."""
+    return "cuda" if is_available() else None
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; with ``optional``, the current one's for a device without a number.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if isinstance(device, int):
+        return device
+    found = Device(device) if device is not None else Device("cuda")
+    if found.type == "cpu":
+        if allow_cpu:
+            return -1
+        raise ValueError(f"Expected a non cpu device, but got: {device}")
+    if found.index is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+    return current_device() if found.index is None else found.index
+
+
+def _get_device_module(device_type: str) -> ModuleType:
+    """``torch.cuda`` for "cuda", and so on."""
+    return import_module(f"{PACKAGE}.{device_type}")
+
+
+def _element_size(dtype: Any) -> int:
+    """Bytes an element."""
+    return int(dtype.itemsize)
+
+
+# torch._C ---------------------------------------------------------------------------------------------------
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
+    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``: ``torch._C._nn._parse_to``."""
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    blocking = kwargs.get("non_blocking", False)
+    for value in args:
+        if isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, bool):
+            blocking = value
+        elif isinstance(value, (Device, int, str)):
+            device = value
+        elif value is not None:
+            dtype = value
+    return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
+
+
+# torch.utils.dlpack -----------------------------------------------------------------------------------------
+
+
+class _Capsule:
+    """A capsule as an object that hands it out, as NumPy wants it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # main memory
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor in the memory of another library's array, or of a capsule."""
+    if not hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor = _Capsule(ext_tensor)
+    made = from_numpy(np.from_dlpack(ext_tensor)).to(device)
+    return made.clone() if copy else made
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule of a tensor's memory."""
+    return tensor.__dlpack__()
