@@ -9,11 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .architectures import results as architectures
 from .table import HERE, libraries
 from .trial import RIGHT, Trial
 
 RESULTS, PAGE = HERE / "results.json", HERE.parents[1] / "docs" / "ecosystem.md"
-ARCHITECTURES = HERE / "architectures" / "results.json"
 INTRODUCTION = """\
 # Libraries that are written for PyTorch
 
@@ -57,8 +57,8 @@ def page() -> str:
     if left:
         parts.append("\n## What does not run, and why\n\n| library | reason | what is seen |\n|---|---|---|")
         parts += [f"| {name} | {_cell(libraries()[name].differs)} | {_cell(rows[name]['why'])} |" for name in left]
-    if ARCHITECTURES.exists():
-        parts.append("\n" + architectures(json.loads(ARCHITECTURES.read_text(encoding="utf-8"))))
+    if architectures.FILE.exists():
+        parts.append("\n" + architectures.section(json.loads(architectures.FILE.read_text(encoding="utf-8"))))
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -67,11 +67,6 @@ def _row(name: str, row: dict[str, Any]) -> str:
     theirs, ours = (f"{seconds:.2f}" if seconds else "" for seconds in row["seconds"])
     example = f"[{libraries()[name].example}](../{_relative(libraries()[name].program)})"
     return f"| {name} | {row['version']} | {example} | {row['verdict']} | {difference} | {theirs} | {ours} |"
-
-
-def architectures(found: dict[str, Any]) -> str:
-    """The section on transformers' architectures."""
-    raise NotImplementedError
 
 
 def _relative(path: Path) -> str:
