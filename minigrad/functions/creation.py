@@ -182,7 +182,7 @@ def tensor(
 
 
 @attached
-def __new__(cls: type[Any], *data: Any, device: Maybe = None) -> Any:
+def __new__(cls: type[Any], *data: Any, device: Maybe = "cpu") -> Any:  # whatever the default device is
     if len(data) == 1 and isinstance(data[0], Tensor):
         source = data[0]
     elif len(data) == 1 and not isinstance(data[0], (int, Size)):

@@ -146,6 +146,15 @@ def test_a_state_dict_is_assigned_to_a_module_of_meta_and_copied_to_one_of_memor
     assert full(mg.ones(1, 3)).shape == (1, 3)
 
 
+@pytest.mark.parametrize("data", [[1.0, 2.0], np.ones(2), 2])
+def test_the_class_tensor_is_not_of_the_default_device(data: Any) -> None:
+    from tests.support.parity import torch
+
+    for library in (mg, torch):
+        with library.device("meta"):
+            assert library.Tensor(data).device.type == library.FloatTensor([1.0]).device.type == "cpu"
+
+
 def test_copies_and_pickles() -> None:
     m = nn.Parameter(mg.empty(4, 3, device="meta", dtype=mg.float16).t())
     for twin in (copy.deepcopy(m), pickle.loads(pickle.dumps(m))):

@@ -12,7 +12,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...).
 
     Raises:
         RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
@@ -22,6 +22,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
+    if weight.array.ndim == 1:
+        out = input.matmul(weight)
+        return out if bias is None else out + bias
     return apply(ops.linear, (input, weight, bias))
 
 
