@@ -1,7 +1,8 @@
 """What is computed of a model, in the same words on either library: ``import torch`` gives what this process has.
 
-Everything is float32 and in eval mode. The loss is the sum of the means of the squares of all floating outputs, the
-loss that the model itself returns among them: so every output has a part in every gradient.
+Everything is float32 and in eval mode. The loss is the sum, over all floating outputs, the loss that the model itself
+returns among them, of the mean squared difference from fixed numbers (zeros would not do: the square of what was
+normalised is constant, and its gradient rounding). So every output has a part in every gradient.
 """
 
 from __future__ import annotations
@@ -48,7 +49,14 @@ def loss_and_outputs(model: Any, tensors: Arrays) -> tuple[Any, list[tuple[str, 
     outputs = list(flatten("", model(**tensors, **uncached)))
     parts = [value for _, value in outputs if value.is_floating_point() and value.numel()]
     kept = [torch.where((part.abs() < HUGE), part, torch.zeros_like(part)) for part in parts if part.requires_grad]
-    return sum(part.pow(2).mean() for part in kept), outputs
+    return sum((part - _target(part)).pow(2).mean() for part in kept), outputs
+
+
+def _target(part: Any) -> Any:
+    """Numbers between -1 and 1, of a part's shape and dtype."""
+    import torch
+
+    return torch.tensor(np.cos(np.arange(part.numel())).reshape(part.shape), dtype=part.dtype)
 
 
 def flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -14,5 +14,15 @@ qwen2_5_omni qwen2_5_omni_thinker qwen2_5_vl qwen2_vl qwen3_5 qwen3_5_moe qwen3_
 qwen3_vl_moe qwen4_exp
 """
 MROPE = frozenset(_MROPE.split())
-_EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0}
-OVERRIDES: dict[str, dict[str, Any]] = {"whisper": {"set": {"max_source_positions": 50, "max_target_positions": 64}}}
+_EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0, "hidden_dim": 1280}
+_TIME_SERIES = {"create": {"prediction_length": 8}, "set": {"context_length": 16, "lags_sequence": [1, 2, 3]}}
+_EMU3_TOKENS = {"<image>": 5, "<|extra_200|>": 6, **{f"<|visual token {i:06}|>": 40 + i for i in range(40)}}
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "align": {"set": {"vision_config": _EFFICIENT_NET}},
+    "autoformer": _TIME_SERIES,
+    "efficientnet": {"set": _EFFICIENT_NET},
+    "emu3": {"set": {"vocabulary_map": _EMU3_TOKENS}},
+    "informer": _TIME_SERIES,
+    "time_series_transformer": _TIME_SERIES,
+    "whisper": {"set": {"max_source_positions": 50, "max_target_positions": 64}},
+}
