@@ -56,7 +56,7 @@ def _installed(rows: list[Library], keep: Path | None, verbose: bool) -> dict[st
         place.mkdir(parents=True, exist_ok=True)
         wheel = environments.build(place)
         for row in rows:
-            folder = place / row.name
+            folder = place / (row.name if keep else "environment")  # of one path: see ``attempt``
             folder.mkdir(exist_ok=True)
             trials[row.name] = _told(row, partial(install_and_try, row, wheel, folder), verbose)
             if keep is None:

@@ -27,7 +27,7 @@ def test_each_library_has_an_example_and_each_example_a_library() -> None:
 @pytest.mark.parametrize("row", libraries().values(), ids=lambda row: row.name)
 def test_an_example_is_a_program_for_pytorch_that_says_what_it_does(row: Library) -> None:
     text = row.program.read_text(encoding="utf-8")
-    assert 0 < len(row.example) <= 100
+    assert row.example
     assert "def run() -> dict[str, object]:" in text
     assert "minigrad" not in text
 

@@ -56,17 +56,22 @@ def install_and_try(library: Library, wheel: Path, place: Path) -> Trial:
         theirs, ours = both(library, place, wheel)
     except NotInstalled as error:
         return Trial(BROKEN, why=f"uv: {error}")
-    return attempt(library, theirs, ours)
+    return attempt(library, theirs, ours, place.parent / "bytecode")
 
 
-def attempt(library: Library, theirs: Path, ours: Path) -> Trial:
-    """Run the example by two Pythons: one of an environment with PyTorch, one of an environment with minigrad."""
+def attempt(library: Library, theirs: Path, ours: Path, bytecode: Path | None = None) -> Trial:
+    """Run the example by two Pythons: one of an environment with PyTorch, one of an environment with minigrad.
+
+    Args:
+        bytecode: a folder for it, which saves compiling the same packages again in a next environment of that path.
+    """
+    more = {} if bytecode is None else {"PYTHONPYCACHEPREFIX": str(bytecode)}
     try:
-        expected = run(library, theirs)
+        expected = run(library, theirs, more)
     except Failed as error:
         return Trial(BROKEN, why=f"with PyTorch: {last_line(error)}", log=str(error))
     try:
-        actual = run(library, ours, "--minigrad")
+        actual = run(library, ours, more, "--minigrad")
     except Failed as error:
         return Trial(FAILS, why=last_line(error), log=str(error), seconds=(expected.seconds, 0.0))
     found = list(problems(actual, expected))
@@ -75,7 +80,7 @@ def attempt(library: Library, theirs: Path, ours: Path) -> Trial:
     return Trial(verdict, largest(actual, expected), seconds, why, "\n".join(found))
 
 
-def run(library: Library, python: Path, *options: str) -> Results:
+def run(library: Library, python: Path, more: dict[str, str], *options: str) -> Results:
     """The example's results on one side, from a process in an empty folder.
 
     Raises:
@@ -85,7 +90,7 @@ def run(library: Library, python: Path, *options: str) -> Results:
         results = Path(empty) / "results.safetensors"
         command = [str(python), "-P", str(HERE / "run.py"), str(library.program), str(results), *options]
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MINIGRAD"))}
-        settings = {**outside, **SETTINGS, "HOME": empty, "USERPROFILE": empty}
+        settings = {**outside, **SETTINGS, **more, "HOME": empty, "USERPROFILE": empty}
         try:
             done = subprocess.run(
                 command, cwd=empty, env=settings, capture_output=True, text=True, check=False, timeout=SECONDS
