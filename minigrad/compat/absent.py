@@ -64,14 +64,15 @@ ABSENT = _by_name(
         "there are no scripts; load a state dict into the module's class": "jit.load",
         "there are no scripts; save the state dict with minigrad.save": "jit.save",
         "there are no sparse tensors; use dense ones": """
-            Tensor.coalesce Tensor.sparse* Tensor.to_dense Tensor.to_sparse* sparse*
+            Tensor.coalesce Tensor.sparse* Tensor.to_sparse* sparse*
         """,
         "there is no C++ library behind minigrad": "classes",
         "there is no C++ library behind minigrad; use the public functions": "_C.* PyTorchFile* TensorType",
         "there is no mobile runtime": "utils.mobile_optimizer",
         "there is no such device; use cpu or cuda": """
-            mps.get_rng_state mps.recommended_max_memory mps.set_rng_state xpu.*_rng_state* xpu.Stream xpu.current_device
-            xpu.current_stream xpu.device xpu.get_device_* xpu.is_current_stream_capturing xpu.max_memory_allocated
+            mps.get_rng_state mps.recommended_max_memory mps.set_rng_state xpu.*_rng_state* xpu.Stream
+            xpu.current_device xpu.current_stream xpu.device xpu.get_device_* xpu.is_current_stream_capturing
+            xpu.max_memory_allocated
             xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
         """,
         "there is one device; see torch.distributed": "cuda.nccl",
@@ -125,10 +126,10 @@ ABSENT = _by_name(
 
 
 def instead(path: str) -> str:
-    """What to use instead of a path in ``ABSENT``; "" for other paths."""
-    beginnings = accumulate(path.split("."), "{}.{}".format)
-    reasons = (why for start in beginnings for pattern, why in ABSENT.items() if fnmatchcase(start, pattern))
-    return next(reasons, "")
+    """What to use instead of a path in ``ABSENT``, by the longest pattern that fits; "" for other paths."""
+    beginnings = list(accumulate(path.split("."), "{}.{}".format))
+    fitting = (pattern for pattern in ABSENT if any(fnmatchcase(start, pattern) for start in beginnings))
+    return ABSENT.get(max(fitting, key=len, default=""), "")
 
 
 class _Absent(type):

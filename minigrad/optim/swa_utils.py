@@ -163,5 +163,6 @@ class SWALR(FactorScheduler):
         return float(self.optimizer.param_groups[i]["swa_lr"])
 
     def _factor(self, e: int) -> float:
-        part = min(1.0, e / self.anneal_epochs) if self.anneal_epochs else 1.0
+        calls = e + self._step_count - 1 - self.last_epoch  # its own, wherever ``last_epoch`` began, as in PyTorch
+        part = min(1.0, calls / self.anneal_epochs) if self.anneal_epochs else 1.0
         return 1 - part if self._anneal_strategy == "linear" else (1 + math.cos(math.pi * part)) / 2

@@ -203,3 +203,14 @@ def test_a_generator_of_its_own() -> None:
     first = nn.init.normal_(minigrad.empty(20), generator=minigrad.Generator().manual_seed(5)).tolist()
     minigrad.manual_seed(5)
     assert nn.init.normal_(minigrad.empty(20)).tolist() == first
+
+
+@pytest.mark.parametrize("mode", ["fan_in", "FAN_OUT"])
+def test_fans(mode: str) -> None:
+    shape = (3, 4, 5)
+    found = nn.init._calculate_correct_fan(minigrad.empty(shape), mode)
+    assert (
+        found == {"fan_in": 20, "FAN_OUT": 15}[mode] == torch.nn.init._calculate_correct_fan(torch.empty(shape), mode)
+    )
+    with pytest.raises(ValueError, match="not supported"):
+        nn.init._calculate_correct_fan(minigrad.empty(shape), "fan")

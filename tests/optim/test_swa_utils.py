@@ -47,13 +47,20 @@ def test_averages(name: str, use_buffers: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{"anneal_epochs": 5}, {"anneal_epochs": 5, "anneal_strategy": "linear"}, {"anneal_epochs": 0}], ids=str
+    "how",
+    [
+        {"anneal_epochs": 5},
+        {"anneal_epochs": 5, "anneal_strategy": "linear"},
+        {"anneal_epochs": 0},
+        {"anneal_epochs": 5, "last_epoch": 3},
+    ],
+    ids=str,
 )
 def test_the_schedule(how: dict[str, Any]) -> None:
     optimisers, schedules = [], []
     for library, utils in ((minigrad, swa_utils), (torch, torch.optim.swa_utils)):
         p = library.nn.Parameter(library.ones(1))
-        optimisers.append(library.optim.SGD([p], lr=0.5))
+        optimisers.append(library.optim.SGD([{"params": [p], "initial_lr": 0.3}], lr=0.5))
         schedules.append(utils.SWALR(optimisers[-1], 0.05, **how))
     for _ in range(9):
         a, b = (o.param_groups[0]["lr"] for o in optimisers)
