@@ -70,7 +70,8 @@ def translate(python: str, args: list[str]) -> int:
 
 
 def test(python: str, args: list[str]) -> int:
-    """The tests that the arguments name. Without arguments all: the quick ones, then the slow ones.
+    """The tests that the arguments name. Without arguments the quick ones, then the slow ones, without those that take
+    minutes each; with ``--whole`` these, too.
 
     They run side by side, and would fight for the cores if each used them all.
     """
@@ -79,10 +80,10 @@ def test(python: str, args: list[str]) -> int:
     side_by_side = ["-n", str(min(cores, MOST_TEST_PROCESSES)), "--dist", "worksteal"]
     if args == ["--smoke"]:
         return call([python, "-m", "pytest", "-q", "--smoke", *side_by_side], threads(1))
-    if args:
+    if args and args != ["--whole"]:
         return call([python, "-m", "pytest", *args])
     quick = call([python, "-m", "pytest", "-m", "not slow", *side_by_side], threads(1))
-    slow = call([python, "-m", "pytest", "-m", "slow", *side_by_side], threads(1))
+    slow = call([python, "-m", "pytest", "-m", "slow" if args else "slow and not long", *side_by_side], threads(1))
     return quick or (0 if slow == NO_TESTS_FOUND else slow)
 
 
@@ -124,7 +125,9 @@ def clean(_python: str, _args: list[str]) -> int:
 TASKS = {
     "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "translate"),
     "test": Task(
-        "run the tests: all of them, a minute of them (--smoke), or what pytest's arguments name", test, "test"
+        "run the tests, the longest too (--whole), a minute of them (--smoke), or what pytest's arguments name",
+        test,
+        "test",
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),

@@ -80,12 +80,15 @@ def test_options_after_the_task_are_the_programs() -> None:
     ("codes", "result"),
     [((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((0, tasks.NO_TESTS_FOUND), 0), ((tasks.NO_TESTS_FOUND, 0), 5)],
 )
-def test_all_tests_are_the_quick_and_the_slow(called: Recorder, codes: tuple[int, int], result: int) -> None:
+@pytest.mark.parametrize(("args", "which"), [([], "slow and not long"), (["--whole"], "slow")])
+def test_all_tests_are_the_quick_and_the_slow(
+    called: Recorder, codes: tuple[int, int], result: int, args: list[str], which: str
+) -> None:
     called.codes = list(codes)
-    assert tasks.test("py", []) == result
+    assert tasks.test("py", args) == result
     quick, slow = called.commands
     assert quick[quick.index("-m", 3) + 1] == "not slow"
-    assert slow[slow.index("-m", 3) + 1] == "slow"
+    assert slow[slow.index("-m", 3) + 1] == which
 
 
 def test_the_smoke_test_runs_side_by_side(called: Recorder) -> None:

@@ -27,7 +27,9 @@ def shown() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype", [d if d in ("float64", "bfloat16") else pytest.param(d, marks=pytest.mark.long) for d in DTYPES]
+)
 def test_operators(dtype: str) -> None:
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")

@@ -740,6 +740,7 @@ def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFix
     assert "200 sentence pairs" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) -> None:
     """The README's first command, whole: 98 of 100 unseen test sentences exactly, and the issue's own."""
