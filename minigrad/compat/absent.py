@@ -30,6 +30,7 @@ ABSENT = _by_name(
             distributions.Wishart distributions.wishart
         """,
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
+        "buffers are not lazy; register them when their shape is known": "nn.parameter.UninitializedBuffer",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "multiply the weight with a mask": "nn.utils.prune",
         "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
@@ -39,8 +40,8 @@ ABSENT = _by_name(
             uint1 uint2 uint3 uint4 uint5 uint6 uint7
         """,
         "nothing is recorded or compiled; the function itself is called": """
-            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses* compiler._*
-            compiler.OptimizedModule fx.*
+            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses*
+            compiler.OptimizedModule compiler._* compiler.eval_frame fx.*
         """,
         "nothing records a program; change the module itself": """
             fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
