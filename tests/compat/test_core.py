@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.extension import MissingName
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
