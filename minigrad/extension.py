@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from types import ModuleType
@@ -101,6 +101,7 @@ def look_up(place: str, name: str) -> Any:
     return layer().find(place, name)
 
 
+@cache  # programs ask for the same missing names in every step
 def _is_file(package: str, name: str) -> bool:
     """Whether a package has a file or a package of that name."""
     folders = getattr(sys.modules.get(package), "__path__", ())

@@ -57,7 +57,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             op, args, rounds = converted
             return _rounded(apply(op, args)) if rounds else apply(op, args)
     try:
-        result = _run(op, args)
+        result = tape.apply(op, args) if op.view else _run(op, args)
     except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)

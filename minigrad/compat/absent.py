@@ -126,6 +126,7 @@ ABSENT = _by_name(
 )
 
 
+@cache
 def instead(path: str) -> str:
     """What to use instead of a path in ``ABSENT``, by the longest pattern that fits; "" for other paths."""
     beginnings = list(accumulate(path.split("."), "{}.{}".format))

@@ -86,8 +86,8 @@ def fmod(a: Array, b: Array) -> Array:
 )
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
-    if isinstance(b, (int, float)) and b == 2:
-        return a * a
+    if isinstance(b, (int, float)) and b in (2, 3):  # many times as fast
+        return a * a if b == 2 else a * a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
         return _integer_power(a, b)
     array = _array_of(a, b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,20 +56,27 @@ def row_max(block: Array) -> Array:
 def row_sum(block: Array) -> Array:
     """The sum of each row, (rows,): a product with ones, BLAS being faster at short rows than ``sum``."""
     if block.dtype.char in "fd":
-        return block @ np.ones(block.shape[-1], block.dtype)
+        return block @ _ones(block.shape[-1], block.dtype)
     return block.sum(axis=-1)
 
 
 def column_sum(block: Array) -> Array:
     """The sum of each column, (columns,)."""
     if block.dtype.char in "fd":
-        return np.ones(len(block), block.dtype) @ block
+        return _ones(len(block), block.dtype) @ block
     return block.sum(axis=0)
+
+
+@lru_cache(64)
+def _ones(count: int, dtype: np.dtype[np.float64]) -> Array:
+    ones = np.ones(count, dtype)
+    ones.flags.writeable = False
+    return ones
 
 
 def row_dot(a: Array, b: Array) -> Array:
     """Σ aᵢⱼ bᵢⱼ over each row, (rows,)."""
-    dots: Array = np.einsum("ij,ij->i", a, b)
+    dots: Array = np.vecdot(a, b) if a.shape[1] > _SHORT else np.einsum("ij,ij->i", a, b)
     return dots
 
 
