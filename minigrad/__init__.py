@@ -101,7 +101,7 @@ _LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "s
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
-_ROOMS |= {"masked", "ops", "optim", "profiler", "signal", "special", "utils"}
+_ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
@@ -110,14 +110,14 @@ if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     def __getattr__(name: str) -> Any:
         """Parts that not every program needs are imported when they are first used."""
         if name in _LAZY:
-            return import_module(f"{__name__}.{name}")
+            return import_module(f"{__package__}.{name}")
         if name in _LAZY_NAMES:
-            return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
-        return _extension.look_up(__name__, name)
+            return getattr(import_module(f"{__package__}.{_LAZY_NAMES[name]}"), name)
+        return _extension.look_up(__package__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY_NAMES, *_extension.layer().others(__name__)})
+    return sorted({*globals(), *_LAZY_NAMES, *_extension.layer().others(__package__)})
 
 
 _extension.install(f"{__name__}.compat", _ROOMS, [Tensor])

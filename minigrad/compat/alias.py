@@ -113,6 +113,7 @@ def _restoring(modules: Modules, shown: str) -> Iterator[ModuleType]:
         _give_torch_to(keeper=False)
         _put(modules)
         dtype.show_as(shown)
+        minigrad.__name__ = shown
         _keep(before)
         if not _keepers and modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
@@ -143,7 +144,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
-    return _restoring(before, dtype.show_as("torch"))
+    shown, minigrad.__name__ = dtype.show_as("torch"), "torch"
+    return _restoring(before, shown)
 
 
 def _now() -> Modules:

@@ -98,6 +98,7 @@ class FunctionLayer(Layer):
                 cls._fields[name] = Argument(name, kind, default=default, annotation=annotation)
                 if name in vars(cls):
                     delattr(cls, name)
+        cls.__annotations__ = {}  # they are fields now, and are written for this file's names
         if cls._fields:
             cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:

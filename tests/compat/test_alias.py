@@ -450,3 +450,10 @@ def test_the_version_is_read_as_programs_read_it() -> None:
     assert hash(version) == hash(str(version))
     packaging = pytest.importorskip("packaging.version")
     assert packaging.parse(version) >= packaging.parse("2.0")
+
+
+def test_the_module_is_called_torch_meanwhile() -> None:
+    with as_torch(replace=True) as torch:
+        assert torch.__name__ == "torch"
+        assert torch.nn.Linear(2, 2).weight.shape == (2, 2)
+    assert minigrad.__name__ == "minigrad"

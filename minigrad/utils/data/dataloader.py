@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # before Python 3.13, defaults are for type checkers, which n
     Batch_co = DefaultTypeVar("Batch_co", covariant=True, default=Any)
 else:
     Batch_co = TypeVar("Batch_co", covariant=True)
+_collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 _PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
@@ -42,6 +43,12 @@ class Examples(Protocol[T_co]):
     """Anything that has examples by their number, such as a list."""
 
     def __getitem__(self, index: int, /) -> T_co: ...
+
+
+class _DatasetKind:
+    """How examples are got, as PyTorch numbers it: by index, or one after the other."""
+
+    Map, Iterable = 0, 1
 
 
 class DataLoader(Generic[T_co, Batch_co]):
@@ -111,8 +118,9 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.persistent_workers, self.in_order = persistent_workers, in_order
-        self._iterable = isinstance(dataset, IterableDataset)
-        if self._iterable:
+        iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
+        if iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
@@ -134,7 +142,7 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._auto_collation = batch_sampler is not None
         self._index_sampler: Any = batch_sampler if self._auto_collation else sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._reported: int | None = None  # the length that an IterableDataset reported
+        self._IterableDataset_len_called: int | None = None  # the length that an IterableDataset reported
         self._initialized = True
 
     def _checked_context(self, context: Any) -> Any:
@@ -170,9 +178,9 @@ class DataLoader(Generic[T_co, Batch_co]):
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the dataset has no length."""
-        if not self._iterable:
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        size = self._reported = len(self.dataset)
+        size = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return size
         return batch_count(size, self.batch_size, self.drop_last)
@@ -227,7 +235,8 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
-        how = loader._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
+        self._iterable = loader._dataset_kind == _DatasetKind.Iterable
+        how = self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
         self._fetcher = partial(_fetcher, *how)
         self._reset()
         self._base_seed = (loader.generator or default_generator).random64()
@@ -255,11 +264,12 @@ class _BaseDataLoaderIter:
     def _warn_of_excess(self) -> None:
         """Warn if an IterableDataset yields more than its length, as when each worker yields everything."""
         loader = self._loader
-        if loader._reported is None or self._num_yielded <= len(loader):
+        if loader._IterableDataset_len_called is None or self._num_yielded <= len(loader):
             return
+        told = loader._IterableDataset_len_called
         hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
         warn(
-            f"IterableDataset {loader.dataset!r} says that it has {loader._reported} examples, {len(loader)} "
+            f"IterableDataset {loader.dataset!r} says that it has {told} examples, {len(loader)} "
             f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
         )
 
@@ -294,7 +304,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._fetcher, loader._iterable, loader.worker_init_fn)
+            job = Job(info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
             self._workers.append(Worker(context, job, self._workers))
         self._prefetch()
 

@@ -20,6 +20,7 @@ import pytest
 
 import minigrad
 from minigrad.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from minigrad.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
 from tests.support.parity import torch
 
 ROOT = Path(__file__).parents[3]
@@ -476,3 +477,19 @@ def test_a_dataset_that_is_its_own_iterator_is_begun_once(workers: int) -> None:
 
     batches = [batch.tolist() for batch in DataLoader(Countdown(), batch_size=2, num_workers=workers)]
     assert batches == [[4, 3], [2, 1], [0]]
+
+
+def test_an_iterator_takes_a_loader_of_another_kind() -> None:
+    """As fastai's, which has PyTorch's attributes."""
+
+    class Loader:
+        _dataset_kind, _auto_collation, drop_last, generator = _DatasetKind.Iterable, False, False, None
+        _IterableDataset_len_called, num_workers, dataset = None, 0, ["a", "b"]
+        _index_sampler = range(5)
+
+        @staticmethod
+        def collate_fn(example: str) -> str:
+            return example * 2
+
+    loader: Any = Loader()
+    assert list(_SingleProcessDataLoaderIter(loader)) == ["aa", "bb"]
