@@ -16,6 +16,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.elementwise import add, cast, clone
+from ..ops.joining import stack
 from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
 from .mode import enable_grad, state
@@ -76,18 +77,21 @@ def grad(
 ) -> tuple[Any, ...]:
     """The gradients of ``outputs`` for ``inputs``, returned and not accumulated.
 
-    Only the paths that lead to ``inputs`` are walked, whatever ``only_inputs`` says, which PyTorch ignores, too. See
-    ``backward`` for the other arguments.
+    Only the paths that lead to ``inputs`` are walked, whatever ``only_inputs`` says, which PyTorch ignores, too. With
+    ``is_grads_batched`` each of ``grad_outputs`` has rows, and so has each result. See ``backward`` for the others.
 
     Raises:
         RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or
             ``materialize_grads`` (then zeros).
     """
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched is not provided: call grad once a row of grad_outputs")
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        starts = list(zip(*([grad_outputs] if isinstance(grad_outputs, Variable) else grad_outputs), strict=True))
+        keeps, rest = [True] * (len(starts) - 1) + [keep], (create_graph, True, allow_unused, False, materialize_grads)
+        rows = [grad(roots, targets, *row, *rest) for row in zip(starts, keeps, strict=True)]
+        return tuple(None if row[0] is None else stack(0, *row) for row in zip(*rows, strict=True))
     with span("grad", "walk"):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
     results: list[Any] = []
@@ -454,9 +458,9 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
     """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
     for slot, held in sums.items():
         registered = hooks.get(slot, {})
+        gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])  # one object, which hooks may write on
         for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
             hook, held[1] = registered[key], False  # it may keep the gradient
-            gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])
             changed = hook(gradient)
             if changed is not None:
                 if not isinstance(changed, Variable):
@@ -466,4 +470,4 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
                         f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
                         f"{tuple(gradient.array.shape)}"
                     )
-                held[0] = changed if isinstance(held[0], Variable) else changed.array
+                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed

@@ -138,6 +138,26 @@ def test_grad_takes_only_inputs_in_pytorchs_place_and_ignores_it() -> None:
     assert x.grad is None
 
 
+@pytest.mark.parity
+def test_grad_of_rows_of_vectors_at_once() -> None:
+    """``is_grads_batched``: a Jacobian by one call, differentiated once more, and with an input that is not used."""
+    torch = pytest.importorskip("torch")
+    results = []
+    for t in (minigrad, torch):
+        x, w = t.tensor([1.0, 2.0, 3.0], requires_grad=True), t.ones(2, requires_grad=True)
+        y, z = x**3, (x * x)[:2]
+        jacobian, unused = t.autograd.grad(
+            y, (x, w), t.eye(3), create_graph=True, is_grads_batched=True, allow_unused=True
+        )
+        assert unused is None
+        both = t.autograd.grad([y, z], x, (t.ones(2, 3), t.eye(2)), is_grads_batched=True, retain_graph=True)
+        (second,) = t.autograd.grad(jacobian.square().sum(), x)
+        results.append([jacobian.tolist(), both[0].tolist(), second.tolist()])
+        with pytest.raises(RuntimeError):
+            (y * 1).backward(t.ones(3))  # the graph was freed by the last call
+    assert results[0] == results[1]
+
+
 def test_grad_of_an_unused_input() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
     with pytest.raises(RuntimeError, match="allow_unused"):
@@ -270,6 +290,20 @@ def test_a_hook_sees_the_whole_gradient_once() -> None:
     h.register_hook(lambda g: seen.append(g.item()))
     (h * 3 + h * h).sum().backward()
     assert seen == [3 + 4]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_the_hooks_of_a_tensor_get_one_object(create_graph: bool) -> None:
+    """Programs leave notes on a gradient for the next hook, or return one that has them."""
+    for library, make in ((minigrad, ours), (torch, theirs)):
+        h = make(np.array([1.0, 2.0]), True) * 2
+        seen: list[Any] = []
+        kept = library.ones(2, dtype=library.float64)
+        for hook in (seen.append, seen.append, lambda g, kept=kept: kept, seen.append):
+            h.register_hook(hook)
+        h.sum().backward(create_graph=create_graph)
+        assert seen[0] is seen[1]
+        assert seen[2] is kept
 
 
 def test_a_hook_may_keep_its_gradient() -> None:
