@@ -24,6 +24,7 @@ from .backend.random import states_are
 from .extension import layer
 from .handle import RemovableHandle as RemovableHandle
 from .methods import Methods
+from .ops.op import Traced
 from .size import Size as Size
 from .tracebacks import answers, border_methods, warn
 
@@ -66,7 +67,7 @@ class Tensor(Methods["Tensor"]):
             layer().met()
         source = self.view_as(self) if self._needs and self.is_leaf else self
         result = object.__new__(cls)
-        vars(result).update((name, value) for name, value in vars(source).items() if name in _SHARED)
+        everything(result).update((name, value) for name, value in everything(source).items() if name in _SHARED)
         return result
 
     @staticmethod
@@ -208,6 +209,10 @@ class Tensor(Methods["Tensor"]):
     def is_leaf(self) -> bool:
         """Whether the tensor is not the result of a recorded op."""
         return self._source()[0] is None
+
+    def _is_view(self) -> bool:
+        """Whether it was made as a view of another tensor."""
+        return self._base is not None
 
     @property
     def output_nr(self) -> int:
@@ -378,19 +383,31 @@ class Tensor(Methods["Tensor"]):
     def __int__(self) -> Int:
         return int(self._number())
 
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
     def _number(self) -> Any:
-        """The one element, for ``float()`` and ``int()``."""
+        """The one element, for ``float()`` and its like."""
         if self.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.array.item()
 
     def __index__(self) -> Int:
-        if self.array.dtype.kind not in "iu":
+        if self.array.dtype.kind not in "biu" or self.array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        return Attributes(self)
+
+    @__dict__.setter
+    def __dict__(self, attributes: dict[str, Any]) -> None:
+        Attributes(self).clear()
+        Attributes(self).update(attributes)
 
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
@@ -408,15 +425,16 @@ class Tensor(Methods["Tensor"]):
         memo[id(self)] = twin
         twin.array, twin._version, twin._needs = memo[id(self.array)], [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
-        vars(twin).update(deepcopy(_attributes(self), memo))
+        vars(twin).update(deepcopy(dict(vars(self)), memo))
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
         array = self.array if self.is_meta else of(self.array).to_numpy(self.array)
-        attributes = _attributes(self)
+        attributes = dict(vars(self))
         state = (self.__class__, array, str(self.device), self.requires_grad)
-        if self.dtype is dt.bfloat16:  # as bits, which all can read
-            return _rebuilt, (*state[:1], array.view(np.uint16), *state[2:], attributes, "bfloat16")
+        if array.dtype.kind == "V" and not self.is_meta:  # as bits, which all can read
+            bits = array.view(f"u{array.itemsize}")
+            return _rebuilt, (*state[:1], bits, *state[2:], attributes, self.dtype.name)
         return _rebuilt, (*state, attributes) if attributes else state
 
 
@@ -424,10 +442,34 @@ border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__",
 border_methods(Tensor, "__float__", "__int__", "__index__")
 
 
-def _attributes(tensor: Tensor) -> dict[str, Any]:
-    """The attributes that a program has set on a tensor."""
-    ours = {name for cls in Tensor.__mro__ for name in inspect.get_annotations(cls)}
-    return {name: value for name, value in vars(tensor).items() if name not in ours}
+everything: Callable[[Any], dict[str, Any]] = vars(Traced)["__dict__"].__get__  # ours among them
+
+
+class Attributes(dict[str, Any]):
+    """What a program has set on a tensor, its ``__dict__``: changes reach the tensor."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._all = everything(tensor)
+        super().__init__((name, value) for name, value in self._all.items() if name not in _OURS)
+
+
+def _reaching(name: str) -> Callable[..., Any]:
+    """A method of dicts that changes one, with its effect on the tensor."""
+
+    def change(self: Attributes, *args: Any, **kwargs: Any) -> Any:
+        before = set(self)
+        result = getattr(dict, name)(self, *args, **kwargs)
+        for gone in before.difference(self):
+            del self._all[gone]
+        self._all.update(self)
+        return result
+
+    return change
+
+
+for _name in ("__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"):
+    setattr(Attributes, _name, _reaching(_name))
+_OURS = frozenset(name for cls in Tensor.__mro__ for name in inspect.get_annotations(cls))
 
 
 def _rebuilt(

@@ -367,3 +367,44 @@ def test_conjugate_transposes() -> None:
     assert y.mH.shape == (1, 3, 2)
     with pytest.raises(RuntimeError, match="Got 3-D"):
         y.H
+
+
+def test_a_tensor_of_one_element_is_a_number() -> None:
+    """Whatever its axes; an index where it is an integer or a bool."""
+    assert (int(minigrad.tensor([[5]])), float(minigrad.tensor([2.5])), complex(minigrad.tensor([1 + 2j]))) == (
+        5,
+        2.5,
+        1 + 2j,
+    )
+    assert [10, 20, 30][minigrad.tensor([1])] == [10, 20, 30][minigrad.tensor(True)] == 20
+    for wrong in (minigrad.tensor([1.0]), minigrad.tensor([1, 2]), minigrad.tensor([])):
+        with pytest.raises(TypeError, match="only integer tensors of a single element"):
+            [0, 1][wrong]
+
+
+def test_its_dict_is_what_a_program_has_set() -> None:
+    """As PyTorch's; changes of it reach the tensor."""
+    p = minigrad.nn.Parameter(minigrad.zeros(2))
+    assert vars(p) == {}
+    p.tag = 3
+    assert vars(p) == {"tag": 3}
+    p.__dict__["more"] = 4
+    p.__dict__.update(third=5)
+    assert (p.more, p.third, sorted(vars(p))) == (4, 5, ["more", "tag", "third"])
+    assert vars(p).pop("third") == 5
+    assert not hasattr(p, "third")
+    p.__dict__ = {"other": 1}
+    assert vars(p) == vars(copy.copy(p)) == {"other": 1}
+    assert (p.shape, p.requires_grad, hasattr(p, "tag")) == ((2,), True, False)
+    assert vars(minigrad.nn.Parameter(p.data, **vars(minigrad.nn.Parameter(p.data)))) == {}
+    z = minigrad.ones(2, requires_grad=True) * 2
+    z.tag = 1
+    z.unsqueeze_(0).add_(1)
+    assert vars(z) == {"tag": 1}
+    z.sum().backward()
+
+
+def test_views_say_that_they_are() -> None:
+    x = minigrad.zeros(3)
+    assert [v._is_view() for v in (x, x[1:], x.view(3), x.detach(), x.clone())] == [False, True, True, False, False]
+    assert x.to_dense() is x

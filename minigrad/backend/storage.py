@@ -95,7 +95,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as integers."""
-        return self.array.tolist()  # type: ignore[no-any-return]
+        return list(self.array.tolist())
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice):
@@ -103,9 +103,9 @@ class UntypedStorage:
         start, stop, step = index.indices(self.nbytes())
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
-        part = self.array[start:stop]
+        part: Any = self.array[start:stop]
         if isinstance(part, np.ndarray):  # as a buffer it is the owner of its part, and not a view
-            part = np.frombuffer(memoryview(part), np.uint8) if part.size else part.copy()
+            part = np.frombuffer(part.data, np.uint8) if part.size else part.copy()
         return type(self).behind(part)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -216,7 +216,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
-        return self._elements().tolist()  # type: ignore[no-any-return]
+        return list(self._elements().tolist())
 
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):

@@ -26,9 +26,6 @@ ABSENT = _by_name(
         "8-bit floats are stored, not multiplied; use float16 or float32": "_scaled_mm",
         "NumPy has no such numbers; use complex64": "chalf complex32",
         "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
-        "draw it: Z @ Z.mT with a row of MultivariateNormal for each degree of freedom": """
-            distributions.Wishart distributions.wishart
-        """,
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
         "buffers are not lazy; register them when their shape is known": "nn.parameter.UninitializedBuffer",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",

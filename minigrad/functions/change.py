@@ -9,6 +9,7 @@ from ..autograd.inplace import bump, check_mutable, rebase
 from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
+from ..tensor import everything
 from ..tracebacks import shorten
 
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -36,7 +37,7 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = object.__new__(type(self))
-        before.__dict__.update(self.__dict__)
+        everything(before).update(everything(self))
         try:
             check_mutable(self, name)
             view = function(before, *args, **kwargs)

@@ -181,7 +181,10 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     check_mutable(input, "put")
     try:
         input.array[index] = _to_store(raw(source), input)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
+        extra = getattr(source, "ndim", 0) - input.array[index].ndim
+        if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value of more axes, the first of them of length 1
+            return setitem(input, key, source.reshape(source.shape[extra:]))
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(getattr(raw(source), 'shape', []))} cannot be "
             f"broadcast to indexing result of shape {list(input.array[index].shape)}"

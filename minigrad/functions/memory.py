@@ -89,6 +89,12 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 
 @method(free=False)
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, which is dense, in another dtype where one is given."""
+    return input if dtype is None else input.to(dtype=dtype)
+
+
+@method(free=False)
 def is_pinned(input: Tensor, device: Any = None) -> bool:
     """False: memory here is neither page-locked nor shared with other processes, which get copies."""
     return False

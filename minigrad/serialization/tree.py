@@ -24,7 +24,7 @@ from ..backend import for_device, of
 from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
-from ..tensor import Size, Tensor, _attributes
+from ..tensor import Size, Tensor
 from .keys import add, put
 from .placing import Placing, Storage
 from .safetensors_file import holds
@@ -156,7 +156,7 @@ class Writer:
             node["requires_grad"] = True
         if obj.device.type != "cpu":
             node["device"] = str(obj.device)
-        if more := _attributes(obj):
+        if more := vars(obj):
             node["attributes"] = self._items_of(more, where, name)
         return node
 

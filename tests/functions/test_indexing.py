@@ -342,3 +342,17 @@ def test_unravel_index_gives_int64() -> None:
     assert [p.dtype for p in minigrad.unravel_index(minigrad.tensor([3], dtype=minigrad.int32), (2, 2))] == [
         minigrad.int64
     ] * 2
+
+
+def test_a_value_of_more_axes_than_the_place_loses_the_first_where_they_are_of_length_1() -> None:
+    x, y = minigrad.zeros(3), minigrad.zeros(2, 3)
+    x[0] = minigrad.tensor([5.0])
+    x[minigrad.tensor([1])] = minigrad.tensor([[6.0]])
+    y[0] = minigrad.tensor([[1.0, 2.0, 3.0]])
+    y[:, 1] = minigrad.tensor([[[7.0]]])
+    assert (x.tolist(), y.tolist()) == ([5.0, 6.0, 0.0], [[1.0, 7.0, 3.0], [0.0, 7.0, 0.0]])
+    x[x > 5] = minigrad.tensor([[9.0]])
+    assert x.tolist() == [5.0, 9.0, 0.0]
+    for key, wrong in ((0, minigrad.tensor([1.0, 2.0])), (slice(2), minigrad.zeros(2, 2))):
+        with pytest.raises(RuntimeError, match="shape mismatch"):
+            x[key] = wrong
