@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from ..autograd import no_grad
 from ..tensor import Tensor
@@ -291,3 +291,35 @@ WITH_GRADIENTS: dict[str, Callable[..., Any]] = {
     "reduce": lambda tensor, dst, op=SUM, group=None: _value(tensor),
     "scatter": lambda tensors, src=0, group=None: _value(tensors[0]),
 }
+
+
+# torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
+
+
+class StateDictOptions(NamedTuple):
+    """How a model's state dict is taken or loaded; of one process it is always whole."""
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+
+
+def get_model_state_dict(
+    model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """A model's state dict, on the CPU or without what needs no gradient if the options say so."""
+    how = options or StateDictOptions()
+    frozen = {name for name, p in model.named_parameters() if how.ignore_frozen_params and not p.requires_grad}
+    state = {name: value for name, value in model.state_dict().items() if name not in frozen}
+    return {name: value.cpu() if how.cpu_offload else value for name, value in state.items()}
+
+
+def set_model_state_dict(
+    model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> Any:
+    """``model.load_state_dict``, strict or not."""
+    return model.load_state_dict(model_state_dict, strict=(options or StateDictOptions()).strict)

@@ -137,3 +137,17 @@ def test_objects_ranks_and_what_else_programs_ask_a_world_for() -> None:
     assert not mg.distributed.distributed_c10d._rank_not_in_group(world)
     with pytest.raises(ValueError, match="to send to"):
         mg.distributed.batch_isend_irecv([])
+
+
+def test_state_dicts_of_one_process() -> None:
+    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
+
+    model = mg.nn.Linear(2, 2)
+    model.bias.requires_grad_(False)  # type: ignore[union-attr]
+    assert list(get_model_state_dict(model)) == ["weight", "bias"]
+    assert list(get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True))) == ["weight"]
+    with pytest.raises(RuntimeError, match="bias"):
+        set_model_state_dict(model, {"weight": mg.ones(2, 2)})
+    keys = set_model_state_dict(model, {"weight": mg.ones(2, 2)}, options=StateDictOptions(strict=False))
+    assert keys.missing_keys == ["bias"]
+    assert model.weight.tolist() == [[1, 1], [1, 1]]
