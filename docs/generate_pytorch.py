@@ -33,7 +33,10 @@ A program for PyTorch runs on minigrad in one of these ways:
 - `import minigrad as torch`, and `from minigrad import nn` for its other imports;
 - `minigrad compat program.py arguments`, with the program unchanged;
 - `minigrad.compat.as_torch()` before anything imports torch: as a call it lasts, as `with as_torch() as
-  torch:` it ends with the block; `as_torch(replace=True)` puts a PyTorch that is imported already aside.
+  torch:` it ends with the block, but for what the block imported; `as_torch(replace=True)` puts a PyTorch that is
+  imported already aside.
+
+Libraries that import torch run in the same ways: [huggingface.md](huggingface.md) shows it with transformers.
 
 Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. Other spellings of names stand in
 [compat/names.py](../minigrad/compat/names.py), functions without effect in

@@ -7,6 +7,7 @@ option on the page. A command of an unknown kind fails, so that nothing is skipp
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -55,8 +56,10 @@ def command_lines() -> list[tuple[str, str]]:
 def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: Path) -> None:
     page = ROOT / name
     examples = [b.text for b in blocks(page.read_text(encoding="utf-8")) if b.language == "python"]
-    if any(re.search(r"^(import|from) torch\b", text, re.MULTILINE) for text in examples):
-        pytest.importorskip("torch")
+    for library in ("torch", "transformers"):  # not imported here: the page has a process of its own
+        needed = any(re.search(rf"^\s*(import|from) {library}\b", text, re.MULTILINE) for text in examples)
+        if needed and importlib.util.find_spec(library) is None:
+            pytest.skip(f"not installed: {library}")
     if not examples:
         return
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -201,6 +204,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {
     "python3": check_python,
     "python3.11": check_python,
     "pip": check_pip,
+    "uv": lambda args: check_pip(args[1:]),
     "pytest": check_pytest,
     "git": check_git,
     "minigrad": lambda args: check_options(("-m", "minigrad"), args),
