@@ -93,7 +93,9 @@ MODULES: dict[str, Sources] = {
     "nn.attention.flex_attention": "compat.flex_attention",
     "nn._functions": ("nn.parallel",),
     "nn.utils.init": ("nn.init",),
-    **_family("distributions.choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"),
+    **_family(
+        "distributions.choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"
+    ),
     **_family("distributions.counts", "binomial negative_binomial"),
     **_family("distributions.distribution", "exp_family kl"),
     **_family("distributions.mixture", "mixture_same_family"),
@@ -201,6 +203,9 @@ NAMES: dict[str, dict[str, str]] = {
         "TracerWarning": "compat.internal:TracerWarning",
         "ScriptModule": "compat.core:ScriptModule",
     },
+    "distributed.checkpoint.state_dict": _of(
+        "compat.distributed:", "StateDictOptions get_model_state_dict set_model_state_dict"
+    ),
     "multiprocessing": {"spawn": "compat.distributed:spawn", "start_processes": "compat.distributed:spawn"},
     "nn": {
         **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
