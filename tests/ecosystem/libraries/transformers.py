@@ -1,0 +1,605 @@
+"""transformers: generation, the trainers, pipelines, collators and attention implementations, on tiny random models."""
+
+import importlib
+import logging
+import os
+import tempfile
+import threading
+
+import numpy as np
+import torch
+import transformers as hf
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+hf.logging.set_verbosity_error()
+logging.disable(logging.WARNING)
+
+SENTENCES = [
+    "the quick brown fox jumps over the lazy dog",
+    "a model of language predicts the next word",
+    "the capital of france is paris and it is old",
+    "she reads books in the garden with her dog",
+]
+TINY = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 96,
+}
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def llama(**options):
+    torch.manual_seed(0)
+    config = hf.LlamaConfig(
+        **TINY, num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, initializer_range=0.3, **options
+    )
+    return hf.LlamaForCausalLM(config).eval()
+
+
+def prompt(batch=2, length=6):
+    return torch.randint(3, 64, (batch, length), generator=torch.Generator().manual_seed(1))
+
+
+def tokenizer():
+    """A WordLevel tokenizer of the sentences, with BERT's special tokens."""
+    words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words.train_from_iterator(SENTENCES, trainers.WordLevelTrainer(special_tokens=special))
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=64,
+    )
+
+
+def bpe():
+    """A byte-level BPE of the sentences."""
+    pieces = Tokenizer(models.BPE())
+    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    from tokenizers import decoders
+
+    pieces.decoder = decoders.ByteLevel()
+    pieces.train_from_iterator(
+        SENTENCES, trainers.BpeTrainer(vocab_size=64, special_tokens=["<pad>", "<s>", "</s>"], show_progress=False)
+    )
+    return hf.PreTrainedTokenizerFast(tokenizer_object=pieces, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
+
+
+# Generation -----------------------------------------------------------------------------------------------
+
+
+def generation():
+    """Token ids of every way to search and to sample, from one seed."""
+    model, ids = llama(), prompt()
+    ways = {
+        "greedy": {"do_sample": False},
+        "beams": {"num_beams": 3, "num_return_sequences": 2, "length_penalty": 0.8, "early_stopping": True},
+        "beams sampled": {"num_beams": 2, "do_sample": True},
+        "sampled": {"do_sample": True},
+        "top_k": {"do_sample": True, "top_k": 5},
+        "top_p": {"do_sample": True, "top_p": 0.6, "temperature": 0.7},
+        "min_p": {"do_sample": True, "min_p": 0.1},
+        "top_h": {"do_sample": True, "top_h": 0.4},
+        "typical_p": {"do_sample": True, "typical_p": 0.7},
+        "epsilon": {"do_sample": True, "epsilon_cutoff": 0.02},
+        "eta": {"do_sample": True, "eta_cutoff": 0.02},
+        "several": {"do_sample": True, "num_return_sequences": 3},
+        "repetition": {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2},
+        "encoder repetition": {"encoder_repetition_penalty": 1.3, "encoder_no_repeat_ngram_size": 2},
+        "words": {"bad_words_ids": [[5], [7, 9]], "suppress_tokens": [11, 12], "sequence_bias": [[[4], 2.0]]},
+        "begin": {"begin_suppress_tokens": [3, 4], "forced_eos_token_id": 2, "min_new_tokens": 4},
+        "decay": {"exponential_decay_length_penalty": (3, 1.2), "renormalize_logits": True},
+        "guidance": {"guidance_scale": 1.5},
+        "lookup": {"prompt_lookup_num_tokens": 3},
+        "static": {"cache_implementation": "static"},
+        "offloaded": {"cache_implementation": "dynamic"},
+        "no cache": {"use_cache": False},
+        "chunked prefill": {"prefill_chunk_size": 4},
+    }
+    results = {}
+    for name, options in ways.items():
+        torch.manual_seed(0)
+        batch = ids[:1] if name in ("lookup",) else ids
+        results[name] = model.generate(batch, max_new_tokens=10, pad_token_id=0, **options)
+    return results
+
+
+def generation_of_many():
+    """What ``generate`` returns besides ids; a padded batch; an assistant; a cache that is used again."""
+    model, ids = llama(attn_implementation="eager"), prompt()
+    out = model.generate(
+        ids,
+        max_new_tokens=6,
+        num_beams=2,
+        return_dict_in_generate=True,
+        output_scores=True,
+        output_logits=True,
+        output_attentions=True,
+        output_hidden_states=True,
+    )
+    scores = model.compute_transition_scores(out.sequences, out.scores, out.beam_indices, normalize_logits=False)
+    results = {
+        "sequences": out.sequences,
+        "scores": out.sequences_scores,
+        "transition": scores,
+        "logits": torch.stack(out.logits),
+        "attention": out.attentions[-1][-1],
+        "hidden": out.hidden_states[-1][-1],
+        "kinds": [type(out.past_key_values).__name__, type(out).__name__],
+    }
+    mask = torch.ones_like(ids)
+    mask[0, :2] = 0
+    results["padded"] = model.generate(ids.masked_fill(mask == 0, 0), attention_mask=mask, max_new_tokens=8)
+    assistant = llama()
+    results["assisted"] = model.generate(ids[:1], assistant_model=assistant, max_new_tokens=12)
+    torch.manual_seed(3)
+    results["assisted sampled"] = model.generate(ids[:1], assistant_model=assistant, do_sample=True, max_new_tokens=12)
+    cache = hf.DynamicCache(config=model.config)
+    first = model.generate(ids, past_key_values=cache, max_new_tokens=4)
+    results["go on"] = model.generate(first, past_key_values=cache, max_new_tokens=4)
+    results["cache length"] = cache.get_seq_length()
+    cache.crop(-5)
+    results["cropped"] = [cache.get_seq_length(), cache.layers[0].keys]
+    sliding = hf.MistralForCausalLM(hf.MistralConfig(**TINY, num_key_value_heads=2, sliding_window=4)).eval()
+    results["sliding"] = sliding.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=0)
+    results["sliding static"] = sliding.generate(
+        ids, max_new_tokens=8, do_sample=False, pad_token_id=0, cache_implementation="static"
+    )
+    return results
+
+
+class AtMost(hf.StoppingCriteria):
+    """Stops all rows at a length."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __call__(self, input_ids, scores, **kwargs):
+        return torch.full((input_ids.shape[0],), input_ids.shape[1] >= self.length, dtype=torch.bool)
+
+
+class Even(hf.LogitsProcessor):
+    """Leaves even ids alone."""
+
+    def __call__(self, input_ids, scores):
+        scores = scores.clone()
+        scores[:, 1::2] = -float("inf")
+        return scores
+
+
+def stopping_and_streaming():
+    """Stopping criteria, a processor of one's own, and streamers, one of them in a thread."""
+    model, ids, words = llama(), prompt(), bpe()
+    results = {
+        "at most": model.generate(ids, max_new_tokens=20, stopping_criteria=hf.StoppingCriteriaList([AtMost(9)])),
+        "even": model.generate(ids, max_new_tokens=8, logits_processor=hf.LogitsProcessorList([Even()])),
+        "max_time": model.generate(ids, max_new_tokens=4, max_time=100.0),
+        "string": model.generate(ids[:1], max_new_tokens=30, stop_strings=["e", "o"], tokenizer=words),
+    }
+    streamer = hf.TextIteratorStreamer(words, skip_prompt=True, timeout=60)
+    thread = threading.Thread(
+        target=model.generate, args=(ids[:1],), kwargs={"streamer": streamer, "max_new_tokens": 8}
+    )
+    thread.start()
+    results["streamed"] = "".join(streamer)
+    thread.join()
+
+    class Kept(hf.TextStreamer):
+        def on_finalized_text(self, text, stream_end=False):
+            pieces.append(text)
+
+    pieces = []
+    model.generate(ids[:1], streamer=Kept(words), max_new_tokens=8)
+    results["text"] = "".join(pieces)
+    return results
+
+
+def encoder_decoder():
+    """Generation with an encoder: beams, groups of constraints, and forced tokens."""
+    torch.manual_seed(0)
+    config = hf.BartConfig(
+        vocab_size=64,
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=48,
+        decoder_ffn_dim=48,
+        max_position_embeddings=64,
+        init_std=0.3,
+        dropout=0.0,
+        forced_bos_token_id=5,
+    )
+    model, ids = hf.BartForConditionalGeneration(config).eval(), prompt()
+    results = {
+        "greedy": model.generate(ids, max_new_tokens=8),
+        "beams": model.generate(ids, max_new_tokens=8, num_beams=4, no_repeat_ngram_size=2),
+    }
+    torch.manual_seed(1)
+    results["sampled"] = model.generate(ids, max_new_tokens=8, do_sample=True, top_k=8)
+    results["static"] = model.generate(ids, max_new_tokens=8, cache_implementation="static")
+    return results
+
+
+def attention_implementations():
+    """ "eager", "sdpa" and "flex_attention" give one result, padded and packed, and one gradient."""
+    results = {}
+    ids = prompt(2, 16)
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    torch._dynamo.config.disable = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # without a C++ compiler
+    mask = torch.ones_like(ids)
+    mask[0, :5] = 0
+    for name in ("eager", "sdpa", "flex_attention"):
+        model = llama(attn_implementation=name)
+        if name != "flex_attention":  # which has no gradient on the CPU
+            model(ids, attention_mask=mask, labels=ids).loss.backward()
+            results[f"{name} gradient"] = model.model.layers[0].self_attn.q_proj.weight.grad
+        with torch.no_grad():
+            results[name] = model(ids, attention_mask=mask).logits[:, 5:]
+            results[f"{name} decoded"] = model.generate(ids, attention_mask=mask, max_new_tokens=4)
+    torch._dynamo.config.disable = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = False
+    model.set_attn_implementation("sdpa")
+    results["set"] = model(ids, attention_mask=mask).logits[:, -1]
+    return results
+
+
+def precision_and_checkpointing():
+    """``half()``, bfloat16, gradient checkpointing, ``torch.compile``."""
+    model, ids = llama(), prompt()
+    results = {"plain": model(ids).logits, "compiled": torch.compile(model, backend="eager")(ids).logits}
+    model.train()
+    model.gradient_checkpointing_enable()
+    model(ids, labels=ids, use_cache=False).loss.backward()
+    results["checkpointed"] = model.model.layers[0].mlp.up_proj.weight.grad
+    model.gradient_checkpointing_disable()
+    model.zero_grad()
+    model(ids, labels=ids).loss.backward()
+    results["not checkpointed"] = model.model.layers[0].mlp.up_proj.weight.grad
+    model.eval()
+    half = llama().half()(ids).logits  # in half precision the order of sums shows in the last digits
+    results["half"] = [str(half.dtype), torch.allclose(half.float(), results["plain"], atol=0.1)]
+    results["bfloat16 dtype"] = str(llama().to(torch.bfloat16)(ids).logits.dtype)
+    results["count"] = [model.num_parameters(), model.get_memory_footprint(), str(model.dtype), str(model.device)]
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder, max_shard_size="20KB")
+        results["files"] = sorted(os.listdir(folder))
+        loaded, info = hf.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+        results["loaded"] = loaded(ids).logits
+        results["info"] = {name: sorted(map(str, value)) for name, value in info.items() if name != "error_msgs"}
+        auto = hf.AutoModelForCausalLM.from_pretrained(folder, dtype="auto", low_cpu_mem_usage=True)
+        results["auto"] = auto(ids).logits
+    model.resize_token_embeddings(70)
+    results["resized"] = [list(model.get_input_embeddings().weight.shape), model(ids).logits.shape[-1]]
+    return results
+
+
+def mixture_of_experts():
+    """Mixtral, with each implementation of its experts, and its gradient."""
+    results = {}
+    for name in ("eager", "batched_mm", "grouped_mm"):
+        torch.manual_seed(0)
+        config = hf.MixtralConfig(**TINY, num_key_value_heads=2, num_local_experts=4, experts_implementation=name)
+        model, ids = hf.MixtralForCausalLM(config).train(), prompt()
+        loss = model(ids, labels=ids, output_router_logits=True).loss
+        loss.backward()
+        results[name] = [loss, model.model.layers[0].mlp.experts.down_proj.grad]
+    return results
+
+
+# Training -------------------------------------------------------------------------------------------------
+
+
+class Examples(torch.utils.data.Dataset):
+    """Random sentences, whose class is whether their first id is even."""
+
+    def __init__(self, count, seed):
+        generator = torch.Generator().manual_seed(seed)
+        self.ids = torch.randint(5, 40, (count, 8), generator=generator)
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.ids[i], "labels": int(self.ids[i, 0]) % 2}
+
+
+def classifier():
+    torch.manual_seed(0)
+    config = hf.BertConfig(**{**TINY, "hidden_size": 16, "num_hidden_layers": 1}, **NO_DROPOUT, initializer_range=0.2)
+    return hf.BertForSequenceClassification(config)
+
+
+def accuracy(prediction):
+    return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
+
+
+def arguments(folder, **options):
+    return hf.TrainingArguments(
+        folder,
+        **{
+            "num_train_epochs": 2,
+            "per_device_train_batch_size": 8,
+            "per_device_eval_batch_size": 16,
+            "learning_rate": 5e-3,
+            "logging_steps": 1,
+            "report_to": [],
+            "disable_tqdm": True,
+            "use_cpu": True,
+            "seed": 3,
+            **options,
+        },
+    )
+
+
+def history(trainer):
+    """What was logged, without times."""
+    return [
+        {k: v for k, v in row.items() if "time" not in k and "per_second" not in k} for row in trainer.state.log_history
+    ]
+
+
+def trainer_of_everything():
+    """Evaluation, warmup, accumulation, clipping, label smoothing, the best model, prediction."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = arguments(
+            folder,
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            load_best_model_at_end=True,
+            metric_for_best_model="accuracy",
+            warmup_steps=2,
+            lr_scheduler_type="cosine",
+            gradient_accumulation_steps=2,
+            max_grad_norm=0.5,
+            label_smoothing_factor=0.1,
+            weight_decay=0.01,
+            num_train_epochs=3,
+        )
+        trainer = hf.Trainer(
+            classifier(), options, train_dataset=Examples(48, 0), eval_dataset=Examples(32, 1), compute_metrics=accuracy
+        )
+        trained = trainer.train()
+        results = {
+            "loss": trained.training_loss,
+            "history": history(trainer),
+            "best": [trainer.state.best_metric, os.path.basename(trainer.state.best_model_checkpoint)],
+            "predictions": trainer.predict(Examples(8, 2)).predictions,
+            "weights": trainer.model.classifier.weight,
+            "files": sorted(os.listdir(trainer.state.best_model_checkpoint)),
+        }
+        trainer.save_model(folder)
+        loaded = hf.AutoModelForSequenceClassification.from_pretrained(folder)
+        results["loaded"] = loaded.classifier.weight
+    return results
+
+
+def trainer_resumed():
+    """A training that stopped goes on from its checkpoint as if it had not."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = hf.Trainer(
+            classifier(), arguments(folder, save_strategy="steps", save_steps=4), train_dataset=Examples(48, 0)
+        )
+        whole.train()
+        path = os.path.join(folder, "checkpoint-8")
+        again = hf.Trainer(classifier(), arguments(folder, save_strategy="no"), train_dataset=Examples(48, 0))
+        again.train(resume_from_checkpoint=path)
+        same = [torch.equal(a, b) for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True)]
+        return {
+            "same": all(same),
+            "history": history(again),
+            "weights": again.model.bert.pooler.dense.weight,
+            "files": sorted(os.listdir(path)),
+        }
+
+
+def trainer_options():
+    """Optimisers, schedules, bfloat16, gradient checkpointing and compilation."""
+    results = {}
+    ways = {
+        "sgd": {"optim": "sgd", "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 3},
+        "adafactor": {"optim": "adafactor", "lr_scheduler_type": "linear"},
+        "adagrad": {"optim": "adagrad", "lr_scheduler_type": "polynomial"},
+        "rmsprop": {"optim": "rmsprop", "lr_scheduler_type": "inverse_sqrt"},
+        "checkpointing": {"gradient_checkpointing": True, "lr_scheduler_type": "cosine_with_restarts"},
+        "compiled": {"torch_compile": False, "torch_compile_backend": None, "neftune_noise_alpha": None},
+        "group by length": {"train_sampling_strategy": "group_by_length"},
+        "steps": {"max_steps": 5, "dataloader_drop_last": True},
+        "workers": {"max_steps": 3, "dataloader_num_workers": 1, "dataloader_persistent_workers": True},
+        "full determinism": {"max_steps": 3, "full_determinism": True},
+    }
+    for name, options in ways.items():
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"num_train_epochs": 1, "save_strategy": "no", **options}
+            trainer = hf.Trainer(classifier(), arguments(folder, **options), train_dataset=Examples(40, 0))
+            trainer.train()
+            results[name] = history(trainer)
+    torch.use_deterministic_algorithms(False)
+    return results
+
+
+def trainer_seq2seq():
+    """``Seq2SeqTrainer`` with ``predict_with_generate`` and its collator."""
+    torch.manual_seed(0)
+    words = tokenizer()
+    config = hf.T5Config(
+        vocab_size=64, d_model=16, d_kv=4, d_ff=32, num_layers=1, num_heads=4, dropout_rate=0.0, pad_token_id=0,
+        decoder_start_token_id=0, eos_token_id=3, initializer_factor=0.5,
+    )  # fmt: skip
+    model = hf.T5ForConditionalGeneration(config)
+    data = [{**words(a), "labels": words(b)["input_ids"]} for a in SENTENCES for b in SENTENCES]
+    for row in data:
+        row.pop("token_type_ids", None)
+    with tempfile.TemporaryDirectory() as folder:
+        options = hf.Seq2SeqTrainingArguments(
+            folder,
+            num_train_epochs=2,
+            per_device_train_batch_size=4,
+            learning_rate=1e-2,
+            predict_with_generate=True,
+            generation_max_length=8,
+            generation_num_beams=2,
+            eval_strategy="epoch",
+            save_strategy="no",
+            logging_steps=2,
+            report_to=[],
+            disable_tqdm=True,
+            use_cpu=True,
+        )
+        trainer = hf.Seq2SeqTrainer(
+            model,
+            options,
+            train_dataset=data,
+            eval_dataset=data[:5],
+            data_collator=hf.DataCollatorForSeq2Seq(words, model),
+            compute_metrics=lambda prediction: {"sum": float(np.abs(prediction.predictions).sum())},
+        )
+        trainer.train()
+        return {"history": history(trainer), "predicted": trainer.predict(data[:3]).predictions}
+
+
+def collators():
+    """Each collator on sentences of different lengths."""
+    words = tokenizer()
+    rows = [words(sentence) for sentence in SENTENCES[:3]]
+    torch.manual_seed(0)
+    results = {
+        "default": hf.default_data_collator([{"x": [1, 2], "label": 0}, {"x": [3, 4], "label": 1}]),
+        "padding": hf.DataCollatorWithPadding(words, pad_to_multiple_of=8)([dict(row) for row in rows]),
+        "masked": hf.DataCollatorForLanguageModeling(words, mlm_probability=0.5)([dict(row) for row in rows]),
+        "seeded": hf.DataCollatorForLanguageModeling(words, seed=5)([dict(row) for row in rows]),
+        "causal": hf.DataCollatorForLanguageModeling(words, mlm=False)([dict(row) for row in rows]),
+        "tokens": hf.DataCollatorForTokenClassification(words)(
+            [{**row, "labels": [1] * len(row["input_ids"])} for row in rows]
+        ),
+        "flattened": hf.DataCollatorWithFlattening(return_flash_attn_kwargs=True)(
+            [{"input_ids": row["input_ids"], "labels": row["input_ids"]} for row in rows]
+        ),
+        "permuted": hf.DataCollatorForPermutationLanguageModeling(words)(
+            [{"input_ids": row["input_ids"][:8]} for row in rows]
+        ),
+    }
+    return {name: dict(batch.items()) for name, batch in results.items()}
+
+
+# Pipelines ------------------------------------------------------------------------------------------------
+
+
+def bert(kind, **options):
+    torch.manual_seed(0)
+    return kind(hf.BertConfig(**TINY, **NO_DROPOUT, initializer_range=0.3, **options)).eval()
+
+
+def text_pipelines():
+    """Pipelines of text, on models made in place."""
+    words, pieces = tokenizer(), bpe()
+    labels = {"num_labels": 3}
+    text = "the quick dog reads books"
+    causal = hf.pipeline("text-generation", model=llama(), tokenizer=pieces)
+    results = {
+        "text-generation": causal("the model", max_new_tokens=8, do_sample=False),
+        "several": causal(["the", "a dog"], max_new_tokens=4, do_sample=False, batch_size=2),
+        "text-classification": hf.pipeline(
+            "text-classification", model=bert(hf.BertForSequenceClassification, **labels), tokenizer=words, top_k=None
+        )([text, "paris is old"]),
+        "fill-mask": hf.pipeline("fill-mask", model=bert(hf.BertForMaskedLM), tokenizer=words, top_k=3)(
+            "the [MASK] dog reads"
+        ),
+        "token-classification": hf.pipeline(
+            "token-classification",
+            model=bert(hf.BertForTokenClassification, **labels),
+            tokenizer=words,
+            aggregation_strategy="simple",
+        )(text),
+        "feature-extraction": hf.pipeline(
+            "feature-extraction", model=bert(hf.BertModel), tokenizer=words, return_tensors=True
+        )(text),
+        "zero-shot": hf.pipeline(
+            "zero-shot-classification",
+            model=bert(hf.BertForSequenceClassification, label2id={"entailment": 0, "no": 1}, num_labels=2),
+            tokenizer=words,
+        )(text, candidate_labels=["dog", "france"]),
+    }
+    torch.manual_seed(1)
+    results["sampled"] = causal("the model", max_new_tokens=8, do_sample=True, num_return_sequences=2)
+    return results
+
+
+def other_pipelines():
+    """Pipelines of images and of sound."""
+    results = {}
+    torch.manual_seed(0)
+    image = (np.arange(32 * 32 * 3).reshape(32, 32, 3) * 7 % 256).astype(np.uint8)
+    from PIL import Image
+
+    vit = hf.ViTForImageClassification(
+        hf.ViTConfig(
+            image_size=32,
+            patch_size=8,
+            num_labels=4,
+            initializer_range=0.3,
+            **{k: TINY[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")},
+        )
+    ).eval()
+    for name, kind in (("pil", "ViTImageProcessorPil"), ("torchvision", "ViTImageProcessor")):
+        processor = getattr(hf, kind)(size={"height": 32, "width": 32})
+        classify = hf.pipeline("image-classification", model=vit, image_processor=processor)
+        results[f"image-classification {name}"] = classify(Image.fromarray(image), top_k=4)
+    wav = hf.Wav2Vec2ForCTC(
+        hf.Wav2Vec2Config(
+            vocab_size=32, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=32,
+            conv_dim=(16, 16), conv_stride=(5, 4), conv_kernel=(10, 6), num_feat_extract_layers=2,
+            num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2, initializer_range=0.3,
+        )
+    ).eval()  # fmt: skip
+    letters = {
+        token: i for i, token in enumerate(["<pad>", "<s>", "</s>", "<unk>", "|", *"abcdefghijklmnopqrstuvwxyz"])
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "vocab.json")
+        with open(path, "w") as file:
+            import json
+
+            json.dump(letters, file)
+        words = hf.Wav2Vec2CTCTokenizer(path)
+    sound = np.sin(np.arange(4000) / 20).astype(np.float32)
+    recognise = hf.pipeline(
+        "automatic-speech-recognition", model=wav, tokenizer=words, feature_extractor=hf.Wav2Vec2FeatureExtractor()
+    )
+    results["automatic-speech-recognition"] = recognise(sound)
+    results["chunks"] = recognise(sound, chunk_length_s=0.1, stride_length_s=0.02)
+    return results
+
+
+PARTS = [
+    generation,
+    generation_of_many,
+    stopping_and_streaming,
+    encoder_decoder,
+    attention_implementations,
+    precision_and_checkpointing,
+    mixture_of_experts,
+    trainer_of_everything,
+    trainer_resumed,
+    trainer_options,
+    trainer_seq2seq,
+    collators,
+    text_pipelines,
+    other_pipelines,
+]
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    return {f"{part.__name__} {name}": value for part in PARTS for name, value in part().items()}
