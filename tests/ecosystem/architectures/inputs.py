@@ -12,7 +12,12 @@ from .find import LANGUAGE
 from .overrides import OVERRIDES
 
 BATCH, LENGTH, FRAMES = 2, 7, 64
-OPTIONAL = {"input_features_mask", "future_values", "future_time_features"}  # given where a model does not run without
+OPTIONAL = {
+    "bbox",
+    "input_features_mask",
+    "future_values",
+    "future_time_features",
+}  # given where a model does not run without
 Inputs = dict[str, Any]
 
 

@@ -1,6 +1,6 @@
 """What is computed of a model, in the same words on either library: ``import torch`` gives what this process has.
 
-Everything is float32 and in eval mode. The loss is the sum, over all floating outputs, the loss that the model itself
+Everything is in eval mode, and float32 (or float64, see ``worker.py``). The loss is the sum, over all floating outputs, the loss that the model itself
 returns among them, of the mean squared difference from fixed numbers (zeros would not do: the square of what was
 normalised is constant, and its gradient rounding). So every output has a part in every gradient.
 """
@@ -23,6 +23,7 @@ def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays,
 
     model.eval()
     tensors = {name: torch.tensor(value) for name, value in inputs.items()}
+    tensors = {name: x.to(model.dtype) if x.is_floating_point() else x for name, x in tensors.items()}
     result, why = _generate(model, tensors) if generates else ({}, "")
     loss, outputs = loss_and_outputs(model, tensors)
     result |= {f"output.{name}": host(value) for name, value in outputs}

@@ -20,6 +20,10 @@ _EMU3_TOKENS = {"<image>": 5, "<|extra_200|>": 6, **{f"<|visual token {i:06}|>":
 OVERRIDES: dict[str, dict[str, Any]] = {
     "align": {"set": {"vision_config": _EFFICIENT_NET}},
     "autoformer": _TIME_SERIES,
+    "blip-2": {"set": {"image_token_index": 120}},
+    "chameleon": {"set": {"vocabulary_map": {**_EMU3_TOKENS, **{f"IMGIMG{chr(65 + i)}Z": 40 + i for i in range(26)}}}},
+    "esm": {"set": {"pad_token_id": 1, "mask_token_id": 2}},
+    "instructblip": {"set": {"image_token_index": 120}},
     "efficientnet": {"set": _EFFICIENT_NET},
     "emu3": {"set": {"vocabulary_map": _EMU3_TOKENS}},
     "informer": _TIME_SERIES,

@@ -1,7 +1,9 @@
 """One architecture after another: reads a line of JSON per task, answers with one, as ``pool.py`` wants it.
 
 Sides: "torch" builds a model and keeps weights, inputs and results in the type's folder; "minigrad" loads it,
-computes the same, compares, and saves it again; "back" is PyTorch reading that.
+computes the same, compares, and saves it again; "back" is PyTorch reading that. Where float32 differs, "torch64" and
+"minigrad64" do so in float64: some models amplify rounding until PyTorch's own float32 is farther from the truth than
+what is allowed (where a choice hangs on it, as that of an expert, or a step of AdamW along a gradient that should be 0).
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ from .measure import Arrays, host, loss_and_outputs, measure
 from .shrink import RECIPES, shrink
 
 SECONDS_OF_TORCH, MOST_PARAMETERS = 20, 20_000_000
+EXPECTED = {"float32": "expected.npz", "float64": "expected.float64.npz"}
 Reply = dict[str, Any]
 
 
@@ -137,22 +142,34 @@ def _first_that_runs(model: Any, loaded: Any, kind: str, task: str) -> Arrays:
     raise first or ValueError("no rule for its inputs")
 
 
-def minigrad_side(folder: Path, kind: str, name: str, task: str) -> Reply:
+def minigrad_side(folder: Path, kind: str, name: str, task: str, dtype: str = "float32") -> Reply:
     """The same on minigrad, from the files that PyTorch wrote."""
     import torch
     import transformers
 
-    inputs, expected = (dict(np.load(folder / f"{part}.npz")) for part in ("inputs", "expected"))
-    cls = getattr(transformers, name)
-    model = cls.from_pretrained(folder / "weights", dtype=torch.float32)
+    inputs, expected = dict(np.load(folder / "inputs.npz")), dict(np.load(folder / EXPECTED[dtype]))
+    model = getattr(transformers, name).from_pretrained(folder / "weights", dtype=getattr(torch, dtype))
     generates = any(key.startswith("generated") for key in expected)
     try:
-        model.save_pretrained(folder / "saved")
+        if dtype == "float32":
+            model.save_pretrained(folder / "saved")
         found, _ = measure(model, inputs, generates)
         problems = compare(found, expected)
     except Exception as error:
         return {"ok": False, "why": _last_line(error), "trace": traceback.format_exc()}
-    return {"ok": not problems, "why": "; ".join(problems[:3]), "all": problems}
+    return {"ok": not problems, "why": "; ".join(problems[:3]), "all": problems, "ran": True}
+
+
+def torch_side_again(folder: Path, kind: str, name: str, task: str) -> Reply:
+    """What PyTorch finds in float64, of the same weights and inputs."""
+    import torch
+    import transformers
+
+    inputs, before = dict(np.load(folder / "inputs.npz")), dict(np.load(folder / EXPECTED["float32"]))
+    model = getattr(transformers, name).from_pretrained(folder / "weights", dtype=torch.float64)
+    expected, _ = measure(model, inputs, any(key.startswith("generated") for key in before))
+    np.savez(folder / EXPECTED["float64"], **expected)
+    return {"ok": True}
 
 
 def back_side(folder: Path, kind: str, name: str, task: str) -> Reply:
@@ -177,7 +194,13 @@ def _last_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}{place}"
 
 
-SIDES = {"torch": torch_side, "minigrad": minigrad_side, "back": back_side}
+SIDES: dict[str, Callable[..., Reply]] = {
+    "torch": torch_side,
+    "torch64": torch_side_again,
+    "minigrad": minigrad_side,
+    "minigrad64": partial(minigrad_side, dtype="float64"),
+    "back": back_side,
+}
 
 
 def main() -> None:
@@ -186,7 +209,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")  # what libraries print goes to the errors
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    if side == "minigrad":
+    if side.startswith("minigrad"):
         from minigrad.compat import as_torch
 
         as_torch()
