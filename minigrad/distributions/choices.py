@@ -19,7 +19,16 @@ from ..nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all, except_where, formula, lazy_property, logits_to_probs, probs_to_logits
+from .utils import (
+    Value,
+    broadcast_all,
+    clamp_probs,
+    except_where,
+    formula,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 
 class ProbsOrLogits(Distribution):
@@ -59,6 +68,75 @@ class ProbsOrLogits(Distribution):
     def logits(self) -> Tensor:
         """Their logarithms; log-odds where there are two choices."""
         return probs_to_logits(self.probs, self._is_binary)
+
+
+class ContinuousBernoulli(ProbsOrLogits):
+    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019).
+
+    Args:
+        probs, logits: see ProbsOrLogits. lims: within these, where a formula divides by nearly 0, it is a polynomial.
+    """
+
+    support = constraints.unit_interval
+    has_rsample = True
+    param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
+
+    def __init__(
+        self,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._lims = lims
+        super().__init__(probs, logits, validate_args)
+
+    def _normalized(self, name: str, value: Any) -> Tensor:
+        parameter = super()._normalized(name, value)
+        return clamp_probs(parameter) if name == "probs" else parameter
+
+    def _chosen(self, rule: Any, near: Any) -> Tensor:
+        """A formula of p, or near ½ one of p - ½."""
+        far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
+        return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
+
+    def _log_norm(self) -> Tensor:
+        return self._chosen(
+            lambda p: (log1p(-p) - p.log()).abs().log() - (1 - 2 * p).abs().log(),
+            lambda x: math.log(2) + (4 / 3 + 104 / 45 * x**2) * x**2,
+        )
+
+    mean = formula(
+        lambda d: d._chosen(
+            lambda p: p / (2 * p - 1) + 1 / (log1p(-p) - p.log()), lambda x: 0.5 + (1 / 3 + 16 / 45 * x**2) * x
+        )
+    )
+    variance = formula(
+        lambda d: d._chosen(
+            lambda p: p * (p - 1) / (1 - 2 * p) ** 2 + 1 / (log1p(-p) - p.log()) ** 2,
+            lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
+        )
+    )
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.icdf(self._even(sample_shape, self.probs))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._log_norm()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        inside = self._chosen(lambda p: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1), lambda x: value)
+        return inside.clamp(0, 1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._chosen(
+            lambda p: (log1p(-p + value * (2 * p - 1)) - log1p(-p)) / (p.log() - log1p(-p)), lambda x: value
+        )
+
+    def entropy(self) -> Tensor:
+        never = log1p(-self.probs)
+        return self.mean * (never - self.probs.log()) - self._log_norm() - never
 
 
 class OfChoices(Distribution):

@@ -244,6 +244,10 @@ def _kind(value: Tensor) -> str:
     return f"{type(value).__name__} of shape {tuple(value.shape)}"
 
 
+class ExponentialFamily(Distribution):
+    """The distributions of a family that programs define by their natural parameters."""
+
+
 # Divergence ----------------------------------------------------------------------------------------------------
 
 
@@ -251,10 +255,10 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
     """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``.
 
     Raises:
-        TypeError: something else than distributions.
+        TypeError: something else than classes.
     """
     for kind in (type_p, type_q):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+        if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
 
     def register(rule: Rule) -> Rule:

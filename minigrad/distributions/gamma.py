@@ -277,3 +277,32 @@ class Beta(FromGamma):
 
     def _kl(self, q: Beta) -> Tensor:
         return self._dirichlet._kl(q._dirichlet)
+
+
+class FisherSnedecor(FromGamma):
+    """The ratio of two numbers of Chi2, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = broadcast_all(df1, df2)
+        super().__init__(self.df1.shape, validate_args=validate_args)
+
+    mean = formula(lambda d: where(d.df2 > 2, d.df2 / (d.df2 - 2), math.nan))
+    mode = formula(lambda d: where(d.df1 > 2, (d.df1 - 2) / d.df1 * d.df2 / (d.df2 + 2), math.nan))
+
+    @property
+    def variance(self) -> Tensor:
+        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), NaN where b is 4 or less."""
+        a, b = self.df1, self.df2
+        return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        first, second = (self._standard_gamma(df / 2, sample_shape) / df for df in (self.df1, self.df2))
+        return first / second
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        constant = (a + b).lgamma() - a.lgamma() - b.lgamma() + a * ratio.log()
+        return constant + (a - 1) * value.log() - (a + b) * log1p(ratio * value)

@@ -32,7 +32,9 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         moved = self._event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*size_of(batch_shape), *moved))
-        return type(self)(base, self.reinterpreted_batch_ndims, self._validate_args)
+        larger = self._get_checked_instance(Independent, _instance)
+        Independent.__init__(larger, base, self.reinterpreted_batch_ndims, self._validate_args)
+        return larger
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]

@@ -145,12 +145,15 @@ class _Family(TransformedDistribution):
         super().__init__(base, transforms, validate_args)
 
 
-class LogNormal(_Family):
+class LogNormal(TransformedDistribution):
     """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
-    _of = staticmethod(lambda loc, scale: (Normal(loc, scale, False), ExpTransform()))
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+
     loc = formula(lambda d: d.base_dist.loc, doc="The mean of the logarithm.")
     scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of the logarithm.")
     mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())

@@ -67,7 +67,7 @@ class Transform:
     def inv(self) -> Any:
         """The inverse."""
         if self._inv is None:
-            self._inv = _Inverse(self)
+            self._inv = _InverseTransform(self)
         return self._inv
 
     @property
@@ -129,7 +129,7 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     """The inverse of a transform."""
 
     _values = ("inv",)
@@ -159,7 +159,7 @@ class _Inverse(Transform):
         return self.inv.forward_shape(shape)
 
     def __repr__(self) -> str:
-        return f"_InverseTransform({self.inv!r})"
+        return f"{type(self).__name__}({self.inv!r})"
 
 
 # Of other transforms ----------------------------------------------------------------------------------------

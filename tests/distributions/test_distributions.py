@@ -77,6 +77,11 @@ KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
         (P[:, :3], MEAN.repeat(3, 1), SCALE[:3]),
         lambda D, p, m, s: D.MixtureSameFamily(D.Categorical(p), D.Independent(D.Normal(m, s), 1)),
     ),
+    "FisherSnedecor": ((UNIT, SCALE), lambda D, a, b: D.FisherSnedecor(a * 3 + 3, b + 9)),
+    "ContinuousBernoulli": ((UNIT,), lambda D, p: D.ContinuousBernoulli(p)),
+    "ContinuousBernoulli, near ½": ((UNIT / 1000 + 0.4995,), lambda D, p: D.ContinuousBernoulli(p)),
+    "ContinuousBernoulli logits": ((LOGITS,), lambda D, p: D.ContinuousBernoulli(logits=p)),
+    "Wishart": ((SCALE[:2], MATRIX), lambda D, k, c: D.Wishart(k + 4, c)),
     "LKJCholesky": ((SCALE,), lambda D, s: D.LKJCholesky(3, s)),
     "LowRankMultivariateNormal": (
         (MEAN[:, 0], LOWER[0], SCALE[:3]),
@@ -90,9 +95,18 @@ KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
         lambda D, t, p: D.RelaxedOneHotCategorical(t, logits=p),
     ),
 }
-NO_ENTROPY = ["Independent, two", "Poisson", "LogisticNormal", "TransformedDistribution", "LKJCholesky"]
+NO_ENTROPY = [
+    "Independent, two",
+    "Poisson",
+    "LogisticNormal",
+    "TransformedDistribution",
+    "LKJCholesky",
+    "VonMises",
+    "FisherSnedecor",
+]
 NO_ENTROPY += [n for n in KINDS if n.startswith(("Relaxed", "NegativeBinomial", "MixtureSameFamily"))]
 _FROM_GAMMA = ("Poisson", "Gamma", "Chi2", "StudentT", "Dirichlet", "Beta", "InverseGamma", "LKJCholesky")
+_FROM_GAMMA += ("FisherSnedecor", "Wishart")
 OWN_DRAWS = [n for n in KINDS if n.split(",")[0] in _FROM_GAMMA or "Binomial" in n]
 
 
@@ -446,3 +460,16 @@ def test_a_distribution_of_ones_own() -> None:
     assert Always(minigrad.ones(2)).sample((3,)).shape == (3, 2)
     with pytest.raises(ValueError, match="GreaterThan"):
         Always(minigrad.zeros(2))
+
+
+def test_von_mises() -> None:
+    """PyTorch's Bessel functions are good to seven digits."""
+    mine = distributions.VonMises(ours(LOC), ours(SCALE))
+    other = torch.distributions.VonMises(theirs(LOC), theirs(SCALE))
+    minigrad.manual_seed(0)
+    torch.manual_seed(0)
+    found, expected = mine.sample((3,)), other.sample((3,))
+    assert_close(found, expected, 1e-10)
+    assert_close(mine.log_prob(found), other.log_prob(expected), 1e-6)
+    assert_close(mine.variance, other.variance, 1e-6)
+    assert_close(mine.mean, other.mean)

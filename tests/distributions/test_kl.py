@@ -82,7 +82,7 @@ def test_pairs_without_a_rule_and_rules_of_ones_own() -> None:
 
     assert distributions.kl_divergence(Mine(0.0, 1.0), normal).item() == 7
     with pytest.raises(TypeError, match="Expected a Distribution subclass"):
-        distributions.register_kl(int, Mine)
+        distributions.register_kl(1, Mine)
     with pytest.raises(NotImplementedError, match="different numbers of axes"):
         wide = distributions.Normal(ours(A), 1.0)
         distributions.kl_divergence(distributions.Independent(wide, 1), distributions.Independent(wide, 2))

@@ -197,6 +197,30 @@ def test_dependent_constraints() -> None:
             c.dependent.is_discrete
 
 
+@pytest.mark.parametrize("library", both())
+def test_a_subclass_of_independent_is_expanded_into_the_object_that_it_gives(library: Any) -> None:
+    class Diagonal(library.Independent):  # type: ignore[misc]
+        def __init__(self, loc: Any, scale: Any) -> None:
+            super().__init__(library.Normal(loc, scale), 1)
+
+    class Expanded(Diagonal):
+        def expand(self, batch_shape: Any, new: Any = None) -> Any:
+            return super().expand(batch_shape, self._get_checked_instance(Expanded, new))
+
+    normal = library.Normal(0.0, 1.0).expand((3,))
+    larger = Expanded(normal.loc, normal.scale).expand((4,))
+    assert type(larger) is Expanded
+    assert (tuple(larger.batch_shape), tuple(larger.event_shape)) == ((4,), (3,))
+    assert tuple(larger.log_prob(larger.sample()).shape) == (4,)
+    with pytest.raises(NotImplementedError, match=r"must also define a custom \.expand"):
+        Diagonal(normal.loc, normal.scale).expand((4,))
+
+
+def test_the_inverse_is_of_a_class_with_pytorchs_name() -> None:
+    for library in both():
+        assert type(library.ExpTransform().inv) is library.transforms._InverseTransform
+
+
 def test_a_transform_may_be_a_module_and_pickled() -> None:
     class Scale(distributions.Transform, nn.Module):
         pass
