@@ -52,8 +52,8 @@ def scaled_dot_product_attention(
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
-    leads = {t.array.shape[:-2] for t in (query, key, value)}
-    lead = leads.pop() if len(leads) == 1 else common_shape(*leads)
+    lead, *others = (t.array.shape[:-2] for t in (query, key, value))
+    lead = lead if lead == others[0] == others[1] else common_shape(lead, *others)
     if attn_mask is not None:
         _check_mask(attn_mask, (*lead, query.array.shape[-2], key.array.shape[-2]))
     q, k, v = (_folded(t, lead) for t in (query, key, value))
