@@ -7,8 +7,9 @@ from . import function, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from .walk import backward, grad
+from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used
     from . import functional

@@ -16,7 +16,6 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.elementwise import add, cast, clone
-from ..ops.joining import stack
 from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
 from .mode import enable_grad, state
@@ -70,15 +69,12 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    only_inputs: bool = True,
     allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of ``outputs`` for ``inputs``, returned and not accumulated.
 
-    Only the paths that lead to ``inputs`` are walked, whatever ``only_inputs`` says, which PyTorch ignores, too. With
-    ``is_grads_batched`` each of ``grad_outputs`` has rows, and so has each result. See ``backward`` for the others.
+    Only the paths that lead to ``inputs`` are walked. See ``backward`` for the other arguments.
 
     Raises:
         RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or
@@ -87,11 +83,6 @@ def grad(
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        starts = list(zip(*([grad_outputs] if isinstance(grad_outputs, Variable) else grad_outputs), strict=True))
-        keeps, rest = [True] * (len(starts) - 1) + [keep], (create_graph, True, allow_unused, False, materialize_grads)
-        rows = [grad(roots, targets, *row, *rest) for row in zip(starts, keeps, strict=True)]
-        return tuple(None if row[0] is None else stack(0, *row) for row in zip(*rows, strict=True))
     with span("grad", "walk"):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
     results: list[Any] = []
