@@ -23,7 +23,9 @@ def _by_name(rows: dict[str, str]) -> dict[str, str]:
 
 ABSENT = _by_name(
     {
-        "8-bit floats are stored, not multiplied; use float16 or float32": "_scaled_mm",
+        "8-bit floats are stored, not multiplied; use float16 or float32": """
+            _scaled_mm nn.functional.ScalingType nn.functional.scaled_mm
+        """,
         "NumPy has no such numbers; use complex64": "chalf complex32",
         "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
@@ -33,23 +35,27 @@ ABSENT = _by_name(
         "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
         "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """
-            ao backends.quantized nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
+            _make_per_tensor_quantized_tensor ao backends.quantized
+            nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
             uint1 uint2 uint3 uint4 uint5 uint6 uint7
         """,
         "nothing is recorded or compiled; the function itself is called": """
             _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses*
-            compiler.OptimizedModule compiler._* compiler.eval_frame fx.*
+            _guards _ops compiler.OptimizedModule compiler._* compiler.eval_frame compiler.load_compiled_function fx.*
+            utils._sympy
         """,
         "nothing records a program; change the module itself": """
             fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
         """,
-        "nothing records a program; save the state dict with minigrad.save": "export.export export.load export.save",
+        "nothing records a program; save the state dict with minigrad.save": """
+            export.Dim export.ExportedProgram export._* export.decomp_utils export.export export.load export.save
+        """,
         "nothing records a program; save the state dict, which PyTorch loads, and export from there": """
             onnx.*
         """,
         "nothing records a program; use the public functions": "_C.Block _C.Graph _C.Node _C.Value",
-        "pad the sequences: nn.utils.rnn.pad_sequence": "jagged nested",
-        "tensors share NumPy's memory; use x.numpy() or x.data_ptr()": "*Storage",
+        "pad the sequences: nn.utils.rnn.pad_sequence": "_nested_* jagged nested",
+        "tensors share NumPy's memory; use x.numpy() or x.data_ptr()": "*Storage StorageBase",
         "there are no CUDA graphs; call the function itself": """
             cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs cuda.make_graphed_callables
         """,
@@ -62,7 +68,7 @@ ABSENT = _by_name(
         "there are no scripts; load a state dict into the module's class": "jit.load",
         "there are no scripts; save the state dict with minigrad.save": "jit.save",
         "there are no sparse tensors; use dense ones": """
-            Tensor.coalesce Tensor.sparse* Tensor.to_sparse* sparse*
+            Tensor.coalesce Tensor.sparse* Tensor.to_sparse* _convert_indices_* _segment_reduce cuda.sparse dsmm sparse*
         """,
         "there is no C++ library behind minigrad": "classes",
         "there is no C++ library behind minigrad; use the public functions": "_C.* PyTorchFile* TensorType",

@@ -195,18 +195,6 @@ def _nobody(rank: int | None, verb: str) -> NoReturn:
     raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
 
 
-def all_to_all_single(
-    output: Tensor,
-    input: Tensor,
-    output_split_sizes: Any = None,
-    input_split_sizes: Any = None,
-    group: Any = None,
-    async_op: bool = False,
-) -> Work | None:
-    """Copy the input into the output."""
-    return _copy(input, output, async_op)
-
-
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
@@ -229,7 +217,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "all_gather_object": lambda object_list, obj, group=None: _put(obj, object_list),
     "all_reduce": lambda tensor, op=SUM, group=None, async_op=False: _done(async_op),
-    "all_to_all_single": all_to_all_single,
     "all_to_all": lambda output_tensor_list, input_tensor_list, group=None, async_op=False: _copy(
         input_tensor_list, output_tensor_list, async_op
     ),
@@ -285,11 +272,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 WITH_GRADIENTS: dict[str, Callable[..., Any]] = {
     "all_gather": lambda tensor, group=None: (_value(tensor),),
     "all_reduce": lambda tensor, op=SUM, group=None: _value(tensor),
-    "all_to_all": lambda output_tensor_list, input_tensor_list, group=None: (_value(input_tensor_list[0]),),
     "broadcast": lambda tensor, src, group=None: _value(tensor),
-    "gather": lambda tensor, dst=0, group=None: (_value(tensor),),
-    "reduce": lambda tensor, dst, op=SUM, group=None: _value(tensor),
-    "scatter": lambda tensors, src=0, group=None: _value(tensors[0]),
 }
 
 

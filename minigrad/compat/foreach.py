@@ -87,19 +87,6 @@ def _group_tensors_by_device_and_dtype(
     return groups
 
 
-def _get_foreach_kernels_supported_devices() -> list[str]:
-    """The devices on which PyTorch has kernels for whole lists."""
-    return ["cuda", "xpu"]
-
-
-_get_fused_kernels_supported_devices = _get_foreach_kernels_supported_devices
-
-
-def _device_has_foreach_support(device: Any) -> bool:
-    """Whether PyTorch prefers whole lists on a device, as it does on GPUs."""
-    return device.type in ("cpu", *_get_foreach_kernels_supported_devices())
-
-
 def _has_foreach_support(tensors: Sequence[Tensor | None], device: Any) -> bool:
-    """Whether all are tensors, on a device where PyTorch prefers whole lists."""
-    return _device_has_foreach_support(device) and all(t is None or isinstance(t, Tensor) for t in tensors)
+    """Whether lists on a device may be given to these functions."""
+    return device.type in ("cpu", "cuda")

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..backend import Device
+from ..backend.dtype import int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
-from ..functions.creation import from_numpy
+from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
 from ..tensor import Tensor
 
@@ -60,9 +61,17 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     return current_device() if found.index is None else found.index
 
 
-def _get_device_module(device_type: str) -> ModuleType:
+def get_device_module(device: Any = "cpu") -> ModuleType:
     """``torch.cuda`` for "cuda", and so on."""
-    return import_module(f"{PACKAGE}.{device_type}")
+    return import_module(f"{PACKAGE}.{Device(device).type}")
+
+
+_get_device_module = get_device_module
+
+
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The shape as int64."""
+    return tensor(list(input.shape), dtype=int64)
 
 
 def _element_size(dtype: Any) -> int:
@@ -93,16 +102,11 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
 
 
 class _Capsule:
-    """A capsule as an object that hands it out, as NumPy wants it."""
+    """A capsule of main memory, as an object that hands it out, as NumPy wants it."""
 
     def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # main memory
+        self.__dlpack__ = lambda **options: capsule
+        self.__dlpack_device__ = lambda: (1, 0)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:

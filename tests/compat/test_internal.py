@@ -46,6 +46,9 @@ def test_utilities() -> None:
         cpu = utils._get_device_index(t.device("cpu"), allow_cpu=True)
         results.append([flat.tolist(), [b.tolist() for b in back], index, cpu, utils._element_size(t.float64)])
         assert utils._get_device_module("cuda") is t.cuda
+        assert t.get_device_module("cuda:0") is t.cuda
+        shape = t._shape_as_tensor(tensors[0])
+        assert (shape.tolist(), str(shape.dtype).rpartition(".")[2]) == ([2, 3], "int64")
     assert results[0] == results[1]
 
 
