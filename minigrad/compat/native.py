@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..functions.shaping import cat
+from ..functions.shaping import cat, stack
 from ..nn import functional as F
 from ..tensor import Tensor
 
@@ -73,6 +73,35 @@ def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
         filled = F.pad(tensor, (0, 0) * (tensor.ndim - place - 1) + (0, margin)) if margin else tensor
         rows.append(filled.reshape(*tensor.shape[:place], num_chunks, -1))
     return cat(rows, -1)
+
+
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
+    """A product for each of G groups: ``torch._grouped_mm``, the layers of a mixture of experts.
+
+    Of a matrix and G of them, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the second,
+    (G, N, K) and (K, M) -> (N, M); of two matrices it is a part of K: (G, N, M). Rows of no group are 0.
+
+    Args:
+        offs: where each group ends, int32.
+
+    Raises:
+        RuntimeError: there are no offsets for a matrix, or some for none.
+    """
+    sides = mat_a.ndim, mat_b.ndim
+    if (offs is None) != (sides == (3, 3)):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    if offs is None:
+        return (mat_a @ mat_b).to(out_dtype or mat_a.dtype)
+    ends = offs.tolist()
+    groups = list(enumerate(map(slice, [0, *ends], ends)))
+    if sides == (2, 2):
+        product = stack([mat_a[:, part] @ mat_b[part] for _, part in groups])
+    elif sides == (2, 3):
+        parts = [mat_a[part] @ mat_b[i] for i, part in groups]
+        product = cat([*parts, mat_a.new_zeros(len(mat_a) - ends[-1], mat_b.shape[-1])])
+    else:
+        product = cat([mat_a[i] @ mat_b[:, part] for i, part in groups], -1)
+    return product.to(out_dtype or mat_a.dtype)
 
 
 # Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
