@@ -72,6 +72,7 @@ def __repr__(tensor: Tensor) -> str:
 def values_text(tensor: Tensor, indent: int) -> str:
     """The values alone, in brackets that begin in column ``indent``."""
     values = of(tensor.array).to_numpy(tensor.array)
+    values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:
         return "[]"
     return _lines(values, _formatter(_shown(values)), indent, values.size > options.threshold)

@@ -320,8 +320,9 @@ class Tensor(Methods["Tensor"]):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 f"tensor to host memory first."
             )
-        if self.array.dtype.kind == "V":
-            raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such numbers; use .float().numpy()")
+        if self.array.dtype.kind == "V" or dt.is_kept(self.array.dtype):
+            name = "BFloat16" if self.dtype is dt.bfloat16 else self.dtype.name.capitalize()
+            raise TypeError(f"Got unsupported ScalarType {name}: NumPy has no such numbers; use .float().numpy()")
         return of(self.array).to_numpy(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -432,7 +433,7 @@ class Tensor(Methods["Tensor"]):
         array = self.array if self.is_meta else of(self.array).to_numpy(self.array)
         attributes = dict(vars(self))
         state = (self.__class__, array, str(self.device), self.requires_grad)
-        if array.dtype.kind == "V" and not self.is_meta:  # as bits, which all can read
+        if isinstance(self.dtype, dt.ExtraDType) and not self.is_meta:  # as bits, which all can read
             bits = array.view(f"u{array.itemsize}")
             return _rebuilt, (*state[:1], bits, *state[2:], attributes, self.dtype.name)
         return _rebuilt, (*state, attributes) if attributes else state

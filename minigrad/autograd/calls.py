@@ -72,6 +72,13 @@ def _converted(
 ) -> tuple[Op, tuple[Any, ...], bool] | None:
     """The op and the arguments to use in their place, and whether the results are to be rounded to bfloat16; None
     where they are right as they are."""
+    if dtype is not None and (dtype.itemsize == 1 or not uniform) and any(map(_is_kept, args)):
+        if bfloat16.keeps(op, args):
+            return None
+        if op.promote:
+            _one_dtype(op, args, arrays)  # which refuses dtypes that go with no other
+        name = next(dt.of(a.array).name for a in args if _is_kept(a))
+        raise NotImplementedError(f'"{op.name}" not implemented for {name.capitalize()!r}: convert with .float()')
     if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
         args_of_one_dtype = _one_dtype(op, args, arrays)
         if args_of_one_dtype is not None:
@@ -91,6 +98,10 @@ def _converted(
 
 def _is_special(a: Any) -> bool:
     return isinstance(a, Variable) and a.array.dtype.kind in "cV"
+
+
+def _is_kept(a: Any) -> bool:
+    return isinstance(a, Variable) and dt.is_kept(a.array.dtype)
 
 
 def _is_bfloat16(a: Any) -> bool:

@@ -67,7 +67,7 @@ class ExtraDType(DType):
 
     def __init__(self, name: str, itemsize: int) -> None:
         self.name, self.itemsize, self.rank = name, itemsize, 2
-        self.is_floating_point, self.is_complex, self.is_signed = True, False, True
+        self.is_floating_point, self.is_complex, self.is_signed = True, False, name != "float8_e8m0fnu"
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
@@ -81,7 +81,7 @@ class ExtraDType(DType):
         except ImportError:
             command = how_to_install("bfloat16", "ml_dtypes")
             raise TypeError(f"{self.name} tensors need the package ml_dtypes: {command}, or use float32") from None
-        return np.dtype(getattr(ml_dtypes, self.name))
+        return _PAIRS if self is float4_e2m1fn_x2 else np.dtype(getattr(ml_dtypes, self.name))
 
     @property
     def is_available(self) -> bool:
@@ -102,21 +102,23 @@ bfloat16 = ExtraDType("bfloat16", 2)
 float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
     ExtraDType(f"float{n}", 1) for n in ("8_e4m3fn", "8_e4m3fnuz", "8_e5m2", "8_e5m2fnuz", "8_e8m0fnu", "4_e2m1fn_x2")
 )
+_PAIRS = np.dtype("V1")  # bytes of two numbers of 4 bits, which are only kept
+_UNSIGNED = (uint16, uint32, uint64)
 # Of the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
 _LIMITS = {
     "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
     "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6),
     "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7),
     "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14),
-    "float8_e5m2fnuz": (2.0**-2, 57344.0, 2.0**-15),
+    "float8_e5m2fnuz": (2.0**-3, 57344.0, 2.0**-15),
     "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127),
 }
-STORED = (uint16, uint32, uint64, bfloat16)
-STORED += (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2)
+_EIGHT_BITS = (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
+STORED: tuple[DType, ...] = (*_UNSIGNED, bfloat16, *_EIGHT_BITS, float4_e2m1fn_x2)
 complex64, complex128 = DType("complex64", 3), DType("complex128", 3)
 
 ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
-_OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in (*ALL, uint16, uint32, uint64)}
+_OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in (*ALL, *_UNSIGNED)} | {_PAIRS: float4_e2m1fn_x2}
 _ALIASES = {
     "half": float16,
     "float": float32,
@@ -214,11 +216,41 @@ def widened(array: Array) -> Array:
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
+def is_kept(kind: np.dtype[Any]) -> bool:
+    """Whether numbers of a NumPy dtype are kept and converted, but not computed with: floats of 8 bits or 4."""
+    return kind.itemsize == 1 and kind.kind in "fV"
+
+
+def converted(array: Array, kind: Any) -> Array:
+    """``astype``, with PyTorch's rounding where ml_dtypes has another: float8_e4m3fn ends at its largest number, and
+    float8_e8m0fnu, of powers of 2, knows no sign and begins at its smallest."""
+    if kind == _PAIRS != array.dtype:
+        raise NotImplementedError("\"copy_\" not implemented for 'Float4_e2m1fn_x2'")
+    name = getattr(kind, "name", "")
+    if name == "float8_e4m3fn" and not is_kept(array.dtype):
+        array = array.astype(np.float32).clip(-448, 448)
+    if name == "float8_e8m0fnu" and not is_kept(array.dtype):
+        array = np.maximum(abs(array.astype(np.float32)), np.float32(2.0**-127))
+    return array.astype(kind)
+
+
+def _check_promotion(first: DType, second: DType) -> None:
+    """Refuse what PyTorch promotes no further."""
+    kinds = {float4_e2m1fn_x2, *_EIGHT_BITS}
+    words = "Float8 Types" if first in kinds or second in kinds else "uint16, uint32, uint64 types"
+    for one, other in ((first, second), (second, first)):
+        if one in kinds or (one in _UNSIGNED and not other.is_floating_point):
+            names = f"{first.name} and {second.name}"
+            raise RuntimeError(f"Promotion for {words} is not supported, attempted to promote {names}")
+
+
 def promote_types(a: Any, b: Any) -> DType:
     """The dtype that holds both, by PyTorch's table: complex beats float, that any integer, and that bool."""
     first, second = as_dtype(a), as_dtype(b)
     if float64 in (first, second) and complex64 in (first, second):
         return complex128
+    if first is not second:
+        _check_promotion(first, second)
     if first.rank != second.rank:
         return first if first.rank > second.rank else second
     if bfloat16 in (first, second) and first is not second:
@@ -288,7 +320,7 @@ class finfo:
 
     def __init__(self, type: Any = None) -> None:
         kind = _default if type is None else as_dtype(type)
-        if not kind.is_floating_point:
+        if not kind.is_floating_point or kind is float4_e2m1fn_x2:
             raise TypeError(f"finfo() requires a floating point dtype: use iinfo for {kind}")
         self.dtype, self.bits = kind.name, kind.itemsize * 8
         if kind.name in _LIMITS:
@@ -298,7 +330,8 @@ class finfo:
             limits = np.finfo(kind.numpy)
             self.eps, self.max, self.resolution = (float(n) for n in (limits.eps, limits.max, str(limits.resolution)))
             self.smallest_normal = float(limits.smallest_normal)
-        self.min, self.tiny = -self.max, self.smallest_normal
+        self.min = -self.max if kind.is_signed else self.smallest_normal
+        self.tiny = self.smallest_normal
 
     def __repr__(self) -> str:
         shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -323,4 +356,4 @@ class iinfo:
         self.max, self.min = int(limits.max), int(limits.min)
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

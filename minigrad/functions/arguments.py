@@ -118,10 +118,10 @@ def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
 
     data = raw(data)
     if not is_array(data):
-        narrow = dtype is not None and dt.as_dtype(dtype) is dt.bfloat16
+        narrow = dtype is not None and isinstance(dt.as_dtype(dtype), dt.ExtraDType)
         data = _from_python(data, dt.float32 if narrow else dtype)  # NumPy does not make bfloat16 of every number
     if dtype is not None:
-        data = data.astype(dt.as_dtype(dtype).numpy)
+        data = dt.converted(data, dt.as_dtype(dtype).numpy)
     dt.of(data)
     backend = of(data)
     if device is not None and device != backend.device_of(data):
@@ -156,7 +156,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
             raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths, but {_unequal(data)}") from None
     wide = array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)
-    if wide or array.dtype == np.uint64:
+    if wide or (array.dtype == np.uint64 and dtype is None):
         raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")
     if data is None:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")

@@ -14,12 +14,19 @@ from .op import Op
 
 _MOVING = frozenset((elementwise.cast, elementwise.clone, device.moved, joining.as_strided))
 _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementwise.le, elementwise.gt, elementwise.ge))
+_KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
+_KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:
     """Whether an op takes elements as they are, and its rules, too: views, copies, conversions."""
     return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
+
+
+def keeps(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an op is there for numbers that are only kept, in 8 bits or 4: it moves or compares them."""
+    return op in _KEEPING or moves(op, args)
 
 
 def unites(op: Op) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import dtype as dt
 from ..backend import holds, of, xp
 from ..backend.dtype import Array
 from ..backend.parallel import WIDE, spread
@@ -581,7 +582,8 @@ def clone(x: Array) -> Array:
 def cast(x: Array, dtype: Any) -> Array:
     """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
     to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiuV"
-    return (x.real if to_real else x).astype(dtype)
+    x = x.real if to_real else x
+    return dt.converted(x, dtype) if dt.is_kept(np.dtype(dtype)) else x.astype(dtype)
 
 
 @op("dx = g where x is finite, else 0", x=lambda g, x: where(isfinite(x), g, 0.0))

@@ -120,7 +120,7 @@ class Rebuilder:
             made = np.zeros_like(from_halves(halves))
             self._pending.append(lambda: np.copyto(made, from_halves(halves.byteswap() if self._swapped else halves)))
             return made
-        dtypes = {d.name: d.numpy for d in dt.ALL}
+        dtypes = {d.name: d for d in (*dt.ALL, *dt.STORED)}
         if form.name not in dtypes:
             raise self._source.damaged(
                 f"holds a tensor of dtype {form.name}, which minigrad does not have",
@@ -128,7 +128,7 @@ class Rebuilder:
             )
         if form.name == "bool":
             self._pending.append(lambda: np.not_equal(whole, 0, out=whole))
-        numbers = aligned(whole, dtypes[form.name])
+        numbers = aligned(whole, dtypes[form.name].numpy)
         if self._swapped and form.itemsize > 1:
             self._pending.append(lambda: numbers.byteswap(inplace=True))
         return numbers
@@ -185,9 +185,11 @@ class Rebuilder:
         """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
             raise TypeError(f"a tensor of class {cls!r}")
-        if dtype is not None and (dtype != "bfloat16" or array.dtype != np.uint16):
-            raise TypeError(f"a tensor of dtype {dtype!r:.20} in an array of {array.dtype}")
-        array = array if dtype is None else from_halves(array)
+        if dtype is not None:
+            extra = next((d for d in dt.STORED if d.name == dtype and isinstance(d, dt.ExtraDType)), None)
+            if extra is None or array.dtype != f"u{extra.itemsize}":
+                raise TypeError(f"a tensor of dtype {dtype!r:.20} in an array of {array.dtype}")
+            array = from_halves(array) if extra is dt.bfloat16 else array.view(extra.numpy)
         check_flag(wrap(array), requires_grad)
         attributes = dict_of(attributes or {})
         if cls in (Tensor, Parameter):

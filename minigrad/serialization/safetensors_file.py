@@ -18,6 +18,9 @@ _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
     "BOOL": np.bool_,
     "U8": np.uint8,
+    "U16": np.uint16,
+    "U32": np.uint32,
+    "U64": np.uint64,
     "I8": np.int8,
     "I16": np.int16,
     "I32": np.int32,
@@ -27,6 +30,9 @@ _DTYPES: dict[str, Any] = {
     "F64": np.float64,
     "C64": np.complex64,
 }
+
+
+_EXTRA = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu"}
 
 
 def holds(kind: np.dtype[Any]) -> bool:
@@ -105,19 +111,22 @@ def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     stored, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
     if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError("a shape or an offset that is no natural number")
-    bits = np.dtype(_DTYPES[stored]).itemsize * 8 if stored in _DTYPES else 16 if stored == "BF16" else None
+    known = stored in _DTYPES or stored in _EXTRA
+    bits = 8 * (np.dtype(_DTYPES[stored]).itemsize if stored in _DTYPES else 1 + (stored == "BF16")) if known else None
     if begin > end or (bits is not None and math.prod(shape) * bits != (end - begin) * 8):
         raise ValueError("a tensor whose shape does not fit its bytes")
     return stored, shape, begin, end
 
 
 def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int) -> Ndarray:
-    if stored not in _DTYPES and stored != "BF16":
+    if stored not in _DTYPES and stored not in _EXTRA:
         names = ", ".join(d.name for d in dt.ALL)
         raise source.damaged(f"holds {name!r} of dtype {stored}", f"convert it to one of {names}, or bfloat16")
     raw = source.region(start + begin, end - begin)
     if stored == "BF16":
         return from_halves(aligned(raw, "<u2")).reshape(shape)
+    if stored in _EXTRA:
+        return raw.view(dt.named(_EXTRA[stored]).numpy).reshape(shape)
     kind = np.dtype(_DTYPES[stored])
     numbers = raw != 0 if kind == np.bool_ else aligned(raw, kind.newbyteorder("<")).astype(kind, copy=False)
     return numbers.reshape(shape)

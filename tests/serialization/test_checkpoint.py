@@ -283,8 +283,6 @@ def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
 def test_formats_that_there_are_no_arrays_of() -> None:
     for made, message in (
         (torch.ones(2, dtype=torch.complex32), r"torch\.complex32"),
-        (torch.ones(2, dtype=torch.uint16), r"torch\.uint16"),
-        (torch.zeros(2).to(torch.float8_e4m3fn), r"torch\.float8_e4m3fn"),
         (torch.eye(2).to_sparse(), r"_rebuild_sparse_tensor.*dense tensors"),
     ):
         with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):

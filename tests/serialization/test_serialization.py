@@ -652,8 +652,11 @@ def test_files_of_pytorch(path: Path) -> None:
         wide = value.dtype is torch.bfloat16 and not minigrad.bfloat16.is_available
         assert in_torch_words(found[name].dtype) == ("torch.float32" if wide else str(value.dtype))
         np.testing.assert_array_equal(found[name].double().numpy(), value.double().numpy())
-    write({"f8": torch.zeros(2).to(torch.float8_e4m3fn)}, path)
-    with pytest.raises(RuntimeError, match="holds 'f8' of dtype F8_E4M3"):
+    write({name: torch.ones(2).to(getattr(torch, name)) for name in ("float8_e5m2", "uint16", "uint64")}, path)
+    for name, tensor in load(path).items():
+        assert (tensor.dtype.name, tensor.float().tolist()) == (name, [1.0, 1.0])
+    write({"f8": torch.zeros(2).to(torch.float8_e4m3fnuz)}, path)
+    with pytest.raises(RuntimeError, match="holds 'f8' of dtype F8_E4M3FNUZ"):
         load(path)
 
 
