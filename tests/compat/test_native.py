@@ -70,7 +70,8 @@ def test_offsets_that_do_not_fit_are_refused(library: Any) -> None:
 
 def test_the_gradients_of_groups() -> None:
     rows, experts = ours(ROWS, requires_grad=True), ours(EXPERTS, requires_grad=True)
-    minigrad._grouped_mm(rows, experts, ends(minigrad, 2, 2, 5)).sin().sum().backward()
+    library: Any = minigrad
+    library._grouped_mm(rows, experts, ends(library, 2, 2, 5)).sin().sum().backward()
     a, b = theirs(ROWS, requires_grad=True), theirs(EXPERTS, requires_grad=True)
     (((a[:2] @ b[0]).sin().sum()) + (a[2:5] @ b[2]).sin().sum()).backward()
     assert_close(rows.grad, a.grad, 1e-5)
