@@ -197,7 +197,7 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
             for slot, array in enumerate(node.out if isinstance(node.out, tuple) else (node.out,)):
                 alive.setdefault((node, slot), array)
         for _, value in kept_arguments(node):
-            if isinstance(value, Variable) and "array" in vars(value):
+            if isinstance(value, Variable) and hasattr(value, "array"):
                 alive.setdefault((value._node, value._slot), value.array)
     return alive
 
@@ -232,7 +232,7 @@ def _owners(value: Any) -> list[Any]:
     """The arrays whose memory a value, and all that it holds, keeps alive."""
     owners = []
     for leaf in tree_leaves(value):
-        array: Any = vars(leaf).get("array") if isinstance(leaf, Variable) else leaf
+        array: Any = getattr(leaf, "array", None) if isinstance(leaf, Variable) else leaf
         if hasattr(array, "nbytes") and hasattr(array, "strides"):
             owners.append(owner(array))
     return owners
