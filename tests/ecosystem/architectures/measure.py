@@ -1,8 +1,8 @@
 """What is computed of a model, in the same words on either library: ``import torch`` gives what this process has.
 
-Everything is in eval mode, and float32 (or float64, see ``worker.py``). The loss is the sum, over all floating outputs, the loss that the model itself
-returns among them, of the mean squared difference from fixed numbers (zeros would not do: the square of what was
-normalised is constant, and its gradient rounding). So every output has a part in every gradient.
+Everything is in eval mode, and float32 (or float64, see ``worker.py``). The loss is the sum, over all floating outputs,
+the loss that the model itself returns among them, of the mean squared difference from fixed numbers. (Zeros would not
+do: the square of what was normalised is constant, and its gradient rounding.) So every output has a part in gradients.
 """
 
 from __future__ import annotations
