@@ -16,8 +16,9 @@ _ADVICE = f"{_ONE_DEVICE}, in one process"
 default_pg_timeout = timedelta(minutes=30)
 
 # What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
-ReduceOp: Any = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
-reduce_op = ReduceOp.RedOpType = ReduceOp
+ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
+reduce_op = ReduceOp
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):

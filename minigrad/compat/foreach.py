@@ -26,7 +26,7 @@ def find(name: str) -> Callable[..., Any] | None:
         if not factors:  # PyTorch has as many words for it as overloads
             args = (*args, *(kwargs.pop(key) for key in _SECOND if key in kwargs))
         elif len(args) == 3:  # the factors may stand last
-            args, kwargs["value"] = args[:2], args[2]
+            kwargs["value"], args = args[-1], args[:2]
         options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
         if isinstance(options.get("value"), Tensor):  # one with an element for each
             options["value"] = options["value"].tolist()

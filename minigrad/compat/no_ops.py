@@ -83,10 +83,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
     assert new_strategy in SHARING
 
 
-def check_nonzero(value: Any, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+def check_nonzero(input: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
     """Raises RuntimeError if a tensor of one element is zero: not asynchronously."""
-    if not value:
-        raise RuntimeError(message)
+    if not input:
+        raise RuntimeError(assert_msg)
 
 
 def _each(names: str, value: Any) -> dict[str, Any]:
@@ -222,6 +222,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         trace=trace,
         trace_module=trace,
         unused=same,
+    ),
+    _row(
+        "_dynamo._trace_wrapped_higher_order_op",
+        "inside vmap, too, a tensor of one element is an index that stays a tensor",
+        TransformGetItemToIndex=nullcontext,
     ),
     _row("mps", "there is no such device", **_device("mps", there=False)),
     _row("mtia", "there is no such device", **_device("mtia", there=False)),

@@ -35,7 +35,8 @@ def arguments() -> Iterator[tuple[str, str, str, bool]]:
         if namespace != "aten" or written or not any("Tensor" in kind for kind in types):
             continue
         for place, in_torch, in_ours in (("", torch, minigrad), ("Tensor", torch.Tensor, minigrad.Tensor)):
-            if not hasattr(in_torch, name) or not callable(getattr(in_ours, name, None)) or name.startswith("__"):
+            inner = name.startswith("_") and not name.startswith("_foreach_")
+            if inner or not hasattr(in_torch, name) or not callable(getattr(in_ours, name, None)):
                 continue
             for argument in schema.arguments:
                 if f"{name}.{argument.name}" not in NOT_FROM_PYTHON and not (place and argument.name == "self"):
