@@ -380,7 +380,7 @@ class Net(nn.Module):
         self.layer = nn.Linear(SIZE, SIZE)
 
 if __name__ == "__main__":
-    print(torch.__name__, sys.argv[1:], __file__)
+    print(torch.nn.Module.__module__, sys.argv[1:], __file__)
     copy = pickle.loads(pickle.dumps(Net()))
     print(type(copy).__module__, list(copy.state_dict()))
     assert sys.modules["__main__"].Net is Net
@@ -402,16 +402,19 @@ def program(tmp_path: Path) -> Path:
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
     output = python("-m", "minigrad", "compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
-    assert output.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
+    assert output.splitlines() == [
+        f"minigrad.nn.module ['--lr', '1', '-m'] {program}",
+        "__main__ ['layer.weight', 'layer.bias']",
+    ]
     python("-m", "minigrad", "compat", str(program), "leave", expect=7)
 
 
 def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
     program.write_text(PROGRAM.replace("from helper", "from .helper"))
     output = python("-m", "minigrad", "compat", "-m", "package.train", "x", cwd=tmp_path)
-    assert output.startswith(f"minigrad ['x'] {program}")
+    assert output.startswith(f"minigrad.nn.module ['x'] {program}")
     program.rename(program.parent / "__main__.py")
-    assert python("-m", "minigrad", "compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
+    assert python("-m", "minigrad", "compat", "-m", "package", cwd=tmp_path).startswith("minigrad.nn.module []")
     assert "no module named nonesuch" in python("-m", "minigrad", "compat", "-m", "nonesuch", expect=1)
 
 
