@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .device import Device
+
 FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
 _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
@@ -44,7 +46,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device = device
+        self.device = Device(device)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:

@@ -79,3 +79,10 @@ def test_dtypes_and_ranges() -> None:
     assert g.permutation(0).tolist() == []
     with pytest.raises(ValueError, match="low < high"):
         g.integers(1, 1, (2,))
+
+
+def test_a_generator_has_a_device() -> None:
+    for device in ("cpu", minigrad.device("cpu")):
+        generator = minigrad.Generator(device)
+        assert generator.device == minigrad.device("cpu") and generator.device.type == "cpu"
+        assert generator.clone_state().device.type == "cpu"
