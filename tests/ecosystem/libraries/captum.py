@@ -1,0 +1,51 @@
+"""Captum: what parts of a picture a small network's answer rests on, by twelve methods."""
+
+from __future__ import annotations
+
+import torch
+from captum import attr
+from torch import nn
+
+
+class Net(nn.Module):
+    """Two convolutions and two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.relu1 = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU()
+        self.conv2, self.relu2 = nn.Conv2d(4, 8, 3, stride=2), nn.ReLU()
+        self.pool = nn.MaxPool2d(2)
+        self.fc1, self.relu3 = nn.Linear(8, 6), nn.ReLU()
+        self.fc2 = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.pool(self.relu2(self.conv2(self.relu1(self.conv1(x)))))
+        return self.fc2(self.relu3(self.fc1(x.flatten(2).mean(2))))
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    model = Net().eval()
+    image = torch.randn(2, 1, 12, 12)
+    base = torch.zeros_like(image)
+    target = torch.tensor([0, 2])
+    path, error = attr.IntegratedGradients(model).attribute(
+        image, base, target=target, n_steps=20, return_convergence_delta=True
+    )
+    return {
+        "integrated": path,
+        "error": error,
+        "saliency": attr.Saliency(model).attribute(image, target=target),
+        "times": attr.InputXGradient(model).attribute(image, target=target),
+        "gradcam": attr.LayerGradCam(model, model.conv2).attribute(image, target=target),
+        "interpolated": attr.LayerAttribution.interpolate(
+            attr.LayerGradCam(model, model.conv2).attribute(image, target=target), (12, 12)
+        ),
+        "deeplift": attr.DeepLift(model).attribute(image, base, target=target),
+        "guided": attr.GuidedBackprop(model).attribute(image, target=target),
+        "occluded": attr.Occlusion(model).attribute(image, (1, 4, 4), (1, 4, 4), target=target),
+        "ablated": attr.FeatureAblation(model).attribute(image, target=target),
+        "layer": attr.LayerConductance(model, model.conv2).attribute(image, target=target, n_steps=10),
+        "neuron": attr.NeuronGradient(model, model.fc1).attribute(image, 2),
+        "lrp": attr.LRP(model).attribute(image, target=target),
+    }

@@ -1,0 +1,105 @@
+"""diffusers: a small U-Net trained on noise and sampled from, an autoencoder, a U-Net with a condition."""
+
+from __future__ import annotations
+
+import tempfile
+
+import torch
+from diffusers import AutoencoderKL, DDIMScheduler, DDPMScheduler, UNet2DConditionModel, UNet2DModel
+from diffusers.optimization import get_cosine_schedule_with_warmup
+from diffusers.training_utils import EMAModel
+from torch import nn
+
+
+def trained(results: dict[str, object]) -> UNet2DModel:
+    """A U-Net after five steps of DDPM."""
+    torch.manual_seed(0)
+    model = UNet2DModel(
+        sample_size=16,
+        in_channels=1,
+        out_channels=1,
+        layers_per_block=1,
+        block_out_channels=(8, 16),
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+    )
+    scheduler = DDPMScheduler(num_train_timesteps=100)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    rates = get_cosine_schedule_with_warmup(optimizer, 2, 10)
+    average = EMAModel(model.parameters(), decay=0.9)
+    images = torch.randn(4, 1, 16, 16).sigmoid()
+    losses = []
+    for _ in range(5):
+        noise = torch.randn(images.shape)
+        times = torch.randint(0, 100, (4,))
+        loss = nn.functional.mse_loss(model(scheduler.add_noise(images, noise, times), times).sample, noise)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        rates.step()
+        average.step(model.parameters())
+        losses.append(loss.item())
+    results["losses"] = losses
+    results["rate"] = rates.get_last_lr()
+    results["average"] = average.shadow_params[0]
+    return model
+
+
+def sampled(model: UNet2DModel) -> torch.Tensor:
+    """Images by four steps of DDIM."""
+    scheduler = DDIMScheduler(num_train_timesteps=100)
+    scheduler.set_timesteps(4)
+    images = torch.randn(2, 1, 16, 16, generator=torch.Generator().manual_seed(1))
+    for time in scheduler.timesteps:
+        images = scheduler.step(model(images, time).sample, time, images).prev_sample
+    return images
+
+
+@torch.no_grad()
+def run() -> dict[str, object]:
+    results: dict[str, object] = {}
+    with torch.enable_grad():
+        model = trained(results)
+    results["sampled"] = sampled(model.eval())
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        results["read"] = sampled(UNet2DModel.from_pretrained(folder).eval())
+
+    torch.manual_seed(0)
+    autoencoder = AutoencoderKL(
+        in_channels=3,
+        out_channels=3,
+        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"),
+        up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
+        block_out_channels=(8, 16),
+        norm_num_groups=4,
+        latent_channels=4,
+    )
+    image = torch.randn(1, 3, 16, 16)
+    latent = autoencoder.encode(image).latent_dist
+    results["latent"], results["kl"] = latent.mean, latent.kl()
+    results["sample"] = latent.sample(generator=torch.Generator().manual_seed(2))
+    with torch.enable_grad():
+        decoded = autoencoder.decode(latent.mode()).sample
+        (decoded - image).pow(2).mean().backward()
+    results["decoded"] = decoded
+    results["gradient"] = autoencoder.decoder.conv_in.weight.grad
+
+    torch.manual_seed(0)
+    conditional = UNet2DConditionModel(
+        sample_size=8,
+        in_channels=4,
+        out_channels=4,
+        layers_per_block=1,
+        block_out_channels=(8, 16),
+        norm_num_groups=4,
+        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
+        cross_attention_dim=12,
+        attention_head_dim=4,
+    )
+    text = torch.randn(2, 5, 12)
+    results["conditioned"] = conditional(torch.randn(2, 4, 8, 8), torch.tensor([3, 50]), text).sample
+    return results

@@ -1,0 +1,99 @@
+"""PEFT: LoRA, IA3, prefixes and prompts on small transformers; adapters saved, read and merged."""
+
+from __future__ import annotations
+
+import tempfile
+
+import torch
+from peft import (
+    IA3Config,
+    LoraConfig,
+    PeftModel,
+    PrefixTuningConfig,
+    PromptTuningConfig,
+    TaskType,
+    get_peft_model,
+    get_peft_model_state_dict,
+)
+from torch import nn
+from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
+
+NO_DROPOUT = {"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
+
+
+def gpt2() -> GPT2LMHeadModel:
+    """A small GPT-2 of random weights."""
+    torch.manual_seed(0)
+    return GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=32, n_head=2, vocab_size=64, n_positions=32, **NO_DROPOUT))
+
+
+def bert() -> BertForSequenceClassification:
+    """A small BERT of random weights."""
+    torch.manual_seed(0)
+    return BertForSequenceClassification(
+        BertConfig(
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            vocab_size=64,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+    )
+
+
+def train(model: nn.Module, steps: int = 10, **batch: torch.Tensor) -> list[float]:
+    """The losses of AdamW's steps on one batch."""
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    losses = []
+    for _ in range(steps):
+        loss = model(**batch).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    ids = torch.randint(0, 64, (4, 10))
+    text = {"input_ids": ids, "labels": ids}
+    classes = {"input_ids": ids, "labels": torch.tensor([0, 1, 0, 1])}
+    results: dict[str, object] = {}
+
+    config = LoraConfig(task_type=TaskType.CAUSAL_LM, r=4, lora_alpha=8, target_modules=["c_attn"])
+    lora = get_peft_model(gpt2(), config)
+    results["lora"] = train(lora, **text)
+    results["trained"] = list(lora.get_nb_trainable_parameters())
+    results["keys"] = sorted(get_peft_model_state_dict(lora))
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        adapted = lora.eval()(ids).logits
+        lora.save_pretrained(folder)
+        read = PeftModel.from_pretrained(gpt2(), folder).eval()
+        with read.disable_adapter():
+            results["without"] = read(ids).logits
+        merged = read.merge_and_unload()
+        results["logits"], results["merged"] = adapted, merged(ids).logits
+        results["ids"] = merged.generate(ids[:1], max_new_tokens=5, do_sample=False, pad_token_id=0)
+
+    results["bert lora"] = train(
+        get_peft_model(bert(), LoraConfig(task_type=TaskType.SEQ_CLS, target_modules=["query", "value"])), **classes
+    )
+    dora = LoraConfig(task_type=TaskType.CAUSAL_LM, use_dora=True, target_modules=["c_proj"])
+    results["dora"] = train(get_peft_model(gpt2(), dora), **text)
+    results["ia3"] = train(
+        get_peft_model(
+            bert(),
+            IA3Config(
+                task_type=TaskType.SEQ_CLS, target_modules=["key", "output.dense"], feedforward_modules=["output.dense"]
+            ),
+        ),
+        **classes,
+    )
+    prefix = PrefixTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4)
+    results["prefix"] = train(get_peft_model(gpt2(), prefix), **text)
+    prompt = PromptTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4)
+    results["prompt"] = train(get_peft_model(gpt2(), prompt), **text)
+    return results

