@@ -34,7 +34,7 @@ class _Faketqdm:
 try:
     from tqdm import tqdm
 except ImportError:
-    tqdm = _Faketqdm  # type: ignore[assignment, misc]
+    tqdm = _Faketqdm
 
 
 def _get_torch_home() -> str:

@@ -31,7 +31,8 @@ class CustomOpDef:
         self._namespace, self._opname = namespace, name
         self._qualname = f"{namespace}::{name}"
         self.__name__ = name
-        self._function, self._fake = function, None
+        self._function = function
+        self._fake: Callable[..., Any] | None = None
         self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
