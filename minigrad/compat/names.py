@@ -43,7 +43,7 @@ def _family(source: str, files: str) -> dict[str, Sources]:
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
     **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
-    **dict.fromkeys(("jit", "mps", "onnx", "onnx.symbolic_helper", "xpu"), ()),
+    **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper", "xpu"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
@@ -62,6 +62,7 @@ MODULES: dict[str, Sources] = {
     **dict.fromkeys(("distributed.nn", "distributed.nn.functional", "mtia", "utils._python_dispatch"), ()),
     "distributed.checkpoint.state_dict": (),
     "_dynamo": "compiler",
+    "_dynamo._trace_wrapped_higher_order_op": (),
     "hub": "compat.hub",
     "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),

@@ -166,6 +166,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         is_autocast_enabled=lambda device_type="cuda": False,
     ),
     _row(
+        "autograd.forward_ad",
+        "there are no dual numbers; func.jvp computes with two tensors",
+        unpack_dual=lambda tensor, *, level=None: SimpleNamespace(primal=tensor, tangent=None),
+    ),
+    _row(
         "compiler",
         "NumPy and CuPy run one op after another",
         MODES=MODES,
