@@ -6,9 +6,7 @@ import argparse
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.machine import describe
@@ -29,26 +27,31 @@ def main() -> int:
     if missing := [row.name for row in rows if not row.program.exists()]:
         print(f"without an example: {', '.join(missing)}")
     rows = [row for row in rows if row.program.exists()]
-    if given.environments:
-        trials = {row.name: _told(row, partial(attempt, row, *given.environments), given.verbose) for row in rows}
-    else:
-        trials = _installed(rows, given.keep, given.verbose)
-    if given.write:
-        report.record(trials, describe("torch"))
-        report.write()
+    trials = {}
+    for row, trial in _in(rows, given.environments) if given.environments else _installed(rows, given.keep):
+        trials[row.name] = trial
+        _tell(row, trial, given.verbose)
+        if given.write:
+            report.record({row.name: trial}, describe("torch"))
+            report.write()
     bad = [name for name, trial in trials.items() if wrong(libraries()[name], trial)]
     right = sum(trial.verdict == "right" for trial in trials.values())
     print(f"{right} of {len(trials)} are right" + (f"; not as the table says: {', '.join(bad)}" if bad else ""))
     return 1 if bad or missing else 0
 
 
-def _installed(rows: list[Library], keep: Path | None, verbose: bool) -> dict[str, Trial]:
+def _in(rows: list[Library], environments: list[Path]) -> Iterator[tuple[Library, Trial]]:
+    """The trials of libraries in two environments that have them."""
+    for row in rows:
+        yield row, attempt(row, *environments)
+
+
+def _installed(rows: list[Library], keep: Path | None) -> Iterator[tuple[Library, Trial]]:
     """The trials of libraries, each in environments of its own, which are removed after it."""
     if environments.uv() is None:
         sys.exit("uv makes the environments, and is not installed: pip install uv")
     if environments.torch_version() is None:
         sys.exit("PyTorch is what minigrad is compared with, and is not installed here: pip install torch")
-    trials = {}
     with tempfile.TemporaryDirectory(prefix="ecosystem-", ignore_cleanup_errors=True) as temporary:
         place = (keep or Path(temporary)).resolve()
         if HERE.parents[1] in [place, *place.parents]:
@@ -58,24 +61,20 @@ def _installed(rows: list[Library], keep: Path | None, verbose: bool) -> dict[st
         for row in rows:
             folder = place / (row.name if keep else "environment")  # of one path: see ``attempt``
             folder.mkdir(exist_ok=True)
-            trials[row.name] = _told(row, partial(install_and_try, row, wheel, folder), verbose)
+            yield row, install_and_try(row, wheel, folder)
             if keep is None:
                 shutil.rmtree(folder, ignore_errors=True)
-    return trials
 
 
-def _told(library: Library, attempted: Callable[[], Trial], verbose: bool) -> Trial:
-    """A library's trial, of which a line is printed."""
-    start = time.perf_counter()
-    trial = attempted()
+def _tell(library: Library, trial: Trial, verbose: bool) -> None:
+    """Print a library's line."""
     theirs, ours = trial.seconds
-    took = f"{theirs:6.2f} s on torch, {ours:6.2f} s here ({time.perf_counter() - start:3.0f} s in all)"
-    print(f"{library.name:28} {trial.verdict:8} {trial.difference:.1e} {took} {trial.why}", flush=True)
+    seconds = f"{theirs:7.2f} s on torch, {ours:7.2f} s here"
+    print(f"{library.name:28} {trial.verdict:8} {trial.difference:.1e} {seconds}  {trial.why}", flush=True)
     if verbose and trial.log:
         print(trial.log, flush=True)
     if complaint := wrong(library, trial):
         print(f"    wrong: {complaint}", flush=True)
-    return trial
 
 
 def _parser() -> argparse.ArgumentParser:

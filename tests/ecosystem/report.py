@@ -6,6 +6,7 @@ python -m tests.ecosystem.report
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def record(trials: dict[str, Trial], machine: str) -> None:
             "verdict": trial.verdict,
             "difference": float(f"{trial.difference:.1e}"),
             "seconds": [round(seconds, 2) for seconds in trial.seconds],
-            "why": trial.why.replace(str(Path.home()), "~"),
+            "why": re.sub(r"\S*[/\\](?=site-packages)", "", trial.why),  # the environment's folder
             "machine": machine,
         }
     kept = {name: rows[name] for name in libraries() if name in rows}
