@@ -307,13 +307,14 @@ class Tensor(Methods["Tensor"]):
         """The NumPy array, in the same memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient. TypeError: it is on a GPU. ``force`` copies.
+            RuntimeError: the tensor requires a gradient, and gradients are recorded. ``force`` copies.
+            TypeError: it is on a GPU.
             TypeError: it is of bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
         """
-        if self.requires_grad and not force:
+        if not force and autograd.is_grad_enabled() and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu" and not force:
             raise TypeError(

@@ -206,8 +206,8 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
 
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The ``__torch_function__`` of a class that answers for none."""
-    raise TypeError("this class answers for no functions")
+    """The ``__torch_function__`` of a class that answers for none: the function itself."""
+    return layer().disabled(func, args, kwargs or {})
 
 
 def answers(kind: Any) -> bool:

@@ -111,6 +111,7 @@ MODULES: dict[str, Sources] = {
     **_family("optim.sgd", "asgd rprop"),
     "utils.data.distributed": "utils.data.sampler",
     "utils.model_zoo": "compat.hub",
+    "utils.weak": "compat.weak",
     "utils.hooks": ("nn.hooks", "tensor"),
     "utils._foreach_utils": "compat.foreach",
     **dict.fromkeys(("_tensor_str", "distributed.rpc"), ()),

@@ -145,6 +145,12 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
     return result if func in get_default_nowrap_functions() else _as_class(result, cls)
 
 
+def disabled(func: Any, args: Any, kwargs: Any) -> Any:
+    """The function's result, whatever classes would say."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
 def _as_class(result: Any, cls: Any) -> Any:
     if cls is Tensor:
         return result
@@ -269,7 +275,7 @@ def _table() -> dict[Any, tuple[str, Any]]:
             if type(value) is FunctionType and (name[0] != "_" or special) and name not in _IGNORED:
                 if value not in found or (special and not found[value][0].endswith("__")):
                     found[value] = f"torch.Tensor.{name}", value
-            elif isinstance(value, property):
+            elif isinstance(value, property) and name[0] != "_":
                 ends = (("__get__", value.fget), ("__set__", value.fset), ("__delete__", value.fdel))
                 found.update((getattr(value, at), (f"torch.Tensor.{name}.{at}", f)) for at, f in ends if f is not None)
     return found

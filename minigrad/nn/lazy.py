@@ -30,9 +30,6 @@ class UninitializedParameter(Parameter):
         parameter: Any = Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
         return parameter
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass  # __new__ initialises
-
     @property
     def shape(self) -> Size:
         """There is none."""

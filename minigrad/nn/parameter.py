@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..functions.creation import empty
-from ..tensor import Tensor
+from ..tensor import Tensor, everything
 from ..tracebacks import answers, disabled_torch_function
 
 __all__ = ["Buffer", "Parameter"]
@@ -16,7 +16,7 @@ class _Kind(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (
-            cls is Parameter and isinstance(instance, Tensor) and "_is_param" in vars(instance)
+            cls is Parameter and isinstance(instance, Tensor) and "_is_param" in everything(instance)
         )
 
 
@@ -46,9 +46,6 @@ class Parameter(Tensor, metaclass=_Kind):
         parameter.requires_grad_(requires_grad)
         return parameter
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        pass  # __new__ initialises
-
     def __repr__(self, **kwargs: Any) -> str:
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
@@ -76,9 +73,6 @@ class Buffer(Tensor):
         buffer: Buffer = _sharing(cls, data)
         buffer.persistent = persistent
         return buffer
-
-    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
-        pass  # __new__ initialises
 
 
 def _sharing(cls: type[Any], data: Tensor | None) -> Any:

@@ -268,6 +268,13 @@ def test_parameters() -> None:
     class Own(nn.Parameter):
         pass
 
+    class OnManifold(nn.Parameter):
+        def __new__(cls, data: Any, manifold: str = "") -> Any:
+            made = super().__new__(cls, data)
+            made.manifold = manifold  # type: ignore[attr-defined]
+            return made
+
+    assert OnManifold(minigrad.ones(2), manifold="sphere").manifold == "sphere"
     own = Own(minigrad.ones(2))
     assert type(own + 1) is minigrad.Tensor  # parameters answer for nothing
     assert repr(own).startswith("Parameter containing:\nOwn([")

@@ -144,15 +144,20 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
         answers.put(_pickled(epoch, answer, where))
 
 
+def _generate_state(base_seed: int, worker_id: int) -> Any:
+    """PyTorch's seeds for NumPy in a worker."""
+    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
+
+
 def _prepare(job: Job, where: str) -> Failure | None:
     """Set seeds and one thread, and call the user's function. Returns its failure, if it failed."""
     global _info
     _info = job.info
-    seed, words = job.info.seed, [job.info.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
+    seed = job.info.seed
     set_num_threads(1)
     random.seed(seed)
     manual_seed(seed)
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))  # PyTorch's seeds for NumPy
+    np.random.seed(_generate_state(job.base_seed, job.info.id))
     try:
         if job.init is not None:
             job.init(job.info.id)
