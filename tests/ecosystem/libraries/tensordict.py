@@ -1,0 +1,44 @@
+"""TensorDict: stacked, indexed, reshaped; a TensorDictModule trained; TensorDictSequential; functional parameters"""
+
+import torch
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule, TensorDictSequential
+from torch import nn
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    data = TensorDict({"a": torch.randn(4, 3), "nested": {"b": torch.arange(8.0).view(4, 2)}}, batch_size=[4])
+    stacked = torch.stack([data, data.apply(lambda t: t + 1)], 0)
+    joined = torch.cat([data, data], 0)
+    part = data[1:3].clone()
+    part["c"] = part["a"].sum(-1)
+    first = TensorDictModule(nn.Linear(3, 8), in_keys=["a"], out_keys=["hidden"])
+    second = TensorDictModule(nn.Sequential(nn.Tanh(), nn.Linear(8, 1)), in_keys=["hidden"], out_keys=["y"])
+    model = TensorDictSequential(first, second)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    losses = []
+    for _ in range(10):
+        out = model(data.clone())
+        loss = (out["y"].squeeze(-1) - data["nested", "b"].sum(-1) / 10).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    params = TensorDict.from_module(first)
+    with params.data.mul(2.0).to_module(first):
+        doubled = first(data.clone())["hidden"]
+    return {
+        "losses": losses,
+        "shape": str(tuple(stacked.batch_size)),
+        "stacked": stacked["nested", "b"],
+        "joined": joined["a"],
+        "part": part["c"],
+        "viewed": data.view(2, 2)["a"],
+        "unbound": data.unbind(0)[2]["a"],
+        "keys": ",".join(sorted(map(str, data.keys(True, True)))),
+        "sum": torch.sum(data["a"]),
+        "doubled": doubled,
+        "zeros": torch.zeros_like(data)["a"],
+        "where": data.masked_select(torch.tensor([True, False, True, False]))["a"],
+    }

@@ -1,0 +1,26 @@
+"""The graph of a forward pass: its operations and modules, by their names"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torchvista import tracer
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x):
+        hidden = F.relu(self.first(x))
+        return torch.softmax(self.second(hidden) * 2 + 1, dim=-1).sum()
+
+
+def run() -> dict[str, object]:
+    torch.manual_seed(0)
+    written = []
+    tracer.plot_graph = lambda *args, **kwargs: written.append(args)
+    model, x = Net(), torch.randn(3, 4)
+    tracer.trace_model(model, x)
+    graph = written[-1]
+    return {"output": model(x), "parts": str([type(part).__name__ for part in graph])}
