@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -120,3 +121,28 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 def to_dlpack(tensor: Tensor) -> Any:
     """A capsule of a tensor's memory."""
     return tensor.__dlpack__()
+
+
+# torch.utils._contextlib ------------------------------------------------------------------------------------
+
+
+class _DecoratorContextManager:
+    """A context that decorates functions as well: each call enters a ``clone`` of it."""
+
+    def __call__(self, orig_func: Any) -> Any:
+        @wraps(orig_func)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return orig_func(*args, **kwargs)
+
+        return decorated
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *raised: object) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> Any:
+        """Another such context."""
+        return type(self)()

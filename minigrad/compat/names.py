@@ -43,7 +43,8 @@ def _family(source: str, files: str) -> dict[str, Sources]:
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
     **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
-    **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper", "xpu"), ()),
+    **dict.fromkeys(("utils._contextlib", "xpu"), ()),
+    **dict.fromkeys(("_C._functorch", "autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
@@ -178,7 +179,7 @@ NAMES: dict[str, dict[str, str]] = {
     "_C": {
         "_get_accelerator": "backend.device:get_default_device",
         **_of("compat.overrides:", "DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled"),
-        **_of("compat.overrides:", "_len_torch_function_stack"),
+        **_of("compat.overrides:", "_is_torch_function_mode_enabled _len_torch_function_stack"),
         "Generator": "backend.random:Generator",
         "TensorBase": "tensor:Tensor",
         "_TensorBase": "tensor:Tensor",
@@ -221,6 +222,7 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.functional": {"grouped_mm": "compat.native:grouped_mm", "pdist": "functions.linalg:pdist"},
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.parameter": _of("nn.lazy:", "UninitializedParameter UninitializedTensorMixin is_lazy"),
+    "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
     "serialization": {"MAP_LOCATION": "=typing:Any"},
     "optim.optimizer": {"ParamsT": "=typing:Any"},
     "hub": {"load_url": "compat.hub:load_state_dict_from_url"},

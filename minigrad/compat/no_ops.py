@@ -166,6 +166,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         is_autocast_enabled=lambda device_type="cuda": False,
     ),
     _row(
+        "_C._functorch",
+        "func.vmap and func.grad work on tensors like any other",
+        **_each("is_batchedtensor is_functorch_wrapped_tensor is_gradtrackingtensor is_legacy_batchedtensor", never),
+    ),
+    _row(
         "autograd.forward_ad",
         "there are no dual numbers; func.jvp computes with two tensors",
         unpack_dual=lambda tensor, *, level=None: SimpleNamespace(primal=tensor, tangent=None),

@@ -63,6 +63,10 @@ def _is_torch_function_enabled() -> bool:
     return _state.ask_classes
 
 
+def _is_torch_function_mode_enabled() -> bool:
+    return bool(_state.modes)
+
+
 def _len_torch_function_stack() -> int:
     return len(_state.modes)
 
