@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from .kinds import KINDS
-from .pool import Worker
+from .pool import TESTS, Worker
 
 Found = dict[str, tuple[str, str]]
-LIST = "import json; from tests.ecosystem.architectures.find import *; f = find(); print(json.dumps([f, distinct(f)]))"
+LIST = "import json; from ecosystem.architectures.find import *; f = find(); print(json.dumps([f, distinct(f)]))"
 
 
 def main() -> int:
     """Run what the command line asks for; 0 if all of it holds."""
     options = _options()
+    options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
-    listed = subprocess.run([options.torch, "-c", LIST], capture_output=True, text=True, check=True)
+    listed = subprocess.run([options.torch, "-c", LIST], capture_output=True, text=True, check=True, cwd=TESTS)
     found, distinct = json.loads(listed.stdout.splitlines()[-1])
     types = _chosen(options.types, found, distinct)
     expected = _ask(options, "torch", found, types, 5 * 25, options.again)

@@ -141,6 +141,9 @@ class _Maker:
     def _input_ids(self, variant: int) -> Any:
         return self.ids(LENGTH)
 
+    def _qformer_input_ids(self, variant: int) -> Any:
+        return self.ids(4)
+
     def _decoder_input_ids(self, variant: int) -> Any:
         return self.ids(4)
 

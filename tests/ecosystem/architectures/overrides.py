@@ -14,8 +14,16 @@ qwen2_5_omni qwen2_5_omni_thinker qwen2_5_vl qwen2_vl qwen3_5 qwen3_5_moe qwen3_
 qwen3_vl_moe qwen4_exp
 """
 MROPE = frozenset(_MROPE.split())
-_EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0, "hidden_dim": 1280}
-_TIME_SERIES = {"create": {"prediction_length": 8}, "set": {"context_length": 16, "lags_sequence": [1, 2, 3]}}
+_EFFICIENT_NET = {
+    "depth_coefficient": 1.0,
+    "width_coefficient": 1.0,
+    "hidden_dim": 1280,
+    "in_channels": [32, 16, 24, 40, 80, 112, 192],
+    "out_channels": [16, 24, 40, 80, 112, 192, 320],
+}
+_TIME_SERIES = {"create": {"prediction_length": 8, "context_length": 16, "lags_sequence": [1, 2, 3]}}
+_WIDE_HEADS = {"set": {"head_dim": 16}}
+_WIDE_PICTURES = {"set": {"image_size": 224}}  # in each of its stages a multiple of the window
 _EMU3_TOKENS = {"<image>": 5, "<|extra_200|>": 6, **{f"<|visual token {i:06}|>": 40 + i for i in range(40)}}
 OVERRIDES: dict[str, dict[str, Any]] = {
     "align": {"set": {"vision_config": _EFFICIENT_NET}},
@@ -24,9 +32,17 @@ OVERRIDES: dict[str, dict[str, Any]] = {
     "chameleon": {"set": {"vocabulary_map": {**_EMU3_TOKENS, **{f"IMGIMG{chr(65 + i)}Z": 40 + i for i in range(26)}}}},
     "esm": {"set": {"pad_token_id": 1, "mask_token_id": 2}},
     "instructblip": {"set": {"image_token_index": 120}},
+    "deepseek_v2": {"set": {"num_experts_per_tok": 2, "topk_group": 1, "n_group": 1}},
+    "donut-swin": _WIDE_PICTURES,
+    "glpn": {"set": {"decoder_hidden_size": 16}},
     "efficientnet": {"set": _EFFICIENT_NET},
     "emu3": {"set": {"vocabulary_map": _EMU3_TOKENS}},
     "informer": _TIME_SERIES,
+    "hunyuan_v1_dense": _WIDE_HEADS,
+    "hunyuan_v1_moe": _WIDE_HEADS,
+    "hunyuan_vl": {"set": {"text_config": {"head_dim": 16}}},
+    "hunyuan_vl_text": _WIDE_HEADS,
+    "swin": _WIDE_PICTURES,
     "time_series_transformer": _TIME_SERIES,
     "whisper": {"set": {"max_source_positions": 50, "max_target_positions": 64}},
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 TASKS_PER_PROCESS = 100  # modules of transformers stay in memory
 SECONDS_TO_START = 60
+TESTS = Path(__file__).parents[2]  # some libraries install a package "tests", which would be found instead
 
 
 class Worker:
@@ -23,7 +24,7 @@ class Worker:
     """
 
     def __init__(self, python: str, side: str, log: Path) -> None:
-        self._command = [python, "-m", "tests.ecosystem.architectures.worker", side]
+        self._command = [python, "-m", "ecosystem.architectures.worker", side]
         self._log, self._done = log, 0
         self._process: subprocess.Popen[str] | None = None
 
@@ -58,6 +59,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                cwd=TESTS,
                 env={**os.environ, **threads},
             )
         return self._process

@@ -28,7 +28,7 @@ from .inputs import candidates
 from .measure import Arrays, host, loss_and_outputs, measure
 from .shrink import RECIPES, shrink
 
-SECONDS_OF_TORCH, MOST_PARAMETERS = 20, 20_000_000
+SECONDS_OF_TORCH, MOST_PARAMETERS = 20, 25_000_000
 EXPECTED = {"float32": "expected.npz", "float64": "expected.float64.npz"}
 Reply = dict[str, Any]
 
