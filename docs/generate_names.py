@@ -36,7 +36,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from .autograd.views import Viewing
 from .backend.random import Generator
-from .backend.storage import Storage
+from .backend.storage import TypedStorage, UntypedStorage
 from .functions import return_types
 from .functions.arguments import Dims, Maybe, Operand, Scalar
 from .size import Size
@@ -118,7 +118,8 @@ def written_definition(name: str, function: Any, doc: str, decorator: str, inden
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     if indent:
-        parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        first = "cls" if name == "__new__" else "self"
+        parameters[0] = inspect.Parameter(first, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     written = list(written_parameters(parameters))
     result = annotation(signature.return_annotation)
     if indent:

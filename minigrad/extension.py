@@ -159,7 +159,8 @@ class _Finder(FileFinder):
         if _is_import():
             parent, _, last = name.rpartition(".")
             # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
-            raise ModuleNotFoundError(layer().missing(parent, last), name=f"torch.{rest}")
+            other = "torch" if top == PACKAGE else PACKAGE
+            raise ModuleNotFoundError(layer().missing(parent, last), name=f"{other}.{rest}")
         return None
 
 

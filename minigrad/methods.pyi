@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from .autograd.views import Viewing
 from .backend.random import Generator
-from .backend.storage import Storage
+from .backend.storage import TypedStorage, UntypedStorage
 from .functions import return_types
 from .functions.arguments import Dims, Maybe, Operand, Scalar
 from .size import Size
@@ -353,8 +353,8 @@ class Methods(Viewing, Generic[Tensor]):
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
 
-    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+    def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
+        """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
@@ -398,7 +398,7 @@ class Methods(Viewing, Generic[Tensor]):
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
 
-    def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
@@ -830,13 +830,13 @@ class Methods(Viewing, Generic[Tensor]):
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
 
-    def is_pinned(self) -> builtins.bool:
+    def is_pinned(self, device: Any = None) -> builtins.bool:
         """False: memory here is neither page-locked nor shared with other processes, which get copies."""
 
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape."""
 
-    def is_shared(self) -> builtins.bool:
+    def is_shared(self, device: Any = None) -> builtins.bool:
         """False: memory here is neither page-locked nor shared with other processes, which get copies."""
 
     def is_signed(self) -> builtins.bool:
@@ -1408,7 +1408,7 @@ class Methods(Viewing, Generic[Tensor]):
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
         """The axes in the order ``dims`` (numbers, or one sequence of them)."""
 
-    def pin_memory(self) -> Tensor:
+    def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
     def pinverse(self, rcond: Any = 1e-15) -> Tensor:
@@ -1506,7 +1506,7 @@ class Methods(Viewing, Generic[Tensor]):
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` to the shape of another tensor."""
 
-    def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
+    def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
         """In place: another shape; elements that fit stay, new ones are unset.
 
         Raises:
@@ -1592,8 +1592,20 @@ class Methods(Viewing, Generic[Tensor]):
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """A copy whose slice ``index`` of an axis is ``src``."""
 
-    def set_(self, source: Tensor) -> Tensor:
-        """In place: show the memory of another tensor from now on."""
+    def set_(
+        self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
+    ) -> Tensor:
+        """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
+
+        Args:
+            source: a tensor or a storage.
+            storage_offset: the place of the first element in that memory.
+            size: the shape; for a storage by default all of it.
+            stride: steps in elements, by default those of a dense tensor.
+
+        Raises:
+            RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
+        """
 
     def setitem(self, key: Any, value: Any) -> None:
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
@@ -1604,7 +1616,7 @@ class Methods(Viewing, Generic[Tensor]):
     def sgn_(self) -> Tensor:
         """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
-    def share_memory_(self) -> Tensor:
+    def share_memory_(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
     def short(self, memory_format: Any = None) -> Tensor:
@@ -1702,11 +1714,11 @@ class Methods(Viewing, Generic[Tensor]):
     def square_(self) -> Tensor:
         """In place: x²; of bools int64, elementwise."""
 
-    def squeeze(self, dim: Any = None) -> Tensor:
-        """Without axes of length 1: all of them, or those in ``dim``."""
+    def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
+        """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
 
-    def squeeze_(self, dim: Any = None) -> Tensor:
-        """In place: Without axes of length 1: all of them, or those in ``dim``."""
+    def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
+        """In place: Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
 
     def std(
         self,
@@ -1751,8 +1763,8 @@ class Methods(Viewing, Generic[Tensor]):
             RuntimeError: lengths that do not go together, or that are not positive.
         """
 
-    def storage(self) -> Storage:
-        """The memory that the tensor shows, to compare or to measure."""
+    def storage(self) -> TypedStorage:
+        """The memory that the tensor shows, as elements of its dtype."""
 
     def storage_offset(self) -> builtins.int:
         """The number of elements of its memory before the first one."""
@@ -1788,7 +1800,7 @@ class Methods(Viewing, Generic[Tensor]):
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """Σ over ``dim``, over everything if None."""
 
-    def sum_to_size(self, *size: Any) -> Tensor:
+    def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
@@ -1854,9 +1866,13 @@ class Methods(Viewing, Generic[Tensor]):
         non_blocking: builtins.bool = False,
         copy: builtins.bool = False,
         memory_format: Any = None,
+        tensor: Tensor | None = None,
     ) -> Tensor:
         """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
         changes."""
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor itself, which is dense, in another dtype where one is given."""
 
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
@@ -1976,8 +1992,8 @@ class Methods(Viewing, Generic[Tensor]):
     def unsqueeze_(self, dim: builtins.int) -> Tensor:
         """In place: A new axis of length 1 at ``dim``."""
 
-    def untyped_storage(self) -> Storage:
-        """The memory that the tensor shows, to compare or to measure."""
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shows, as bytes."""
 
     def var(
         self,
@@ -2022,6 +2038,8 @@ class Methods(Viewing, Generic[Tensor]):
     def __and__(self, other: Tensor | Operand) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     def __div__(self, other: Tensor | Operand) -> Tensor: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __eq__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
     def __floordiv__(self, other: Tensor | Operand) -> Tensor: ...
     def __ge__(self, other: Tensor | Operand) -> Tensor: ...
@@ -2034,7 +2052,6 @@ class Methods(Viewing, Generic[Tensor]):
     def __ilshift__(self, other: Tensor | Operand) -> Tensor: ...
     def __imod__(self, other: Tensor | Operand) -> Tensor: ...
     def __imul__(self, other: Tensor | Operand) -> Tensor: ...
-    def __init__(self, *data: Any, device: Maybe = None) -> None: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Tensor | Operand) -> Tensor: ...
     def __ipow__(self, other: Tensor | Operand) -> Tensor: ...
@@ -2050,6 +2067,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __mul__(self, other: Tensor | Operand) -> Tensor: ...
     def __ne__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
+    def __new__(cls, *data: Any, device: Maybe = "cpu") -> Any: ...
     def __or__(self, other: Tensor | Operand) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: Tensor | Operand) -> Tensor: ...

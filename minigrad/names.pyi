@@ -35,6 +35,7 @@ from .functions.conversion import detach as detach
 from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
 from .functions.creation import empty_permuted as empty_permuted
+from .functions.creation import from_file as from_file
 from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
 from .functions.creation import scalar_tensor as scalar_tensor
@@ -420,6 +421,7 @@ __all__ = [
     "fmod",
     "frac",
     "frexp",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",
@@ -682,8 +684,18 @@ __all__ = [
     "zeros",
     "zeros_like",
     "Event",
+    "Future",
     "OutOfMemoryError",
+    "ScriptFunction",
+    "ScriptModule",
+    "StorageBase",
     "Stream",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "TensorType",
+    "TypedStorage",
+    "UntypedStorage",
     "abs_",
     "accelerator",
     "acos_",
@@ -694,6 +706,7 @@ __all__ = [
     "adjoint",
     "alpha_dropout",
     "amp",
+    "ao",
     "arccos_",
     "arccosh_",
     "arcsin_",
@@ -716,13 +729,17 @@ __all__ = [
     "celu",
     "celu_",
     "cfloat",
+    "chalf",
     "channel_shuffle",
     "clamp_",
     "clamp_max_",
     "clamp_min_",
+    "classes",
     "clip_",
     "compile",
     "compiler",
+    "complex32",
+    "cond",
     "constant_pad_nd",
     "conv1d",
     "conv2d",
@@ -740,8 +757,8 @@ __all__ = [
     "detach_",
     "distributed",
     "dropout",
+    "dsmm",
     "embedding",
-    "embedding_bag",
     "erf_",
     "erfc_",
     "exp2_",
@@ -753,11 +770,16 @@ __all__ = [
     "fix_",
     "floor_",
     "frac_",
+    "from_dlpack",
     "functional",
+    "futures",
     "fx",
     "gcd_",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
     "get_autocast_gpu_dtype",
+    "get_deterministic_debug_mode",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "group_norm",
@@ -772,11 +794,15 @@ __all__ = [
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
+    "jagged",
     "jit",
     "kl_div",
     "layer_norm",
     "lcm_",
     "ldexp_",
+    "legacy_contiguous_format",
+    "library",
+    "lobpcg",
     "log10_",
     "log1p_",
     "log2_",
@@ -787,7 +813,9 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "monitor",
     "mps",
+    "mtia",
     "multiprocessing",
     "nan_to_num_",
     "native_batch_norm",
@@ -795,12 +823,17 @@ __all__ = [
     "native_layer_norm",
     "neg_",
     "negative_",
+    "nested",
     "onnx",
+    "overrides",
+    "package",
     "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
+    "quantization",
+    "quasirandom",
     "rad2deg_",
     "random",
     "reciprocal_",
@@ -812,6 +845,7 @@ __all__ = [
     "rrelu",
     "rrelu_",
     "rsqrt_",
+    "segment_reduce",
     "selu",
     "selu_",
     "set_float32_matmul_precision",
@@ -822,18 +856,35 @@ __all__ = [
     "sinh_",
     "sqrt_",
     "square_",
+    "storage",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sum",
     "tan_",
     "tanh_",
     "testing",
     "threshold",
     "threshold_",
+    "torch",
     "torch_version",
     "trapz",
     "triplet_margin_loss",
     "trunc_",
     "types",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
     "use_deterministic_algorithms",
     "vmap",
+    "while_loop",
     "xlogy_",
     "xpu",
     "zero_",
@@ -1456,7 +1507,7 @@ def sqrt(input: Tensor) -> Tensor:
 def square(input: Tensor) -> Tensor:
     """x²; of bools int64, elementwise."""
 
-def squeeze_copy(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
     """A copy of ``squeeze``."""
 
 def std(
@@ -1552,8 +1603,18 @@ def zeros_like(
 # Other spellings, which minigrad.compat supplies
 
 Event: Any
+Future: Any
 OutOfMemoryError: Any
+ScriptFunction: Any
+ScriptModule: Any
+StorageBase: Any
 Stream: Any
+SymBool: Any
+SymFloat: Any
+SymInt: Any
+TensorType: Any
+TypedStorage: Any
+UntypedStorage: Any
 abs_: Any
 accelerator: Any
 acos_: Any
@@ -1564,6 +1625,7 @@ addmv_: Any
 adjoint: Any
 alpha_dropout: Any
 amp: Any
+ao: Any
 arccos_: Any
 arccosh_: Any
 arcsin_: Any
@@ -1586,13 +1648,17 @@ ceil_: Any
 celu: Any
 celu_: Any
 cfloat: Any
+chalf: Any
 channel_shuffle: Any
 clamp_: Any
 clamp_max_: Any
 clamp_min_: Any
+classes: Any
 clip_: Any
 compile: Any
 compiler: Any
+complex32: Any
+cond: Any
 constant_pad_nd: Any
 conv1d: Any
 conv2d: Any
@@ -1610,8 +1676,8 @@ deg2rad_: Any
 detach_: Any
 distributed: Any
 dropout: Any
+dsmm: Any
 embedding: Any
-embedding_bag: Any
 erf_: Any
 erfc_: Any
 exp2_: Any
@@ -1623,11 +1689,16 @@ fill_: Any
 fix_: Any
 floor_: Any
 frac_: Any
+from_dlpack: Any
 functional: Any
+futures: Any
 fx: Any
 gcd_: Any
+get_autocast_cpu_dtype: Any
 get_autocast_dtype: Any
 get_autocast_gpu_dtype: Any
+get_deterministic_debug_mode: Any
+get_device_module: Any
 get_float32_matmul_precision: Any
 get_num_interop_threads: Any
 group_norm: Any
@@ -1642,11 +1713,15 @@ is_autocast_cache_enabled: Any
 is_autocast_cpu_enabled: Any
 is_autocast_enabled: Any
 is_deterministic_algorithms_warn_only_enabled: Any
+jagged: Any
 jit: Any
 kl_div: Any
 layer_norm: Any
 lcm_: Any
 ldexp_: Any
+legacy_contiguous_format: Any
+library: Any
+lobpcg: Any
 log10_: Any
 log1p_: Any
 log2_: Any
@@ -1657,7 +1732,9 @@ matrix_rank: Any
 max_pool1d: Any
 max_pool2d: Any
 max_pool3d: Any
+monitor: Any
 mps: Any
+mtia: Any
 multiprocessing: Any
 nan_to_num_: Any
 native_batch_norm: Any
@@ -1665,12 +1742,17 @@ native_group_norm: Any
 native_layer_norm: Any
 neg_: Any
 negative_: Any
+nested: Any
 onnx: Any
+overrides: Any
+package: Any
 pairwise_distance: Any
 pixel_shuffle: Any
 pixel_unshuffle: Any
 poisson_nll_loss: Any
 prelu: Any
+quantization: Any
+quasirandom: Any
 rad2deg_: Any
 random: Any
 reciprocal_: Any
@@ -1682,6 +1764,7 @@ round_: Any
 rrelu: Any
 rrelu_: Any
 rsqrt_: Any
+segment_reduce: Any
 selu: Any
 selu_: Any
 set_float32_matmul_precision: Any
@@ -1692,18 +1775,35 @@ sinc_: Any
 sinh_: Any
 sqrt_: Any
 square_: Any
+storage: Any
+sym_float: Any
+sym_int: Any
+sym_ite: Any
+sym_max: Any
+sym_min: Any
+sym_not: Any
+sym_sum: Any
 tan_: Any
 tanh_: Any
 testing: Any
 threshold: Any
 threshold_: Any
+torch: Any
 torch_version: Any
 trapz: Any
 triplet_margin_loss: Any
 trunc_: Any
 types: Any
+uint1: Any
+uint2: Any
+uint3: Any
+uint4: Any
+uint5: Any
+uint6: Any
+uint7: Any
 use_deterministic_algorithms: Any
 vmap: Any
+while_loop: Any
 xlogy_: Any
 xpu: Any
 zero_: Any

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 from ..backend.device import Device
-from ..backend.storage import TypedStorage, UntypedStorage
 from ..cuda import is_available
 from ..functions.creation import tensor
 from ..nn import Module
@@ -27,11 +26,6 @@ def log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, inp
 def current_accelerator(check_available: bool = False) -> Device | None:
     """The device "cuda", or None where there is none."""
     return Device("cuda") if is_available() else None
-
-
-def is_storage(obj: Any) -> bool:
-    """Whether an object is a storage."""
-    return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 has_mps = False  # an attribute from before ``backends``

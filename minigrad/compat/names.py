@@ -43,7 +43,7 @@ def _family(source: str, files: str) -> dict[str, Sources]:
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
     **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
-    **dict.fromkeys(("utils._contextlib", "xpu"), ()),
+    **dict.fromkeys(("nn.utils._named_member_accessor", "utils._contextlib", "xpu"), ()),
     **dict.fromkeys(("_C._functorch", "autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
@@ -74,6 +74,7 @@ MODULES: dict[str, Sources] = {
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
+    "functorch": ("func",),
     "return_types": "functions.return_types",
     "random": ("functions.random", "functions.creation", "backend.random", ""),
     "torch_version": "version",
@@ -170,7 +171,6 @@ NAMES: dict[str, dict[str, str]] = {
         "torch": "",
         "matrix_rank": "linalg:matrix_rank",
         **_of("backend.storage:", "TypedStorage UntypedStorage"),
-        "is_storage": "compat.core:is_storage",
         "trapz": "functions.reduction:trapezoid",
         "vmap": "func:vmap",
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
@@ -222,6 +222,7 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.functional": {"grouped_mm": "compat.native:grouped_mm", "pdist": "functions.linalg:pdist"},
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.parameter": _of("nn.lazy:", "UninitializedParameter UninitializedTensorMixin is_lazy"),
+    "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
     "serialization": {"MAP_LOCATION": "=typing:Any"},
     "optim.optimizer": {"ParamsT": "=typing:Any"},

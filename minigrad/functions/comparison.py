@@ -7,6 +7,7 @@ from typing import Any
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
+from ..backend.storage import TypedStorage, UntypedStorage
 from ..tensor import Tensor
 from .arguments import raw
 from .define import attribute, function, method
@@ -129,7 +130,7 @@ def is_tensor(obj: Any) -> bool:
 @function
 def is_storage(obj: Any) -> bool:
     """Whether an object is a tensor's memory."""
-    return type(obj).__name__ == "Storage" and hasattr(obj, "data_ptr")
+    return isinstance(obj, UntypedStorage | TypedStorage)
 
 
 @function
