@@ -41,6 +41,9 @@ class _Installed(DistributionFinder):
     def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
         """The module's spec for a keeper. (While ``sys.modules`` has torch, nobody comes to ask.)"""
         global _aside
+        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it beside torch
+            functorch: Any = Alias(f"{PACKAGE}.functorch")
+            return ModuleSpec(fullname, functorch)
         if fullname != "torch" or not _asked_by_a_keeper():
             return None
         alias: Any = Alias(PACKAGE)
@@ -150,7 +153,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
 
 def _now() -> Modules:
     """The imported modules under the name torch."""
-    return {name: module for name, module in list(sys.modules.items()) if _top(name) == "torch"}
+    return {name: module for name, module in list(sys.modules.items()) if _top(name) in ("torch", "functorch")}
 
 
 def _put(modules: Modules) -> None:

@@ -146,3 +146,21 @@ class _DecoratorContextManager:
     def clone(self) -> Any:
         """Another such context."""
         return type(self)()
+
+
+# torch.nn.utils._named_member_accessor ----------------------------------------------------------------------
+
+
+def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Put another tensor in a module's place for a parameter or buffer, whatever its class. Returns the one before.
+
+    Raises:
+        AttributeError: the module has no such attribute, and ``allow_missing`` is False.
+    """
+    for members in (module._parameters, module._buffers):
+        if name in members:
+            before, members[name] = members[name], tensor
+            return before
+    before = getattr(module, name, None) if allow_missing else getattr(module, name)
+    setattr(module, name, tensor)
+    return before

@@ -168,7 +168,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     _row(
         "_C._functorch",
         "func.vmap and func.grad work on tensors like any other",
-        **_each("is_batchedtensor is_functorch_wrapped_tensor is_gradtrackingtensor is_legacy_batchedtensor", never),
+        **_each("is_batchedtensor is_functorch_wrapped_tensor is_gradtrackingtensor", lambda tensor: False),
     ),
     _row(
         "autograd.forward_ad",

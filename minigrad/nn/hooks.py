@@ -45,6 +45,7 @@ ALL_FORWARD: Table = {}
 ALL_BACKWARD_PRE: Table = {}
 ALL_BACKWARD: Table = {}
 ALL_REGISTRATION: dict[str, Table] = {"parameter": {}, "buffer": {}, "module": {}}
+_global_parameter_registration_hooks = ALL_REGISTRATION["parameter"]  # PyTorch's name
 AROUND_CALLS = (ALL_FORWARD_PRE, ALL_FORWARD, ALL_BACKWARD_PRE, ALL_BACKWARD)
 
 

@@ -21,6 +21,9 @@ Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
 
 
+Context = Any  # PyTorch's name
+
+
 class NodeDef(NamedTuple):
     """How to take values of one type apart, into children and a context, and how to put them together."""
 
@@ -55,13 +58,39 @@ def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
+@dataclass(frozen=True)
+class SequenceKey:
+    """A step from a sequence to one of its values."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, tree: Any) -> Any:
+        """The value."""
+        return tree[self.idx]
+
+
+def _list_flatten(tree: Any) -> tuple[Any, None]:
+    return tree, None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
+
+
+def _list_flatten_with_keys(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], None]:
+    return [(SequenceKey(i), value) for i, value in enumerate(tree)], None
+
+
 def _sequence(kind: Callable[[Iterable[Any]], Any]) -> NodeDef:
     return NodeDef(lambda tree: (tree, None), lambda values, _: kind(values))
 
 
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: _sequence(tuple),
-    list: _sequence(list),
+    list: NodeDef(_list_flatten, _list_unflatten),
     Size: _sequence(Size),
     namedtuple: NodeDef(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
     deque: NodeDef(lambda tree: (tree, tree.maxlen), deque),
@@ -113,6 +142,11 @@ def is_namedtuple(obj: Any) -> bool:
     """Whether a value is a named tuple or a named-tuple type."""
     kind = obj if isinstance(obj, type) else type(obj)
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether it is one of Python's named tuples that are written in C, such as ``time.localtime()``."""
+    return isinstance(obj, tuple) and hasattr(type(obj), "n_sequence_fields")
 
 
 def _get_node_type(tree: Any) -> Any:
