@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import minigrad
 from minigrad import special
-from tests.support.parity import torch
+from tests.support.parity import ours, theirs, torch
 
 pytestmark = pytest.mark.parity
 
@@ -35,3 +38,14 @@ def test_other_spellings(name: str, other: str) -> None:
 def test_a_missing_name() -> None:
     with pytest.raises(AttributeError, match=r"no minigrad\.special\.expitt; nearest: minigrad\.special\.expit"):
         special.expitt  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 2e-15), (np.float32, 3e-7)])
+def test_erfinv_to_the_last_digits(dtype: Any, digits: float) -> None:
+    """Where one formula gives way to another, near the ends, and at them."""
+    near = [0.0, -0.0, 1e-30, -1e-9, 0.3, 0.85, np.nextafter(0.85, 1), -0.8500001, 0.9999, -1.0, 1.0, 1.5, np.nan]
+    y = np.array([*near, *np.linspace(-0.99, 0.99, 101), *(1 - 2.0 ** -np.arange(1, 24))], dtype)
+    found = ours(y).erfinv().numpy()
+    np.testing.assert_allclose(found, theirs(y.astype(np.float64)).erfinv().numpy(), rtol=digits)
+    assert np.signbit(found[1]) and not np.signbit(found[0])
+    assert ours(y[4]).erfinv().shape == () and ours(y[11]).erfinv().isnan()
