@@ -34,7 +34,8 @@ class Wishart(FromGamma):
     support = constraints.positive_definite
     covariance_matrix, precision_matrix = MultivariateNormal.covariance_matrix, MultivariateNormal.precision_matrix
     scale_tril = MultivariateNormal.scale_tril
-    _half_log_det, _whitening = MultivariateNormal._half_log_det, MultivariateNormal._whitening
+    _half_log_det: Any = MultivariateNormal._half_log_det
+    _whitening: Any = MultivariateNormal._whitening
 
     def __init__(
         self,
