@@ -55,6 +55,12 @@ class UninitializedParameter(Parameter):
     def __repr__(self, **kwargs: Any) -> str:
         return "<UninitializedParameter>"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        copied: Parameter = memo[id(self)]
+        return copied
+
 
 UninitializedTensorMixin = UninitializedParameter  # buffers are not lazy
 
@@ -62,12 +68,6 @@ UninitializedTensorMixin = UninitializedParameter  # buffers are not lazy
 def is_lazy(param: Any) -> bool:
     """Whether a parameter's shape is not known yet."""
     return isinstance(param, UninitializedParameter)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        copied: Parameter = memo[id(self)]
-        return copied
 
 
 class _Lazy(Layer):

@@ -38,7 +38,7 @@ class Parameter(Tensor, metaclass=_Kind):
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        if isinstance(data, Tensor) and answers(type(data)) and type(data) is not Tensor:
+        if type(data) is not Tensor and isinstance(data, Tensor) and answers(type(data)):
             of_its_class: Any = data.detach().requires_grad_(requires_grad)
             of_its_class._is_param = True
             return of_its_class
