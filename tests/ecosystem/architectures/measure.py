@@ -94,7 +94,7 @@ def _generate(model: Any, tensors: Arrays) -> tuple[Arrays, str]:
 
     if not (hasattr(model, "can_generate") and model.can_generate()):
         return {}, "the model does not generate"
-    prompt = {name: value for name, value in tensors.items() if name not in ("labels", "decoder_input_ids")}
+    prompt = {name: value.clone() for name, value in tensors.items() if name not in ("labels", "decoder_input_ids")}
     result: Arrays = {}
     for beams in (1, 3):
         torch.manual_seed(0)
