@@ -20,7 +20,7 @@ SMALL: dict[str, dict[str, object]] = {
     "vit_tiny_patch16_224": {"img_size": 64, "patch_size": 16, "embed_dim": 16, "depth": 2, "num_heads": 2},
     "convnext_atto": {"depths": (1, 1, 1, 1), "dims": (8, 16, 24, 32)},
 }
-OTHERS = ("mobilenetv3_small_050", "efficientnet_b0", "regnetx_002", "mixer_s32_224", "densenet121")
+OTHERS = ("mobilenetv3_small_050", "efficientnet_lite0", "regnetx_002", "mixer_s32_224")
 
 
 def train(model: nn.Module, optimizer: str, images: torch.Tensor, labels: torch.Tensor) -> dict[str, object]:
@@ -28,7 +28,7 @@ def train(model: nn.Module, optimizer: str, images: torch.Tensor, labels: torch.
     random.seed(0)
     np.random.seed(0)
     mixup = Mixup(mixup_alpha=0.8, label_smoothing=0.1, num_classes=4)
-    chosen = create_optimizer_v2(model, opt=optimizer, lr=1e-3, weight_decay=0.05)
+    chosen = create_optimizer_v2(model, opt=optimizer, lr=3e-4, weight_decay=0.05)
     schedule = CosineLRScheduler(chosen, t_initial=5, warmup_t=2, warmup_lr_init=1e-4)
     average = ModelEmaV3(model, decay=0.9)
     losses, rates = [], []
