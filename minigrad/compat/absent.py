@@ -100,6 +100,9 @@ ABSENT = _by_name(
         "there is one process; use the optimiser itself": "distributed.optim",
         "use concurrent.futures": "Future futures",
         "use cupyx.profiler.time_range": "cuda.nvtx",
+        "there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by autograd.observer.Observer": """
+            utils._python_dispatch.TorchDispatchMode utils._python_dispatch._*
+        """,
         "use func.functional_call": "functorch.Functional* functorch.make_functional*",
         "use func.jvp": "autograd.forward_ad.*",
         "use linalg.eigh": "lobpcg",
