@@ -1,7 +1,14 @@
-"""Parameters of a model, statistics of its batch norms, and losses of detection"""
+"""Operations of a model counted, its parameters, statistics of its batch norms, and losses of detection"""
 
 import torch
-from fvcore.nn import giou_loss, parameter_count, parameter_count_table, sigmoid_focal_loss, smooth_l1_loss
+from fvcore.nn import (
+    FlopCountAnalysis,
+    giou_loss,
+    parameter_count,
+    parameter_count_table,
+    sigmoid_focal_loss,
+    smooth_l1_loss,
+)
 from fvcore.nn.precise_bn import update_bn_stats
 from torch import nn
 
@@ -20,6 +27,7 @@ def run() -> dict[str, object]:
         "gradient": moved.grad,
         "mean": model[1].running_mean,
         "variance": model[1].running_var,
+        "operations": FlopCountAnalysis(model.eval(), torch.randn(1, 3, 8, 8)).total(),
         "parameters": str(dict(parameter_count(model))),
         "table": parameter_count_table(model),
     }

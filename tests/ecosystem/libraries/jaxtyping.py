@@ -32,6 +32,5 @@ def run() -> dict[str, object]:
         "product": product(a, b),
         "refused": refused,
         "kinds": str([(isinstance(a, kind), isinstance(counts, kind)) for kind in kinds]),
-        "name": repr(kinds[0]).replace("minigrad.tensor.", "torch."),
         "parameter": str(isinstance(torch.nn.Parameter(a), kinds[0])),
     }

@@ -22,5 +22,14 @@ def run() -> dict[str, object]:
     tracer.plot_graph = lambda *args, **kwargs: written.append(args)
     model, x = Net(), torch.randn(3, 4)
     tracer.trace_model(model, x)
-    graph = written[-1]
-    return {"output": model(x), "parts": str([type(part).__name__ for part in graph])}
+    nodes, modules, operations = written[-1][:3]
+    # An operator is Tensor.__mul__ or Tensor.mul, by what the library wraps first.
+    plain = {name.replace("__", ""): node for name, node in nodes.items()}
+    edges = {name: [(e["target"].replace("__", ""), e["dims"]) for e in node["edges"]] for name, node in plain.items()}
+    return {
+        "output": model(x),
+        "nodes": str([(name, node["node_type"], node["failed"]) for name, node in plain.items()]),
+        "edges": str(edges),
+        "modules": str([(name, m["type"], m["parameters"], m["extra_repr"]) for name, m in modules.items()]),
+        "arguments": str(list(operations.values())),
+    }
