@@ -1,9 +1,9 @@
 """Scratch environments, which uv makes: for a library one with PyTorch, and one without, in which minigrad stands.
 
 The environment with PyTorch comes first, with the release that the running Python has. The other one then gets the same
-versions of all packages, but PyTorch, which an override excludes, and what PyTorch alone asks for: nothing is added in
-its place but minigrad's wheel with its extra bfloat16. uv keeps what it has unpacked, and links files from there: the
-second environment with the same package takes a second.
+versions of all packages, but PyTorch, which an override excludes: nothing is added in its place but minigrad's wheel
+with its extra compat, which brings what PyTorch's package asks for, as libraries count on that. uv keeps what it has
+unpacked, and links files from there: the second environment with the same package takes a second.
 
 uv does not read pip's settings; PyTorch's CPU build often lies where only these lead. So they are handed on.
 """
@@ -61,7 +61,7 @@ def both(library: Library, place: Path, wheel: Path) -> tuple[Path, Path]:
     frozen = _uv("pip", "freeze", "--python", str(theirs)).splitlines()
     versions.write_text("\n".join(line for line in frozen if "==" in line and not line.startswith("torch==")))
     no_torch.write_text(NO_TORCH, encoding="utf-8")
-    ours = f"minigrad-nn[bfloat16] @ {wheel.as_uri()}"
+    ours = f"minigrad-nn[compat] @ {wheel.as_uri()}"
     options = ["--override", str(no_torch), "--constraint", str(versions), "--reinstall-package", "minigrad-nn"]
     return theirs, _make(place / "minigrad", [*library.requirements, ours], *options)
 
