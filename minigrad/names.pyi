@@ -772,6 +772,7 @@ __all__ = [
     "frac_",
     "from_dlpack",
     "functional",
+    "functorch",
     "futures",
     "fx",
     "gcd_",
@@ -1691,6 +1692,7 @@ floor_: Any
 frac_: Any
 from_dlpack: Any
 functional: Any
+functorch: Any
 futures: Any
 fx: Any
 gcd_: Any

@@ -151,10 +151,7 @@ def inverse_error_function(y: Array) -> Array:
     m, dtype = xp(y), y.dtype
     y = y.astype(np.float64)
     size = m.absolute(y)
-    x = m.asarray(size / 2 * _ratio(_CENTRE, 0.180625 - y * y / 4))
-    outside = size > 0.85
-    end = size[outside]
-    depth = m.sqrt(-m.log((1 - end) / 2))
-    quantiles = m.where(depth <= 5, _ratio(_FLANK, depth - 1.6), _ratio(_TAIL, depth - 5))
-    x[outside] = m.where(end == 1, math.inf, quantiles)
-    return m.copysign(x / math.sqrt(2), y).astype(dtype)
+    depth = m.sqrt(-m.log((1 - size) / 2))
+    outside = m.where(depth <= 5, _ratio(_FLANK, depth - 1.6), _ratio(_TAIL, depth - 5))
+    x = m.where(size > 0.85, outside, size / 2 * _ratio(_CENTRE, 0.180625 - y * y / 4))
+    return m.copysign(m.where(size == 1, math.inf, x) / math.sqrt(2), y).astype(dtype)

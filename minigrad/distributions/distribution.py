@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -58,7 +59,8 @@ class Distribution:
         if not self._validate_args:
             return
         for name, constraint in self.arg_constraints.items():
-            if name in self.__dict__ and not is_dependent(constraint):  # others follow from these
+            follows = name not in self.__dict__ and isinstance(getattr(type(self), name, None), cached_property)
+            if not follows and not is_dependent(constraint):
                 self._validate_parameter(name)
 
     def _validate_parameter(self, name: str) -> None:

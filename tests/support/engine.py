@@ -49,7 +49,7 @@ def _within(name: str, value: Any, path: str) -> Iterator[tuple[str, Any]]:
     yield name, value
     if inspect.isclass(value) and value.__module__ == path:
         for key, held in list(vars(value).items()):
-            if key not in ("__dict__", "__weakref__", "_abc_impl"):
+            if key not in ("__dict__", "__weakref__", "_abc_impl") and held is not value:
                 yield from _within(f"{name}.{key}", held, path)
     elif "__wrapped__" in getattr(value, "__dict__", {}):
         yield f"{name}.__wrapped__", vars(value)["__wrapped__"]
