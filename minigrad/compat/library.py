@@ -45,7 +45,8 @@ class CustomOpDef:
         if self._fake is not None and any(isinstance(value, Tensor) and value.is_meta for value in flat):
             return self._fake(*args, **kwargs)
         if self._function is None:
-            raise NotImplementedError(f"torch.ops.{self._namespace}.{self._opname} has no implementation here")
+            name = f"torch.ops.{self._namespace}.{self._opname}"
+            raise NotImplementedError(f"minigrad has no {name}: nothing that computes it has been registered")
         if self._autograd is None:
             return self._function(*args, **kwargs)
         return _differentiable(self._function, *self._autograd).apply(*args, *kwargs.values())
