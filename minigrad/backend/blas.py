@@ -11,6 +11,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 
@@ -47,6 +48,20 @@ def _find() -> Calls | tuple[()]:
                 put.argtypes = [ctypes.c_int]
                 return get, put
     return ()
+
+
+@cache
+def sgemm() -> int:
+    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 where there is none."""
+    for path in _libraries():
+        try:
+            library = ctypes.CDLL(path)
+        except (AttributeError, OSError):
+            continue
+        for name in ("scipy_cblas_sgemm64_", "cblas_sgemm64_"):
+            if (function := getattr(library, name, None)) is not None:
+                return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return 0
 
 
 def _libraries() -> Iterator[str]:

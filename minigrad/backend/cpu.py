@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import kernels, memory, random
+from .compiled import store
 from .device import Device
 
 _CPU = Device("cpu")
 
 
 class NumpyBackend:
-    """Arrays are ``numpy.ndarray``; kernels run in cache-sized blocks on all cores."""
+    """Arrays are ``numpy.ndarray``; kernels run in blocks on all cores, compiled ones where Numba is installed."""
 
     name = "numpy"
     device_type = "cpu"
@@ -23,7 +24,7 @@ class NumpyBackend:
     xp: Any = np
 
     def __init__(self) -> None:
-        self._kernels: dict[str, ModuleType] = {}
+        self._kernels: dict[str, tuple[ModuleType, ...]] = {}
         memory.keep_freed()
 
     def device_of(self, array: Any) -> Device:
@@ -35,11 +36,14 @@ class NumpyBackend:
     def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:
         return np.asarray(array)
 
-    def kernel(self, name: str) -> Any:
-        module = self._kernels.get(name)
-        if module is None and name in kernels.NAMES:
-            module = self._kernels[name] = importlib.import_module(f"{__package__}.kernels.{name}")
-        return module
+    def kernels(self, name: str) -> tuple[Any, ...]:
+        found = self._kernels.get(name)
+        if found is None:
+            files = [f"{name}_numba"] if name in kernels.COMPILED_NAMES and store.library() else []
+            files += [name] if name in kernels.NUMPY_NAMES else []
+            modules = (importlib.import_module(f"{__package__}.kernels.{file}") for file in files)
+            found = self._kernels[name] = tuple(modules)
+        return found
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

@@ -26,7 +26,7 @@ class CupyBackend:
         self.xp: Any = cupy
         self.array_type: type = cupy.ndarray
         self._devices = [Device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-        self._kernels: dict[str, Any] = {}
+        self._kernels: dict[str, tuple[Any, ...]] = {}
 
     def device_of(self, array: Array) -> Device:
         number: int = array.device.id
@@ -53,12 +53,13 @@ class CupyBackend:
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
         return array.get()
 
-    def kernel(self, name: str) -> Any:
-        kernel = self._kernels.get(name)
-        if kernel is None and name in kernels.CUDA_NAMES:
+    def kernels(self, name: str) -> tuple[Any, ...]:
+        if name not in kernels.CUDA_NAMES:
+            return ()
+        if name not in self._kernels:
             module = importlib.import_module(f"{__package__}.kernels.{name}_cuda")
-            kernel = self._kernels[name] = module if len(self._devices) == 1 else OnDevice(module)
-        return kernel
+            self._kernels[name] = (module if len(self._devices) == 1 else OnDevice(module),)
+        return self._kernels[name]
 
     def erf(self, x: Array) -> Array:
         """The error function, elementwise: the one function that NumPy's namespace lacks and CuPy has."""

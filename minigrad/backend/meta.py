@@ -272,8 +272,9 @@ class MetaBackend:
     def to_numpy(self, array: Any) -> NoReturn:
         raise NotImplementedError(NO_DATA)
 
-    def kernel(self, name: str) -> None:
+    def kernels(self, name: str) -> tuple[()]:
         """None: there is nothing to compute."""
+        return ()
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> MetaArray:
         return _dense(shape, np.dtype(bool))

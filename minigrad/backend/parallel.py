@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from . import blas
+from .compiled import crew, store
 
 BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
@@ -32,6 +33,7 @@ HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a lit
 BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
 WIDE = SERIAL_BYTES // 8  # elements of float32 from which on one pass over an array is worth sharing
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
+PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
 
 Blocks = list[tuple[int, ...]]
@@ -116,8 +118,9 @@ class _Crew:
     comes when all blocks are taken is not waited for.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, native: _Native | None) -> None:
         self.free = threading.Lock()  # held while a call uses the crew
+        self.native = native
         self.job: _Job | None = None
         self.where = _sched_getcpu() if hasattr(os, "sched_setaffinity") else None
         cpus = _cpus() if self.where and len(_cpus()) > count else []
@@ -126,7 +129,7 @@ class _Crew:
         self.members: list[_Member] = []
         while len(self.members) < count:
             try:
-                self.members.append(_Member(self))
+                self.members.append(_Member(self, len(self.members)))
             except RuntimeError:  # the system gives no more threads
                 break
             self.place(self.members[-1])
@@ -146,13 +149,10 @@ class _Crew:
     def run(self, work: Work, blocks: Blocks) -> None:
         """All blocks; each thread takes the next one when it is free."""
         job = self.job = _Job(work, blocks)
-        here = self.where() if self.where else -1
+        self.place_all()
         try:
             for member in self.members[: len(blocks) - 1]:
-                if member.cpu == here:
-                    self.place(member)
-                if member.go.locked():  # else it has been called before, and has not come yet
-                    member.go.release()
+                member.call()
             job.take()
         finally:
             self.job = None
@@ -161,13 +161,19 @@ class _Crew:
         if job.errors:
             raise job.errors.pop()  # the job must not hold it: its traceback holds the job
 
+    def place_all(self) -> None:
+        """Bind those threads anew that have the caller's CPU."""
+        here = self.where() if self.where else -1
+        for member in self.members:
+            if member.cpu == here:
+                self.place(member)
+
     def dismiss(self) -> None:
         """Let the threads end."""
         with self.free:
             for member in self.members:
                 member.wanted = False
-                if member.go.locked():
-                    member.go.release()
+                member.call()
 
 
 def _sched_getcpu() -> Callable[[], int] | None:
@@ -180,18 +186,31 @@ def _sched_getcpu() -> Callable[[], int] | None:
 
 
 class _Member(threading.Thread):
-    """One thread of a crew. Its lock ``go`` is a signal: released by the caller, acquired by the thread."""
+    """One thread of a crew. Its lock ``go`` is a signal: released by the caller, acquired by the thread.
 
-    def __init__(self, crew: _Crew) -> None:
+    Where there are compiled loops it waits for these without Python (``compiled/crew.py``), and is called out of there.
+    """
+
+    def __init__(self, crew: _Crew, number: int) -> None:
         super().__init__(name="minigrad", daemon=True)
-        self.crew, self.wanted = crew, True
+        self.crew, self.number, self.wanted = crew, number, True
         self.cpu: int | None = None
         self.go = threading.Lock()
         self.go.acquire()
         self.start()
 
+    def call(self) -> None:
+        """Let it look for a job."""
+        if self.go.locked():  # else it has been called before, and has not come yet
+            self.go.release()
+            if (native := self.crew.native) is not None:
+                native.attend(native.state, self.number)
+
     def run(self) -> None:
+        native = self.crew.native
         while True:
+            if native is not None:
+                native.serve(native.state, self.number, PATIENCE)
             self.go.acquire()
             if not self.wanted:
                 return
@@ -201,11 +220,66 @@ class _Member(threading.Thread):
             del job  # and with it the arrays
 
 
+class _Native:
+    """The functions of ``compiled/crew.py``, and the state that a crew's threads share there."""
+
+    def __init__(self, library: store.Library, helpers: int) -> None:
+        place, text = ctypes.c_int64, ctypes.c_char_p
+        self.launch = library.function("launch", place, place, place, text, text, place, place, place)
+        self.serve = library.function("serve", None, place, place, place)
+        self.attend = library.function("attend", None, place, place)
+        line = 8 * crew.LINE
+        self._memory = np.zeros(crew.size(helpers) + crew.LINE, np.int64)
+        start = -self._memory.ctypes.data % line // 8  # lines begin where the cache's do
+        words = self._memory[start:]
+        self.state = words.ctypes.data
+        locks = [ctypes.pythonapi.PyThread_acquire_lock, ctypes.pythonapi.PyThread_release_lock]
+        words[crew.ACQUIRE // 8], words[crew.RELEASE // 8] = (ctypes.cast(f, ctypes.c_void_p).value for f in locks)
+        words[crew.HELPERS // 8] = helpers
+        allocate, acquire = ctypes.pythonapi.PyThread_allocate_lock, locks[0]
+        allocate.restype, allocate.argtypes, acquire.argtypes = ctypes.c_void_p, [], [ctypes.c_void_p, ctypes.c_int]
+        for i in range(helpers):
+            lock = allocate()
+            acquire(lock, 1)
+            words[(crew.MEMBERS + i * crew.SIZE + crew.LOCK) // 8] = lock
+
+
+_alone: Callable[..., int] | None = None  # a compiled loop without a crew
+
+
+def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
+    """A compiled loop over [0, ``count``) in blocks of ``grain``, on all cores: called by ``compiled/loops.py``.
+
+    Returns:
+        0, or the number, from 1 on, of an argument that is not what ``spec`` asks for; nothing has run then.
+    """
+    global _alone
+    if _alone is None:
+        place, text = ctypes.c_int64, ctypes.c_char_p
+        library = store.library()
+        assert library is not None
+        _alone = library.function("alone", place, place, text, text, place, place, place)
+    crew = _helpers() if count > grain and get_num_threads() > 1 else None
+    if crew is None or crew.native is None or not crew.free.acquire(blocking=False):
+        return _alone(kernel, words, spec, arguments, count, grain)
+    try:
+        crew.place_all()
+        return int(crew.native.launch(crew.native.state, kernel, words, spec, arguments, count, grain))
+    finally:
+        crew.free.release()
+
+
 def _helpers() -> _Crew:
     global _crew
-    if (crew := _crew) is None:
+    if (crew := _crew) is None or (crew.native is None and _alone is not None):
         with _lock:
-            crew = _crew = _crew or _Crew(get_num_threads() - 1)
+            if _crew is None or (_crew.native is None and _alone is not None):
+                library, former = store.library() if _alone is not None else None, _crew
+                count = get_num_threads() - 1
+                _crew = _Crew(count, _Native(library, count) if library is not None else None)
+                if former is not None:
+                    former.dismiss()
+            crew = _crew
     return crew
 
 

@@ -30,8 +30,9 @@ class Backend(Protocol):
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
         """A copy in NumPy's memory; on the CPU the array itself."""
 
-    def kernel(self, name: str) -> Kernel | None:
-        """The fused kernel of that name, or None: then the plain definition runs."""
+    def kernels(self, name: str) -> tuple[Kernel, ...]:
+        """The fused kernels of that name, the fastest first: where none takes the arguments, the plain definition
+        runs."""
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Array:
         """A bool array, each element False with probability ``p``: dropout's draw."""

@@ -171,16 +171,16 @@ class Op:
             The result, the kernel that computed it, and what that keeps for its backward pass; two None
             where the gradients come from the rules.
         """
-        kernel = self.find_kernel(args) if self.kernel else None
-        if kernel is None:
-            return self.forward(*args), None, None
-        out, residual = kernel.forward(needs or (False,) * len(args), *args)
-        return out, kernel if hasattr(kernel, "backward") else None, residual
+        for kernel in self.find_kernels(args) if self.kernel else ():
+            found = kernel.forward(needs or (False,) * len(args), *args)
+            if found is not NotImplemented:
+                return found[0], kernel if hasattr(kernel, "backward") else None, found[1]
+        return self.forward(*args), None, None
 
-    def find_kernel(self, arrays: Any) -> Any:
-        """The kernel of the arguments' backend, or None."""
+    def find_kernels(self, arrays: Any) -> Any:
+        """The kernels of the arguments' backend, those to be tried first before the others."""
         first = next((a for a in arrays if hasattr(a, "dtype")), None)
-        return of(first).kernel(self.kernel)
+        return of(first).kernels(self.kernel)
 
     def _observed(self, args: tuple[Any, ...]) -> Any:
         for observer in watch.observers:

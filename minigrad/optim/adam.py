@@ -95,8 +95,8 @@ class Adam(Optimizer):
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
-        kernel = of(param).kernel("adam")
-        run: Any = plain_step if kernel is None else kernel.step  # type: ignore[attr-defined]
+        kernels = of(param).kernels("adam")
+        run: Any = kernels[0].step if kernels else plain_step  # type: ignore[attr-defined]
         means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
         decay = options.weight_decay, options.decoupled_weight_decay
         run(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)

@@ -55,13 +55,13 @@ class StrictBackend:
     def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:
         return array.get()  # type: ignore[no-any-return]
 
-    def kernel(self, name: str) -> Any:
+    def kernels(self, name: str) -> tuple[Any, ...]:
         if name not in CUDA_NAMES:
-            return None
+            return ()
         self.asked = True
         if not self.emulate or cuda_emulator.missing():
-            return None
-        return importlib.import_module(f"minigrad.backend.kernels.{name}_cuda")
+            return ()
+        return (importlib.import_module(f"minigrad.backend.kernels.{name}_cuda"),)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
         return wrap(random.cpu_keep_mask(shape, p))  # the CPU's draw: results can be compared

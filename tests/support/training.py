@@ -49,7 +49,7 @@ MODULES = [
     products,
     elementwise,
     importlib.import_module("minigrad.nn.functional.linear"),
-    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NAMES)),
+    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NUMPY_NAMES)),
 ]
 
 

@@ -1,4 +1,5 @@
-"""Kernels, a file each: ``NAME.py`` for NumPy; ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
+"""Kernels, a file each: ``NAME.py`` for NumPy; ``NAME_numba.py`` in loops that Numba compiles, on NumPy's arrays
+(``backend/compiled``, the extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
 fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam`` and ``keep_mask`` belong to no
@@ -14,9 +15,12 @@ from ..dtype import Array
 Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is wanted
 Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not wanted
 
-_FILES = [name for name in os.listdir(os.path.dirname(__file__)) if name.endswith(".py") and name[0] != "_"]
-CUDA_NAMES = frozenset(name.removesuffix("_cuda.py") for name in _FILES if name.endswith("_cuda.py"))
-NAMES = frozenset(name.removesuffix(".py") for name in _FILES if not name.endswith("_cuda.py"))
+_STEMS = [n.removesuffix(".py") for n in os.listdir(os.path.dirname(__file__)) if n.endswith(".py") and n != "__init__.py"]
+COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
+CUDA_NAMES = frozenset(stem.removesuffix("_cuda") for stem in _STEMS if stem.endswith("_cuda") and stem[0] != "_")
+COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")
+NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
+NAMES = NUMPY_NAMES | COMPILED_NAMES
 
 
 class Kernel(Protocol):
@@ -27,7 +31,7 @@ class Kernel(Protocol):
     """
 
     def forward(self, needs: Needs, *args: Any) -> tuple[Any, Any]:
-        """The op's result, and whatever ``backward`` wants kept."""
+        """The op's result, and whatever ``backward`` wants kept; NotImplemented for arguments that it does not take."""
 
     def backward(self, needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
         """The gradients from that of the result, ``g``."""

@@ -81,7 +81,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
     modules = Modules(owner if isinstance(owner, Module) else None)
     arguments = argument_names(function, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
-        of(np.empty(0)).kernel(op.name)
+        of(np.empty(0)).kernels(op.name)
     with Observation(modules, arguments) as observation:
         root = _start(function(*inputs, **named))
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")

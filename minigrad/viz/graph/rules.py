@@ -36,7 +36,7 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
     if function is not None:
         return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
     formulas = {name: text for name in rules if (text := op.formula(name))}
-    kernel = of(np.empty(0) if array is None else array).kernel(op.name)
+    kernel = next(iter(of(np.empty(0) if array is None else array).kernels(op.name)), None)
     accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
     forward = source_of(op.__wrapped__)
     return OpInfo(op.name, _first_line(op), forward, sources, _helpers(op), formulas, accelerator)

@@ -1,0 +1,110 @@
+"""Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
+
+A unit is a file of kernels, or "crew". For each it writes machine code for this machine to the folder, as a file of the
+unit's name (``store.py`` tells the form).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import kernels
+from . import crew, loops
+from .store import CREW, Code, packed
+
+_FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity as they are
+_VIEWS = {  # an argument of a loop from its word
+    "Flat": "row(word(o + {data}), volume(o, 0))",
+    "Rows": "rows(word(o + {data}), volume(o, 1), length(o, -1))",
+    "Cube": "cube(word(o + {data}), volume(o, 2), length(o, -2), length(o, -1))",
+    "Flags": "flags(word(o + {data}), volume(o, 0))",
+    "Indices": "integers(word(o + {data}), volume(o, 0))",
+    "Words": "words(word(o + {data}), volume(o, 0))",
+    "Doubles": "doubles(word(o + {data}), volume(o, 0))",
+    "Strided": "o",
+}
+
+
+def adapter(each: loops.Loop) -> str:
+    """The source of what threads call: it makes a loop's arguments of the words of a call."""
+    lines = ["def adapter(start, stop, thread, place):"]
+    names = []
+    for i, kind in enumerate(each.kinds):
+        name = f"a{i}"
+        names.append(name)
+        if kind == "int":
+            lines.append(f"    {name} = word(place + {8 * i})")
+        elif kind == "float":
+            lines.append(f"    {name} = double(place + {8 * i})")
+        else:
+            lines.append(f"    o = word(place + {8 * i})")
+            lines.append(f"    {name} = {_VIEWS[kind].format(data=object.__basicsize__)}")
+    first = ["start", "stop", *(["thread"] if each.takes_thread else [])]
+    lines.append(f"    body({', '.join(first + names)})")
+    return "\n".join(lines)
+
+
+def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
+    """The machine code of each unit."""
+    import numba
+    from llvmlite import binding
+    from numba.extending import register_jitable
+
+    from . import functions, intrinsics, layout
+
+    warnings.simplefilter("ignore", numba.NumbaWarning)
+    if hasattr(binding, "initialize_native_asmparser"):
+        binding.initialize_native_asmparser()
+    intrinsics.register()
+    known: set[Any] = set()
+    for unit in units:
+        if unit != CREW:
+            importlib.import_module(f"{kernels.__name__}.{unit}")
+        for function in (*crew.PARTS, *loops.INLINE):
+            if function not in known:
+                register_jitable(fastmath=_FLAGS, error_model="numpy", boundscheck=False)(function)
+                known.add(function)
+        yield unit, _compile_unit(numba, unit, {**vars(layout), **vars(functions)})
+
+
+def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
+    word = numba.int64
+    todo: list[tuple[str, Any, Any]] = []
+    if unit == CREW:
+        for name, function in crew.FUNCTIONS.items():
+            result = word if name in ("alone", "launch") else numba.void
+            todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
+    else:
+        found = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
+        todo = [(each.name, numba.void(*[word] * 4), _adapted(numba, each, scope)) for each in found]
+    code: Code = {}
+    for name, signature, function in todo:
+        compiled = numba.cfunc(signature, error_model="numpy", fastmath=_FLAGS)(function)
+        library = compiled._library
+        code[name] = compiled._wrapper_name, library._codegen._tm.emit_object(library._final_module)
+    return code
+
+
+def _adapted(numba: Any, each: loops.Loop, scope: dict[str, Any]) -> Any:
+    """The function that threads call, whose loop is part of it."""
+    body = numba.njit(fastmath=_FLAGS, error_model="numpy", boundscheck=False, nogil=True)(each.body)
+    scope = {**scope, "body": body}
+    exec(adapter(each), scope)
+    return scope["adapter"]
+
+
+def main(arguments: list[str]) -> int:
+    """Compile units, and write their files."""
+    folder, *units = arguments
+    for unit, code in compile_units(units):
+        (Path(folder) / unit).write_bytes(packed(code))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

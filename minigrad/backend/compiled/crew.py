@@ -1,0 +1,127 @@
+"""How threads share the blocks of a compiled loop. These functions are compiled themselves: none of them needs the GIL.
+
+The state of a crew is an array of int64, each of its words written by few and on a cache line of its own. ``OPEN`` is
+the number of the loop that is being worked on, 0 for none. A thread that comes counts itself in before it looks whether
+the loop is still open; the caller closes the loop before it looks whether anybody is in. Both orders are the same for
+all threads, so one of the two sees the other, and what a loop is about is never written while somebody may read it.
+
+A helper that finds nothing to do looks again for a while, some tenths of a millisecond: between two operations of a
+training step it need not be woken. Then it waits for a lock of the system.
+"""
+
+from __future__ import annotations
+
+from .native import acquire, add, exchange, load, pause, release, run, store, word
+
+LINE = 16  # words of a cache line, and of its neighbour, which is fetched with it
+OPEN, NEXT, INSIDE, NUMBER, JOB = (8 * LINE * i for i in range(5))  # in bytes
+KERNEL, WORDS, COUNT, GRAIN = JOB, JOB + 8, JOB + 16, JOB + 24
+ACQUIRE, RELEASE, HELPERS = JOB + 32, JOB + 40, JOB + 48
+MEMBERS = 8 * LINE * 5  # where the helpers' lines begin
+DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # of a NumPy array: see layout.py
+ATTEND, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # of a helper
+
+
+def size(helpers: int) -> int:
+    """The int64 of a state."""
+    return (MEMBERS + helpers * SIZE) // 8
+
+
+def _check(words: int, spec: int, arguments: int) -> int:
+    """The first argument that is not what ``spec`` asks for (loops.py), from 1 on; 0 if all are."""
+    for i in range(arguments):
+        wanted = word(spec + 8 * i)
+        if wanted == 0:
+            continue
+        array = word(words + 8 * i)
+        if wanted < 0 and (word(array + FLAGS) & 1) == 0:
+            return i + 1
+        if word(array + DTYPE) != abs(wanted):
+            return i + 1
+    return 0
+
+
+def alone(kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
+    """All blocks, one after another. Returns what ``_check`` finds; nothing is run if that is not 0."""
+    wrong = _check(words, spec, arguments)
+    if wrong == 0:
+        for start in range(0, count, grain):
+            run(kernel, start, min(count, start + grain), 0, words)
+    return wrong
+
+
+def _work(state: int, thread: int) -> None:
+    """Take blocks until none is left."""
+    kernel, words, count, grain = load(state + KERNEL), load(state + WORDS), load(state + COUNT), load(state + GRAIN)
+    while True:
+        start = add(state + NEXT, grain)
+        if start >= count:
+            break
+        run(kernel, start, min(count, start + grain), thread, words)
+
+
+def _wake(state: int, member: int) -> None:
+    if exchange(member + ASLEEP, 1, 0):
+        release(load(state + RELEASE), load(member + LOCK))
+
+
+def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
+    """All blocks, with those helpers that come. Returns as ``alone``."""
+    wrong = _check(words, spec, arguments)
+    if wrong != 0:
+        return wrong
+    store(state + KERNEL, kernel)
+    store(state + WORDS, words)
+    store(state + COUNT, count)
+    store(state + GRAIN, grain)
+    store(state + NEXT, 0)
+    number = load(state + NUMBER) + 1
+    store(state + NUMBER, number)
+    store(state + OPEN, number)
+    blocks = (count + grain - 1) // grain
+    for i in range(min(load(state + HELPERS), blocks - 1)):
+        _wake(state, state + MEMBERS + i * SIZE)
+    _work(state, 0)
+    store(state + OPEN, 0)
+    while load(state + INSIDE) != 0:
+        pause()
+    return 0
+
+
+def attend(state: int, helper: int) -> None:
+    """Let a helper come back to Python, from wherever it is."""
+    member = state + MEMBERS + helper * SIZE
+    store(member + ATTEND, 1)
+    _wake(state, member)
+
+
+def serve(state: int, helper: int, patience: int) -> None:
+    """What a helper does until it is called back: work, look for work ``patience`` times, sleep."""
+    member = state + MEMBERS + helper * SIZE
+    served, idle = 0, 0
+    while True:
+        if exchange(member + ATTEND, 1, 0):
+            return
+        number = load(state + OPEN)
+        if number != 0 and number != served:
+            add(state + INSIDE, 1)
+            number = load(state + OPEN)
+            if number != 0:
+                served = number
+                _work(state, helper + 1)
+            add(state + INSIDE, -1)
+            idle = 0
+        elif idle < patience:
+            pause()
+            idle += 1
+        else:
+            store(member + ASLEEP, 1)
+            number = load(state + OPEN)
+            busy = (number != 0 and number != served) or load(member + ATTEND) == 1
+            if not busy or not exchange(member + ASLEEP, 1, 0):  # else somebody has released the lock meanwhile
+                acquire(load(state + ACQUIRE), load(member + LOCK))
+            idle = 0
+
+
+FUNCTIONS = {"alone": alone, "launch": launch, "attend": attend, "serve": serve}
+PARTS = (_check, _work, _wake)

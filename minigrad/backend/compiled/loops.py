@@ -1,0 +1,154 @@
+"""What a compiled loop is: a function over [start, stop) of something, and the arrays that it reads and writes.
+
+    @loop
+    def scale(start: int, stop: int, x: Flat, factor: float, out: Flat) -> None:
+        for i in range(start, stop):
+            out[i] = x[i] * np.float32(factor)
+
+    scale(x.size, grain(x.size, 8), x, 0.5, out)
+
+The call cuts [0, count) into blocks of ``grain``, which threads take as they become free. Blocks do not depend on the
+number of threads, so results are equal to the bit whatever that is. A parameter ``thread`` gets the number of the
+thread that runs a block, for memory of its own.
+
+Numba compiles a loop once, for the types that its annotations name; nothing is compiled while a program runs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtype import Array
+from ..parallel import get_num_threads, launch
+from . import store
+
+# What annotations say. All are C-contiguous but Strided, which comes as an address; None comes as no elements.
+Flat = Any  # float32 of any shape, as one row
+Rows = Any  # float32 (..., n), as (rows, n)
+Cube = Any  # float32 (..., m, n), as (count, m, n)
+Flags = Any  # bool of any shape, as one row of uint8
+Indices = Any  # int64 of any shape, as one row
+Words = Any  # uint64 of any shape, as one row
+Doubles = Any  # float64 of any shape, as one row
+Strided = Any  # float32 with any steps: the address of its object, for ``at``, ``step`` and ``length``
+
+_DTYPES: dict[str, type] = {
+    "Flat": np.float32,
+    "Rows": np.float32,
+    "Cube": np.float32,
+    "Flags": np.bool_,
+    "Indices": np.int64,
+    "Words": np.uint64,
+    "Doubles": np.float64,
+    "Strided": np.float32,
+}
+_NOTHING = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
+FLOAT32 = np.dtype(np.float32)
+BLOCK = 1 << 18  # bytes that a block touches: a share of a second-level cache
+
+LOOPS: list[Loop] = []
+INLINE: list[Callable[..., Any]] = []
+
+
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that loops may call: it becomes part of them."""
+    INLINE.append(function)
+    return function
+
+
+def loop(body: Callable[..., None]) -> Loop:
+    """A compiled loop of a function: see the head of this file."""
+    return Loop(body)
+
+
+class Loop:
+    """A function that Numba has compiled, and how it is called.
+
+    Attributes:
+        body: the function.
+        kinds: of each argument behind start, stop (and thread), its annotation.
+        takes_thread: whether it has a parameter ``thread``.
+        address: of its machine code; 0 until that is loaded.
+    """
+
+    def __init__(self, body: Callable[..., None]) -> None:
+        self.body, self.name = body, f"{body.__module__.rpartition('.')[2]}.{body.__name__}"
+        names = [name for name in body.__annotations__ if name != "return"]
+        self.takes_thread = "thread" in names
+        self.kinds = [body.__annotations__[name] for name in names if name not in ("start", "stop", "thread")]
+        self.address = 0
+        self._pack = struct.Struct("".join("d" if kind == "float" else "q" for kind in self.kinds)).pack
+        self._nothing = [_NOTHING.get(kind) for kind in self.kinds]  # what stands for None; no array for a number
+        self._spec = struct.pack(f"{len(self.kinds)}q", *map(_specification, self.kinds))
+        self.__doc__ = body.__doc__
+        LOOPS.append(self)
+
+    def __repr__(self) -> str:
+        return f"<compiled loop {self.name}>"
+
+    def __call__(self, count: int, grain: int, *args: Any) -> None:
+        """Run it over [0, ``count``), in blocks of ``grain``, on all threads.
+
+        Raises:
+            TypeError: an array is not of the dtype that its annotation names, or not contiguous.
+        """
+        if not self.address:
+            self.address = _address(self.name)
+        numbers = [
+            a if none is None else id(none) if a is None else id(a) for a, none in zip(args, self._nothing, strict=True)
+        ]
+        wrong = launch(self.address, self._pack(*numbers), self._spec, len(numbers), count, max(1, grain))
+        if wrong:
+            raise TypeError(f"{self.name}: argument {wrong - 1} does not fit {self.kinds[wrong - 1]}")
+
+
+def _address(name: str) -> int:
+    """Where the machine code of a loop is.
+
+    Raises:
+        RuntimeError: there is no Numba, so that nothing has been compiled.
+    """
+    library = store.library()
+    if library is None:
+        raise RuntimeError(f"{name} is a compiled loop, and these are not to be had here: see minigrad.backend.compiled")
+    return library.addresses[name]
+
+
+def _specification(kind: str) -> int:
+    """What an argument has to be: 0 for a number; else its dtype object's address, negative if it must be contiguous."""
+    if kind in ("int", "float"):
+        return 0
+    address = id(np.dtype(_DTYPES[kind]))
+    return address if kind == "Strided" else -address
+
+
+def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
+    """How many of ``count`` rows make a block: about ``block`` bytes, and at least four blocks of what is larger."""
+    rows = max(1, block // max(1, bytes_each))
+    return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
+
+
+def fits(*arrays: Array | None) -> bool:
+    """Whether compiled loops take these: NumPy's float32, and elements in the first."""
+    return bool(arrays[0].size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in arrays)
+
+
+def laid(array: Array) -> Array:
+    """The array, or a copy, as contiguous loops take it."""
+    if array.dtype is FLOAT32 and array.flags.c_contiguous:
+        return array
+    return np.array(array, FLOAT32, order="C", copy=True)
+
+
+def laid_or_none(array: Array | None) -> Array | None:
+    """``laid``, but for None."""
+    return None if array is None else laid(array)
+
+
+def scratch(count: int) -> Array:
+    """``count`` float32 for each thread, (threads, count)."""
+    return np.empty((get_num_threads(), count), FLOAT32)

@@ -1,0 +1,163 @@
+"""What compiled loops may say that Python cannot: bits, addresses, atomics, BLAS. ``intrinsics.py`` has the code.
+
+An address is an int. A float32 array that is handed over as ``Strided`` is the address of its array object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMES: list[str] = []
+
+
+def _native(stub: Any) -> Any:
+    NAMES.append(stub.__name__)
+    return stub
+
+
+@_native
+def rint(x: Any) -> Any:
+    """A float32 rounded to a whole number, to even where two are as near."""
+    raise NotImplementedError
+
+
+@_native
+def from_bits(bits: Any) -> Any:
+    """The float32 of an int32's bits."""
+    raise NotImplementedError
+
+
+@_native
+def to_bits(x: Any) -> Any:
+    """The bits of a float32, int32."""
+    raise NotImplementedError
+
+
+@_native
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a b + c of float32, rounded once."""
+    raise NotImplementedError
+
+
+@_native
+def word(address: int) -> int:
+    """The int64 there."""
+    raise NotImplementedError
+
+
+@_native
+def row(address: int, count: int) -> Any:
+    """The ``count`` float32 from there on, as an array."""
+    raise NotImplementedError
+
+
+@_native
+def rows(address: int, count: int, width: int) -> Any:
+    """The float32 from there on, as an array (count, width)."""
+    raise NotImplementedError
+
+
+@_native
+def cube(address: int, count: int, height: int, width: int) -> Any:
+    """The float32 from there on, as an array (count, height, width)."""
+    raise NotImplementedError
+
+
+@_native
+def flags(address: int, count: int) -> Any:
+    """The ``count`` bools from there on, as an array of uint8."""
+    raise NotImplementedError
+
+
+@_native
+def integers(address: int, count: int) -> Any:
+    """The ``count`` int64 from there on, as an array."""
+    raise NotImplementedError
+
+
+@_native
+def words(address: int, count: int) -> Any:
+    """The ``count`` uint64 from there on, as an array."""
+    raise NotImplementedError
+
+
+@_native
+def doubles(address: int, count: int) -> Any:
+    """The ``count`` float64 from there on, as an array."""
+    raise NotImplementedError
+
+
+@_native
+def double(address: int) -> Any:
+    """The float64 there."""
+    raise NotImplementedError
+
+
+@_native
+def load(address: int) -> int:
+    """The int64 there, as other threads see it."""
+    raise NotImplementedError
+
+
+@_native
+def store(address: int, value: int) -> None:
+    """Write the int64 there for all threads."""
+    raise NotImplementedError
+
+
+@_native
+def add(address: int, value: int) -> int:
+    """Add to the int64 there, in one step for all threads; returns what was there."""
+    raise NotImplementedError
+
+
+@_native
+def exchange(address: int, expected: int, value: int) -> bool:
+    """Write ``value`` if ``expected`` is there, in one step for all threads; whether it was."""
+    raise NotImplementedError
+
+
+@_native
+def pause() -> None:
+    """A moment's rest for a thread that looks for work: the core's other thread is faster meanwhile."""
+    raise NotImplementedError
+
+
+@_native
+def run(function: int, start: int, stop: int, thread: int, words: int) -> None:
+    """Call a compiled loop."""
+    raise NotImplementedError
+
+
+@_native
+def acquire(function: int, lock: int) -> None:
+    """PyThread_acquire_lock, which waits without Python."""
+    raise NotImplementedError
+
+
+@_native
+def release(function: int, lock: int) -> None:
+    """PyThread_release_lock."""
+    raise NotImplementedError
+
+
+@_native
+def sgemm(
+    function: int,
+    turn_a: bool,
+    turn_b: bool,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Any,
+    a: int,
+    lda: int,
+    b: int,
+    ldb: int,
+    beta: Any,
+    c: int,
+    ldc: int,
+) -> None:
+    """C = alpha A B + beta C by BLAS, row by row; ``turn_a``: A lies as its transpose (K, M). ``function`` is
+    ``blas.sgemm()``, the addresses are of float32, lda to ldc the elements from row to row."""
+    raise NotImplementedError

@@ -1,0 +1,277 @@
+"""The compiled loops on disk: found, or made once for a machine, and loaded.
+
+The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
+all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
+Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was, as
+its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
+
+``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_KERNELS = _PACKAGE / "backend" / "kernels"
+CREW = "crew"  # the unit that is no file of kernels
+MOST_PROCESSES = 4  # that compile side by side
+_lock = threading.RLock()
+_library: Library | None = None
+_asked = False
+
+Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code
+
+
+class Library:
+    """Compiled functions in memory.
+
+    Attributes:
+        addresses: of the functions, by name.
+    """
+
+    def __init__(self, code: Code) -> None:
+        from llvmlite import binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        for _, machine_code in code.values():
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
+        self._engine.finalize_object()
+        self.addresses = {name: self._engine.get_function_address(symbol) for name, (symbol, _) in code.items()}
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """A function of crew.py, to be called without the GIL."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
+
+
+def library() -> Library | None:
+    """The compiled loops; None where Numba is missing, or they cannot be made."""
+    global _library, _asked
+    if not _asked:
+        with _lock:
+            if not _asked:
+                _library, _asked = _load(), True
+    return _library
+
+
+def is_wanted() -> bool:
+    """Whether there is a Numba to compile loops with, and nobody has switched it off."""
+    if os.environ.get("MINIGRAD_FAST", "1") in ("0", "off", "no", "false") or platform.python_implementation() != "CPython":
+        return False
+    return find_spec("numba") is not None and _has_known_layout()
+
+
+def _has_known_layout() -> bool:
+    """Whether an array's fields are where ``layout.py`` says."""
+    probe = np.zeros((3, 5), np.float32)[:, ::2]
+    fields = (ctypes.c_int64 * 7).from_address(id(probe) + object.__basicsize__)
+    at = probe.__array_interface__["data"][0]
+    shape, steps = ((ctypes.c_int64 * 2).from_address(fields[i]) for i in (2, 3))
+    where = fields[0] == at and fields[1] & 0xFFFF == 2 and tuple(shape) == (3, 3) and tuple(steps) == (20, 8)
+    dtype = fields[5] == id(probe.dtype) and (fields[6] & 1) == 0
+    return where and dtype and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
+
+
+def _load() -> Library | None:
+    if not is_wanted():
+        return None
+    try:
+        return Library(_code())
+    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        warnings.warn(
+            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
+            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def _code() -> Code:
+    """The machine code of all units, from the cache or new."""
+    names = {unit: f"{unit}-{key}.bin" for unit, key in _keys().items()}
+    for folder in _folders():
+        code, missing = _read_all(folder, names)
+        if not missing:
+            return code
+        if not _is_ours(folder):
+            continue
+        with contextlib.suppress(OSError), _locked(folder / "lock"):
+            code, missing = _read_all(folder, names)  # somebody may have made them meanwhile
+            for unit, made in _compiled(missing).items():
+                _write(folder / names[unit], made)
+                code |= made
+            return code
+    return {name: made for unit in _compiled(list(names)).values() for name, made in unit.items()}
+
+
+def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
+    """What is in a folder, and which units are missing there."""
+    code: Code = {}
+    missing = []
+    for unit, name in names.items():
+        if (found := _read(folder / name)) is None:
+            missing.append(unit)
+        else:
+            code |= found
+    return code, missing
+
+
+def _folders() -> Iterator[Path]:
+    """Where the file may lie."""
+    if given := os.environ.get("MINIGRAD_CACHE"):
+        yield Path(given)
+        return
+    with contextlib.suppress(RuntimeError):  # no home
+        if sys.platform == "win32":
+            yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "minigrad"
+        elif sys.platform == "darwin":
+            yield Path.home() / "Library" / "Caches" / "minigrad"
+        else:
+            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad"
+    if hasattr(os, "getuid"):
+        yield Path(tempfile.gettempdir()) / f"minigrad-{os.getuid()}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether the folder is there, or can be made, and nobody else may write code into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        about = folder.stat()
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK) and _is_safe(about)
+
+
+def _is_safe(about: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user, and no other may write to it."""
+    return not hasattr(os, "getuid") or (about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022)
+
+
+def _keys() -> dict[str, str]:
+    """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features().flatten()
+    about = (version("numba"), version("llvmlite"), binding.get_host_cpu_name(), features, object.__basicsize__)
+    shared = hashlib.sha256(repr((*about, platform.machine(), sys.platform)).encode())
+    for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
+        shared.update(path.read_bytes())
+    keys = {CREW: shared}
+    for path in sorted(_KERNELS.glob("[!_]*_numba.py")):
+        keys[path.stem] = shared.copy()
+        keys[path.stem].update(path.read_bytes())
+    return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
+
+
+def _read(path: Path) -> Code | None:
+    """The code in a file; None if it is missing, not ours, or damaged."""
+    try:
+        if not _is_safe(path.stat()):
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    seal, body = data[:32], data[32:]
+    return _parsed(body) if hashlib.sha256(body).digest() == seal else None
+
+
+def _write(path: Path, code: Code) -> None:
+    """Put a file in its place at once."""
+    body = packed(code)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
+    with os.fdopen(handle, "wb") as file:
+        file.write(hashlib.sha256(body).digest() + body)
+    os.replace(name, path)
+
+
+def packed(code: Code) -> bytes:
+    """A table of names, symbols and lengths as JSON, behind its length, and then the machine code."""
+    table = json.dumps([(name, symbol, len(machine_code)) for name, (symbol, machine_code) in code.items()]).encode()
+    return len(table).to_bytes(8, "little") + table + b"".join(machine_code for _, machine_code in code.values())
+
+
+def _parsed(body: bytes) -> Code:
+    end = 8 + int.from_bytes(body[:8], "little")
+    code, place = {}, end
+    for name, symbol, length in json.loads(body[8:end]):
+        code[name] = symbol, body[place : place + length]
+        place += length
+    return code
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
+    with path.open("a+b") as file:
+        _lock_file(file)
+        yield
+
+
+def _lock_file(file: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _compiled(units: list[str]) -> dict[str, Code]:
+    """Units that are compiled now, by as many processes as there are CPUs.
+
+    Raises:
+        RuntimeError: a process has failed; its last words.
+    """
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    shares = [share for i in range(min(cpus, MOST_PROCESSES)) if (share := units[i :: min(cpus, MOST_PROCESSES)])]
+    begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
+    _say("minigrad: compiling its kernels for this machine, once ...", "" if same_line else "\n")
+    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
+        processes = [_start(folder, share) for share in shares]
+        errors = [process.communicate()[1] for process in processes]
+        for process, error in zip(processes, errors, strict=True):
+            if process.returncode:
+                lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
+                raise RuntimeError(f"compiling them failed: {lines[-1]}")
+        code = {unit: _parsed((Path(folder) / unit).read_bytes()) for unit in units}
+    _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
+    return code
+
+
+def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
+    """A process that compiles units: Numba itself is not loaded here."""
+    command = [sys.executable, "-m", f"{__package__}.build", folder, *units]
+    environment = {**os.environ, "PYTHONPATH": str(_PACKAGE.parent), "MINIGRAD_FAST": "0", "NUMBA_DISABLE_JIT": "0"}
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)
+
+
+def _say(text: str, end: str) -> None:
+    if sys.stderr is not None and text:
+        print(text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,95 @@
+"""What the tests of the compiled kernels share: a kernel in float32 against the op's forward and rules in float64.
+
+The definition is the op itself, as for NumPy's kernels (``plain_checks.py``): no tolerance hides a wrong formula, as
+float32's own rounding is four orders below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend import Device, for_device, kernels
+from minigrad.backend.compiled import store
+from minigrad.ops.registry import REGISTRY
+
+from .plain_checks import plain
+
+needs_numba = pytest.mark.skipif(store.library() is None, reason="Numba (the extra fast) is not installed")
+TOLERANCE = 2e-5  # of the largest number
+
+
+def kernel(name: str) -> Any:
+    """The compiled kernel of that name."""
+    found = for_device(Device("cpu")).kernels(name)
+    assert name in kernels.COMPILED_NAMES
+    assert found[0].__name__.endswith("_numba")
+    return found[0]
+
+
+def single(value: Any) -> Any:
+    """float64 as float32; anything else as it is."""
+    return value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype == np.float64 else value
+
+
+def run(name: str, args: Sequence[Any], differentiable: Sequence[int], g: Any = None) -> tuple[Any, dict[int, Any]]:
+    """The kernel's result and gradients in float32. It may change nothing that it is given."""
+    op = REGISTRY[name]
+    needs = tuple(i in differentiable for i in range(len(args)))
+    given = [single(a) for a in args]
+    before = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+    found = kernel(name).forward(needs, *given)
+    assert found is not NotImplemented, f"{name}: the compiled kernel does not take these"
+    out, residual = found
+    gradients: dict[int, Any] = {}
+    if differentiable and g is not None:
+        keep = op.plan(sum(1 << i for i in differentiable), len(args)).keep
+        kept = [a if i in keep else None for i, a in enumerate(given)]
+        slope = single(g)
+        slopes = kernel(name).backward(needs, residual, slope, *kept)
+        gradients = {i: slopes[i] for i in differentiable}
+        assert all(slope is None for i, slope in enumerate(slopes) if i not in differentiable), "more than was asked for"
+        np.testing.assert_array_equal(slope, single(g), err_msg="the kernel changed the gradient that arrives")
+    for a, b in zip(given, before, strict=True):
+        if isinstance(b, np.ndarray):
+            np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
+    return out, gradients
+
+
+def close(found: Any, expected: Any, what: str, tolerance: float = TOLERANCE) -> None:
+    """Equal up to float32's rounding, NaN and infinities included."""
+    assert found.shape == expected.shape, f"{what}: {found.shape} for {expected.shape}"
+    assert found.dtype == np.float32, f"{what}: {found.dtype}"
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max(initial=0.1))
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+
+
+def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: float = TOLERANCE) -> None:
+    """Result and gradients, with inputs in order, transposed and with steps.
+
+    Args:
+        args: the op's arguments, of numbers in float64.
+    """
+    expected, slopes, g = plain(name, list(args), differentiable)
+    for lay in (np.ascontiguousarray, turned, stepped):
+        given = [lay(a) if isinstance(a, np.ndarray) and a.ndim else a for a in args]
+        out, found = run(name, given, differentiable, lay(g) if np.ndim(g) else g)
+        close(np.asarray(out), np.asarray(expected), f"{name}, {lay.__name__}", tolerance)
+        for i in differentiable:
+            close(found[i], slopes[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
+
+
+def turned(a: Any) -> Any:
+    """The same numbers in the memory of the transpose."""
+    return np.asfortranarray(a)
+
+
+def stepped(a: Any) -> Any:
+    """The same numbers, every other one of memory."""
+    wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+    wide[..., ::2] = a
+    return wide[..., ::2]
