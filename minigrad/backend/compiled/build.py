@@ -64,7 +64,8 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     known: set[Any] = set()
     for unit in units:
         if unit != CREW:
-            importlib.import_module(f"{kernels.__name__}.{unit}")
+            package = kernels.__name__ if unit in kernels.COMPILED_FILES else kernels.__name__.rpartition(".")[0]
+            importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
             if function not in known:
                 register_jitable(fastmath=_FLAGS, error_model="numpy", boundscheck=False)(function)

@@ -180,7 +180,7 @@ def _keys() -> dict[str, str]:
     for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
         shared.update(path.read_bytes())
     keys = {CREW: shared}
-    for path in sorted(_KERNELS.glob("[!_]*_numba.py")):
+    for path in sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]):
         keys[path.stem] = shared.copy()
         keys[path.stem].update(path.read_bytes())
     return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
