@@ -34,6 +34,10 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 CREW = "crew"  # the unit that is no file of kernels
 MOST_PROCESSES = 4  # that compile side by side
+_C_NAMES = ("memset", "memcpy", "memmove", "expf", "logf", "powf", "sqrtf", "exp", "log", "pow", "sqrt", "log1p", "log1pf")
+# Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
+_UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
+_UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = threading.RLock()
 _library: Library | None = None
 _asked = False
@@ -53,8 +57,12 @@ class Library:
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
+        _add_symbols(binding)
         machine = binding.Target.from_default_triple().create_target_machine(jit=True)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        for symbol in _UNUSED:
+            if binding.address_of_symbol(symbol) is None:
+                binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
         for _, machine_code in code.values():
             self._engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
         self._engine.finalize_object()
@@ -63,6 +71,14 @@ class Library:
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of crew.py, to be called without the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
+
+
+def _add_symbols(binding: Any) -> None:
+    """What machine code may call beside itself: compilers make calls of the C library of some loops."""
+    known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    for name in _C_NAMES:
+        if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
+            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def library() -> Library | None:

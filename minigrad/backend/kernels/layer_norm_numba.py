@@ -1,27 +1,40 @@
-"""Layer norm over the last axis, a row at a time."""
+"""Layer norm over the last axis, a row at a time; RMS norm is the same without the mean."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Flat, Rows, fits, grain, laid, laid_or_none, loop
+from ..compiled.loops import FLOAT32, Cube, Flat, Rows, fits, grain, laid, laid_or_none, loop
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 
 F = np.float32
+_SUMMED = 1 << 20  # bytes of a block whose columns are summed: few blocks, as their sums are added at the end
 
 
 @loop
 def normalise(
-    start: int, stop: int, x: Rows, weight: Flat, bias: Flat, eps: float, out: Rows, mean: Flat, scale: Flat
+    start: int,
+    stop: int,
+    x: Rows,
+    weight: Flat,
+    bias: Flat,
+    eps: float,
+    centred: int,
+    out: Rows,
+    mean: Flat,
+    scale: Flat,
 ) -> None:
     """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps)."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     for i in range(start, stop):
         total = F(0.0)
-        for j in range(width):
-            total += x[i, j]
+        if centred:
+            for j in range(width):
+                total += x[i, j]
         middle = total * share
         squares = F(0.0)
         for j in range(width):
@@ -39,10 +52,82 @@ def normalise(
                 out[i, j] = (x[i, j] - middle) * factor * weight[j] + bias[j]
 
 
-def forward(needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float) -> tuple[Array, tuple[Array, Array]]:
+def forward(
+    needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool = True
+) -> tuple[Array, Any]:
+    """Without ``centred`` the mean is not subtracted: RMS norm."""
     if not fits(x, weight, bias) or (weight is None and bias is not None):
         return NotImplemented
     x, out = laid(x), np.empty(x.shape, FLOAT32)
     mean, scale = np.empty((2, x.size // x.shape[-1]), FLOAT32)
-    normalise(len(mean), grain(len(mean), 8 * x.shape[-1]), x, laid_or_none(weight), laid_or_none(bias), eps, out, mean, scale)
+    count, block = len(mean), grain(len(mean), 8 * x.shape[-1])
+    normalise(count, block, x, laid_or_none(weight), laid_or_none(bias), eps, centred, out, mean, scale)
     return out, (mean, scale)
+
+
+@loop
+def slope(
+    start: int,
+    stop: int,
+    g: Rows,
+    x: Rows,
+    weight: Flat,
+    mean: Flat,
+    scale: Flat,
+    centred: int,
+    out: Rows,
+    sums: Cube,
+    step: int,
+) -> None:
+    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. ``out`` or ``sums`` may have no elements."""
+    width = x.shape[1]
+    share = F(1.0) / F(width)
+    block = start // step
+    if sums.size:
+        for j in range(width):
+            sums[block, 0, j] = sums[block, 1, j] = F(0.0)
+    for i in range(start, stop):
+        middle, factor = mean[i], scale[i]
+        if sums.size:
+            for j in range(width):
+                sums[block, 0, j] += g[i, j] * ((x[i, j] - middle) * factor)
+                sums[block, 1, j] += g[i, j]
+        if out.size == 0:
+            continue
+        level, tilt = F(0.0), F(0.0)
+        if weight.size == 0:
+            for j in range(width):
+                level += g[i, j]
+                tilt += g[i, j] * (x[i, j] - middle)
+        else:
+            for j in range(width):
+                level += g[i, j] * weight[j]
+                tilt += g[i, j] * weight[j] * (x[i, j] - middle)
+        level = level * share if centred else F(0.0)
+        tilt *= share * factor * factor
+        if weight.size == 0:
+            for j in range(width):
+                out[i, j] = factor * (g[i, j] - level - (x[i, j] - middle) * tilt)
+        else:
+            for j in range(width):
+                out[i, j] = factor * (g[i, j] * weight[j] - level - (x[i, j] - middle) * tilt)
+
+
+def backward(
+    needs: Needs,
+    saved: Any,
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+    centred: bool = True,
+) -> Gradients:
+    mean, scale = saved
+    width, count = x.shape[-1], len(mean)
+    step = grain(count, 12 * width, _SUMMED)
+    out = np.empty(x.shape, FLOAT32) if needs[0] else None
+    sums = np.empty((-(-count // step), 2, width), FLOAT32) if needs[1] or needs[2] else None
+    slope(count, step, laid(g), laid(x), laid_or_none(weight), mean, scale, centred, out, sums, step)
+    dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
+    return wanted(needs, out, dweight, dbias)

@@ -1,0 +1,98 @@
+"""Softmax a row at a time, or some columns at a time where the axis is not the last, and its gradient from the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled.functions import exp
+from ..compiled.loops import Cube, Rows, loop
+from ..dtype import Array
+from . import Gradients, Needs
+from ._rows_numba import top
+from ._softmax_numba import COLUMNS, along
+
+F = np.float32
+
+
+@loop
+def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
+    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf."""
+    width = x.shape[1]
+    for i in range(start, stop):
+        level, total = top(x, i), F(0.0)
+        for j in range(width):
+            power = exp(x[i, j] - level)
+            out[i, j] = power
+            total += power
+        share = F(1.0) / (F(1.0) if total == F(0.0) else total)
+        for j in range(width):
+            out[i, j] *= share
+
+
+@loop
+def columns(start: int, stop: int, thread: int, pieces: int, x: Cube, out: Cube, memory: Rows) -> None:
+    """The same along the second of three axes."""
+    height, half = x.shape[1], memory.shape[1] // 2
+    for piece in range(start, stop):
+        i, a = piece // pieces, piece % pieces * COLUMNS
+        n = min(COLUMNS, x.shape[2] - a)
+        for k in range(n):
+            memory[thread, k], memory[thread, half + k] = F(-np.inf), F(0.0)
+        for j in range(height):
+            for k in range(n):
+                best, value = memory[thread, k], x[i, j, a + k]
+                memory[thread, k] = value if value > best else best
+        for k in range(n):
+            best = memory[thread, k]
+            memory[thread, k] = F(0.0) if best == F(-np.inf) else best
+        for j in range(height):
+            for k in range(n):
+                power = exp(x[i, j, a + k] - memory[thread, k])
+                out[i, j, a + k] = power
+                memory[thread, half + k] += power
+        for k in range(n):
+            total = memory[thread, half + k]
+            memory[thread, k] = F(1.0) / (F(1.0) if total == F(0.0) else total)
+        for j in range(height):
+            for k in range(n):
+                out[i, j, a + k] *= memory[thread, k]
+
+
+def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Any]:
+    out = along(dim, rows, columns, x)
+    return NotImplemented if out is NotImplemented else (out, out)
+
+
+@loop
+def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
+    """dx = y (g - Σ g y)."""
+    width = y.shape[1]
+    for i in range(start, stop):
+        total = F(0.0)
+        for j in range(width):
+            total += g[i, j] * y[i, j]
+        for j in range(width):
+            out[i, j] = y[i, j] * (g[i, j] - total)
+
+
+@loop
+def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cube, out: Cube, memory: Rows) -> None:
+    """The same along the second of three axes."""
+    height = y.shape[1]
+    for piece in range(start, stop):
+        i, a = piece // pieces, piece % pieces * COLUMNS
+        n = min(COLUMNS, y.shape[2] - a)
+        for k in range(n):
+            memory[thread, k] = F(0.0)
+        for j in range(height):
+            for k in range(n):
+                memory[thread, k] += g[i, j, a + k] * y[i, j, a + k]
+        for j in range(height):
+            for k in range(n):
+                out[i, j, a + k] = y[i, j, a + k] * (g[i, j, a + k] - memory[thread, k])
+
+
+def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
+    return along(dim, slope, column_slope, g, out), None
