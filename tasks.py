@@ -52,7 +52,7 @@ class Task(NamedTuple):
     Attributes:
         help: what it does, in a line.
         run: is given the environment's Python and the rest of the command line; returns an exit code.
-        extra: which extra of pyproject.toml it needs; None for a task that needs no environment.
+        extra: which extras of pyproject.toml it needs, by comma; None for a task that needs no environment.
     """
 
     help: str
@@ -123,7 +123,7 @@ def clean(_python: str, _args: list[str]) -> int:
 
 
 TASKS = {
-    "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "translate"),
+    "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "fast,translate"),
     "test": Task(
         "run the tests, the longest too (--whole), a minute of them (--smoke), or what pytest's arguments name",
         test,
