@@ -1,8 +1,8 @@
 """Products of matrices on all cores.
 
-OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and
-take the cores from the threads that do the rest of a step (``parallel.py``). So its threads are never woken:
-large products are cut here, a part for each of our threads.
+OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
+the threads that do the rest of a step (``parallel.py``). Where there are compiled loops, products of float32 are cut here,
+and the threads of these loops compute the parts; all others are left to OpenBLAS.
 """
 
 from __future__ import annotations
@@ -13,65 +13,102 @@ from typing import Any
 import numpy as np
 
 from . import blas
+from .compiled import store
 from .dtype import Array
-from .parallel import BYTES_A_SECOND, PRODUCTS_A_SECOND, SERIAL_BYTES, each, get_num_threads, shares
+from .parallel import get_num_threads
 
-LARGE = 8_000_000  # multiplications: below this waking a thread takes longer than it saves
-SMALL = 1 << 18  # below this OpenBLAS wakes no threads
+SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
+PART = 3_000_000  # multiplications: a part that is worth a call of BLAS
+PARTS, LEAST = 8, 64  # parts of a product, or two for each thread; and rows or columns of one
 FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
-LARGE_OF_FEW, FEW_A_SECOND = 4_000_000, 2.5e10  # as LARGE and PRODUCTS_A_SECOND, for few rows
 COLUMNS = 32  # of that matrix that are multiplied at a time
-LARGE_OF_PANELS, PANELS_A_SECOND = 12_000_000, 4e10  # the same for ``Panels``
+FLOAT32 = np.dtype(np.float32)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """a b (+ bias), matrices in the last two axes.
 
     Args:
-        bias: of two matrices: added to each row of the result while that is in cache.
+        bias: of two matrices: added to each row.
     """
-    size = a.size * b.shape[-1]
-    if size < SMALL or type(a) is not np.ndarray:
-        out = a @ b
-    elif size >= (LARGE_OF_FEW if (few := _are_few_rows(a, b)) else LARGE) and _can_cut(a, b):
-        return _cut(a, b, bias) if a.ndim == 2 else _cut_batch(a, b)
+    if a.size * b.shape[-1] >= SMALL:
+        if (out := _shared(a, b, bias)) is not None:
+            return out
+        out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
     else:
-        with blas.one_thread():
-            out = _few_rows(a, b) if few else a @ b
+        out = a @ b
     if bias is not None:
         out += bias
     return out
 
 
-def _can_cut(a: Array, b: Array) -> bool:
-    """Whether to share a product among threads: of two matrices, or of two batches of the same length."""
-    if type(b) is not np.ndarray or a.dtype != b.dtype or a.dtype.char not in "fd":
-        return False
-    fits = (a.ndim == b.ndim == 2) or (a.ndim == b.ndim > 2 and len(a) == len(b) > 1)
-    return fits and get_num_threads() > 1 and bool(blas.calls())
+def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
+    """The product by compiled loops; None if they do not take it."""
+    if not (_is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()):
+        return None
+    if not (_lies_in_order(a) and _lies_in_order(b)):
+        return None
+    if a.ndim == b.ndim == 2:
+        return _shared_rows(a, b, bias)
+    if a.ndim == b.ndim and a.ndim in (3, 4) and a.shape[:-2] == b.shape[:-2] and bias is None:
+        return _shared_batch(a, b)
+    return None
 
 
-def _cut(a: Array, b: Array, bias: Array | None) -> Array:
-    """A part of the longer side of the result for each thread: the operand that all of them read, and that
-    BLAS puts in order for each, is then the smaller one."""
-    out: Any = np.empty((a.shape[0], b.shape[1]), a.dtype)
-    by_rows = a.shape[0] >= b.shape[1]
-    if bias is not None:  # of length 1 too
-        bias = np.broadcast_to(bias, (1, b.shape[1]))[0]
-    few = _are_few_rows(a, b)
+def _is_float32(x: Array) -> bool:
+    return type(x) is np.ndarray and x.dtype == FLOAT32
 
-    def work(i: int, j: int) -> None:
-        part = out[i:j] if by_rows else out[:, i:j]
-        if few:
-            part[...] = _few_rows(a[i:j] if by_rows else a, b if by_rows else b[:, i:j])
+
+def _lies_in_order(x: Array) -> bool:
+    """Whether BLAS can read the matrices in the last two axes, by rows or by columns."""
+    (*_, rows, columns), (*_, by_row, by_column) = x.shape, x.strides
+    by_rows = by_column == 4 and by_row % 4 == 0 and by_row >= 4 * columns
+    return by_rows or (by_row == 4 and by_column % 4 == 0 and by_column >= 4 * rows)
+
+
+def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
+    """Two matrices: parts of the longer side of the result, so that the operand which BLAS puts in order for each of
+    them is the smaller one."""
+    from . import products_numba as loops
+
+    (rows, inner), columns = a.shape, b.shape[1]
+    out = np.empty((rows, columns), FLOAT32)
+    if bias is not None and (bias.shape != (columns,) or bias.dtype is not FLOAT32 or not bias.flags.c_contiguous):
+        bias = np.array(np.broadcast_to(bias, (1, columns))[0], FLOAT32)
+    with blas.one_thread():
+        if _are_few_rows(a, b) and a.flags.c_contiguous and b.T.flags.c_contiguous:
+            scratch = np.empty((get_num_threads(), COLUMNS * rows), FLOAT32)
+            panels = -(-columns // COLUMNS)
+            at_once = max(1, PART // (4 * COLUMNS * a.size))
+            loops.few_rows(panels, at_once, blas.sgemm(), a, b.T, scratch, out)
+            if bias is not None:
+                out += bias
+        elif rows >= columns:
+            loops.rows_of_product(rows, _grain(rows, inner * columns), blas.sgemm(), a, b, bias, out)
         else:
-            np.matmul(a[i:j] if by_rows else a, b if by_rows else b[:, i:j], out=part)
-        if bias is not None:
-            part += bias if by_rows else bias[i:j]
-
-    a_second = FEW_A_SECOND if few else PRODUCTS_A_SECOND
-    each(work, shares(max(out.shape), a.size * b.shape[1] / a_second))
+            loops.columns_of_product(columns, _grain(columns, inner * rows), blas.sgemm(), a, b, bias, out)
     return out
+
+
+def _grain(length: int, multiplications: int) -> int:
+    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS computes so many at once."""
+    parts = max(1, min(max(PARTS, 2 * get_num_threads()), length * multiplications // PART, length // LEAST))
+    return max(16, -(-length // (16 * parts)) * 16)
+
+
+def _shared_batch(a: Array, b: Array) -> Array:
+    """Products of a batch, some for each thread."""
+    from . import products_numba as loops
+
+    shape = (*a.shape[:-1], b.shape[-1])
+    if a.ndim == 3:
+        a, b = a[None], b[None]
+    out = np.empty((*a.shape[:-1], b.shape[-1]), FLOAT32)
+    count = prod(a.shape[:2])
+    size = max(1, a.size * b.shape[-1] // max(1, count))
+    with blas.one_thread():
+        loops.products(count, max(1, PART // (4 * size)), blas.sgemm(), a, b, a.shape[1], out)
+    return out.reshape(shape)
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:
@@ -116,39 +153,35 @@ class Panels:
     def product(self, a: Array, bias: Array | None = None) -> Array:
         """a (M, K) times the matrix (+ bias (N,)), (M, N)."""
         out: Any = np.empty((len(a), self.columns), a.dtype)
-        parts = out[:, : self.whole].reshape(len(a), len(self.panels), COLUMNS).transpose(1, 0, 2)
-
-        def work(i: int, j: int) -> None:
-            np.matmul(a, self.panels[i:j], out=parts[i:j])
-
-        size = a.size * self.whole
-        if size >= LARGE_OF_PANELS and get_num_threads() > 1 and blas.calls():
-            each(work, shares(len(parts), size / PANELS_A_SECOND))
-        else:
-            with blas.one_thread():
-                work(0, len(parts))
+        if not self._shared(a, out):
+            parts = out[:, : self.whole].reshape(len(a), len(self.panels), COLUMNS).transpose(1, 0, 2)
+            np.matmul(a, self.panels, out=parts)
         np.matmul(a, self.rest, out=out[:, self.whole :])
         if bias is not None:
             out += bias
         return out
 
+    def _shared(self, a: Array, out: Array) -> bool:
+        """Whether compiled loops have computed all panels."""
+        from . import products_numba as loops
 
-def _cut_batch(a: Array, b: Array) -> Array:
-    """Some of a batch's products for each thread."""
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out: Any = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
-    seconds = a.size * b.shape[-1] / PRODUCTS_A_SECOND
-    each(lambda i, j: np.matmul(a[i:j], b[i:j], out=out[i:j]), shares(len(a), seconds))
-    return out
+        if not (a.size and self.whole and _is_float32(a) and _is_float32(self.panels) and store.library() and blas.sgemm()):
+            return False
+        at_once = max(1, PART // (4 * COLUMNS * a.size))
+        with blas.one_thread():
+            a = np.ascontiguousarray(a)
+            loops.panels(len(self.panels), at_once, blas.sgemm(), a, self.panels.reshape(-1, COLUMNS), COLUMNS, out)
+        return True
 
 
 def column_sums(x: Array) -> Array:
-    """The sums of a matrix's columns as 1ᵀx: BLAS adds columns several times faster than NumPy."""
-    ones = np.ones(len(x), x.dtype)
-    if x.nbytes < SERIAL_BYTES or prod(x.shape) == 0:
-        with blas.one_thread():
-            return ones @ x
-    out = np.empty(x.shape[1], x.dtype)
-    seconds = x.nbytes / BYTES_A_SECOND
-    each(lambda i, j: np.matmul(ones, x[:, i:j], out=out[i:j]), shares(x.shape[1], seconds))
-    return out
+    """The sums of a matrix's columns; without compiled loops as 1ᵀx: BLAS adds columns several times faster than NumPy."""
+    if x.nbytes >= 1 << 15 and x.size and _is_float32(x) and x.flags.c_contiguous and store.library():
+        from . import products_numba as loops
+
+        grain = max(1, -(-len(x) // 16))
+        sums = np.empty((-(-len(x) // grain), x.shape[1]), FLOAT32)
+        loops.sums_of_columns(len(x), grain, grain, x if x.dtype is FLOAT32 else x.astype(FLOAT32), sums)
+        total: Array = np.add.reduce(sums)
+        return total
+    return np.ones(len(x), x.dtype) @ x

@@ -34,7 +34,22 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 CREW = "crew"  # the unit that is no file of kernels
 MOST_PROCESSES = 4  # that compile side by side
-_C_NAMES = ("memset", "memcpy", "memmove", "expf", "logf", "powf", "sqrtf", "exp", "log", "pow", "sqrt", "log1p", "log1pf")
+KEPT = 8  # files of a unit: of several versions, of processors that share a home
+_C_NAMES = (
+    "memset",
+    "memcpy",
+    "memmove",
+    "expf",
+    "logf",
+    "powf",
+    "sqrtf",
+    "exp",
+    "log",
+    "pow",
+    "sqrt",
+    "log1p",
+    "log1pf",
+)
 # Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
 _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
@@ -63,9 +78,11 @@ class Library:
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
+        self._code = code  # which LLVM reads where it lies
         for _, machine_code in code.values():
             self._engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
         self._engine.finalize_object()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads are in its code until the process has ended
         self.addresses = {name: self._engine.get_function_address(symbol) for name, (symbol, _) in code.items()}
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
@@ -93,7 +110,10 @@ def library() -> Library | None:
 
 def is_wanted() -> bool:
     """Whether there is a Numba to compile loops with, and nobody has switched it off."""
-    if os.environ.get("MINIGRAD_FAST", "1") in ("0", "off", "no", "false") or platform.python_implementation() != "CPython":
+    if (
+        os.environ.get("MINIGRAD_FAST", "1") in ("0", "off", "no", "false")
+        or platform.python_implementation() != "CPython"
+    ):
         return False
     return find_spec("numba") is not None and _has_known_layout()
 
@@ -128,19 +148,19 @@ def _load() -> Library | None:
 def _code() -> Code:
     """The machine code of all units, from the cache or new."""
     names = {unit: f"{unit}-{key}.bin" for unit, key in _keys().items()}
+    made: dict[str, Code] = {}
     for folder in _folders():
         code, missing = _read_all(folder, names)
+        if missing and _is_ours(folder):
+            with _locked(folder / "lock"):
+                code, missing = _read_all(folder, names)  # somebody may have made them meanwhile
+                made |= _compiled([unit for unit in missing if unit not in made])
+                missing = [unit for unit in missing if not _write(folder, unit, names[unit], made[unit])]
+                code, _ = _read_all(folder, names)
         if not missing:
             return code
-        if not _is_ours(folder):
-            continue
-        with contextlib.suppress(OSError), _locked(folder / "lock"):
-            code, missing = _read_all(folder, names)  # somebody may have made them meanwhile
-            for unit, made in _compiled(missing).items():
-                _write(folder / names[unit], made)
-                code |= made
-            return code
-    return {name: made for unit in _compiled(list(names)).values() for name, made in unit.items()}
+    made |= _compiled([unit for unit in names if unit not in made])
+    return {name: function for unit in names for name, function in made[unit].items()}
 
 
 def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
@@ -205,22 +225,29 @@ def _keys() -> dict[str, str]:
 def _read(path: Path) -> Code | None:
     """The code in a file; None if it is missing, not ours, or damaged."""
     try:
-        if not _is_safe(path.stat()):
-            return None
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            if not _is_safe(os.fstat(file.fileno())):
+                return None
+            data = file.read()
     except OSError:
         return None
     seal, body = data[:32], data[32:]
     return _parsed(body) if hashlib.sha256(body).digest() == seal else None
 
 
-def _write(path: Path, code: Code) -> None:
-    """Put a file in its place at once."""
+def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
+    """Put a unit's file in its place at once, and remove its oldest; False where that cannot be done."""
     body = packed(code)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
-    with os.fdopen(handle, "wb") as file:
-        file.write(hashlib.sha256(body).digest() + body)
-    os.replace(name, path)
+    try:
+        handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        os.replace(new, folder / name)
+        for old in sorted(folder.glob(f"{unit}-*.bin"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            old.unlink()
+    except OSError:
+        return _read(folder / name) is not None
+    return True
 
 
 def packed(code: Code) -> bytes:
@@ -241,21 +268,21 @@ def _parsed(body: bytes) -> Code:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
-    with path.open("a+b") as file:
-        _lock_file(file)
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            _lock_file(stack.enter_context(path.open("a+b")))
         yield
 
 
 def _lock_file(file: IO[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
-            import msvcrt
+    if sys.platform == "win32":
+        import msvcrt
 
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
+    else:
+        import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
@@ -264,6 +291,8 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     Raises:
         RuntimeError: a process has failed; its last words.
     """
+    if not units:
+        return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     shares = [share for i in range(min(cpus, MOST_PROCESSES)) if (share := units[i :: min(cpus, MOST_PROCESSES)])]
     begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
@@ -282,8 +311,12 @@ def _compiled(units: list[str]) -> dict[str, Code]:
 
 def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
     """A process that compiles units: Numba itself is not loaded here."""
-    command = [sys.executable, "-m", f"{__package__}.build", folder, *units]
-    environment = {**os.environ, "PYTHONPATH": str(_PACKAGE.parent), "MINIGRAD_FAST": "0", "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {
+        "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)]),
+        "MINIGRAD_FAST": "0",
+    }
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)
 
@@ -291,3 +324,13 @@ def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
 def _say(text: str, end: str) -> None:
     if sys.stderr is not None and text:
         print(text, end=end, file=sys.stderr, flush=True)
+
+
+def _forget_lock() -> None:
+    """A thread that held it when the process forked does not exist in the child."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
