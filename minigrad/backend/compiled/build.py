@@ -18,6 +18,14 @@ from . import crew, loops
 from .store import CREW, Code, packed
 
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity as they are
+# Of all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
+_INNER = {
+    "fastmath": _FLAGS,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 _VIEWS = {  # an argument of a loop from its word
     "Flat": "row(word(o + {data}), volume(o, 0))",
     "Rows": "rows(word(o + {data}), volume(o, 1), length(o, -1))",
@@ -68,7 +76,7 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
             importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
             if function not in known:
-                register_jitable(fastmath=_FLAGS, error_model="numpy", boundscheck=False)(function)
+                register_jitable(**_INNER)(function)
                 known.add(function)
         yield unit, _compile_unit(numba, unit, {**vars(layout), **vars(functions)})
 
@@ -93,7 +101,7 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
 
 def _adapted(numba: Any, each: loops.Loop, scope: dict[str, Any]) -> Any:
     """The function that threads call, whose loop is part of it."""
-    body = numba.njit(fastmath=_FLAGS, error_model="numpy", boundscheck=False, nogil=True)(each.body)
+    body = numba.njit(nogil=True, **_INNER)(each.body)
     scope = {**scope, "body": body}
     exec(adapter(each), scope)
     return scope["adapter"]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core.cgutils import get_or_insert_function
+from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.np.arrayobj import make_array, populate_array
 
 from . import native
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _F32, _F64, _VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 _i64, _f32 = types.int64, types.float32
+_LANES = ir.VectorType(_F32, 16)
 
 
 def _pointer(builder: Any, address: Any, kind: Any) -> Any:
@@ -21,17 +24,8 @@ def _pointer(builder: Any, address: Any, kind: Any) -> Any:
 
 
 def _make(signature: Any, code: Any) -> Any:
-    """An intrinsic of a fixed signature: ``code(context, builder, arguments)`` writes it."""
-
-    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        value = code(context, builder, args)
-        return context.get_dummy_value() if value is None or signature.return_type is types.void else value
-
-    count = len(signature.args)
-    names = ", ".join(f"a{i}" for i in range(count))
-    scope: dict[str, Any] = {"signature": signature, "generate": generate}
-    exec(f"def typed(typing, {names}):\n    return signature, generate", scope)  # intrinsics count their parameters
-    return intrinsic(scope["typed"])
+    """Of one of ``native.py``'s functions: what it takes and gives, and ``code(context, builder, arguments)``."""
+    return signature, code
 
 
 def _call(result: Any, kinds: list[Any], builder: Any, function: Any, args: list[Any]) -> Any:
@@ -75,8 +69,64 @@ def _sgemm(context: Any, b: Any, a: Any) -> None:
     _call(_VOID, kinds, b, function, args)
 
 
-def _cast(kind: Any) -> Any:
-    return lambda context, b, a: b.inttoptr(a[0], context.get_value_type(kind))
+class Lanes(types.Type):  # type: ignore[misc]
+    """Sixteen float32: of whatever vectors a processor has, LLVM makes them."""
+
+
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _LANES)
+
+
+_lanes = Lanes(name="lanes")
+
+
+def _spread(b: Any, x: Any, kind: Any) -> Any:
+    """x in all sixteen."""
+    nothing = ir.Constant(ir.VectorType(kind, 16), ir.Undefined)
+    first = b.insert_element(nothing, x, ir.Constant(_I32, 0))
+    return b.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_I32, 16), [0] * 16))
+
+
+def _masked(b: Any, name: str, result: Any, values: list[Any], count: Any) -> Any:
+    """LLVM's load or store of ``count`` lanes, ``values`` being the arguments before and after alignment and mask."""
+    numbers = ir.Constant(ir.VectorType(_I64, 16), list(range(16)))
+    mask = b.icmp_signed("<", numbers, _spread(b, count, _I64))
+    place = next(i for i, v in enumerate(values) if isinstance(v.type, ir.PointerType)) + 1
+    args = [*values[:place], ir.Constant(_I32, 4), mask, *values[place:]]
+    kind = ir.FunctionType(result, [a.type for a in args])
+    return b.call(get_or_insert_function(b.module, kind, f"llvm.masked.{name}.v16f32.p0"), args)
+
+
+def _load16(context: Any, b: Any, a: Any) -> Any:
+    return _masked(b, "load", _LANES, [_pointer(b, a[0], _LANES), ir.Constant(_LANES, [0.0] * 16)], a[1])
+
+
+def _store16(context: Any, b: Any, a: Any) -> None:
+    _masked(b, "store", _VOID, [a[1], _pointer(b, a[0], _LANES)], a[2])
+
+
+def _fma16(context: Any, b: Any, a: Any) -> Any:
+    kind = ir.FunctionType(_LANES, [_LANES] * 3)
+    return b.call(get_or_insert_function(b.module, kind, "llvm.fmuladd.v16f32"), [_spread(b, a[0], _F32), a[1], a[2]])
+
+
+def _array(kind: Any, axes: int) -> Any:
+    """A C-contiguous array from an address and its lengths on, of memory that is not Numba's."""
+    made = types.Array(kind, axes, "C")
+
+    def code(context: Any, b: Any, a: Any) -> Any:
+        array = make_array(made)(context, b)
+        size = ir.Constant(_I64, kind.bitwidth // 8)
+        steps = [size]
+        for length in a[:1:-1]:
+            steps.insert(0, b.mul(steps[0], length))
+        data = b.inttoptr(a[0], array.data.type)
+        populate_array(array, data=data, shape=a[1:], strides=steps, itemsize=size, meminfo=None)
+        return array._getvalue()
+
+    return _make(made(*[_i64] * (axes + 1)), code)
 
 
 _CODE = {
@@ -87,14 +137,10 @@ _CODE = {
     "word": _make(_i64(_i64), lambda c, b, a: b.load(_pointer(b, a[0], _I64))),
     "double": _make(types.float64(_i64), lambda c, b, a: b.load(_pointer(b, a[0], _F64))),
     "load": _make(_i64(_i64), lambda c, b, a: b.load_atomic(_pointer(b, a[0], _I64), "seq_cst", 8)),
-    "store": _make(
-        types.void(_i64, _i64), lambda c, b, a: b.store_atomic(a[1], _pointer(b, a[0], _I64), "seq_cst", 8)
-    ),
+    "store": _make(types.void(_i64, _i64), lambda c, b, a: b.store_atomic(a[1], _pointer(b, a[0], _I64), "seq_cst", 8)),
     "add": _make(_i64(_i64, _i64), lambda c, b, a: b.atomic_rmw("add", _pointer(b, a[0], _I64), a[1], "seq_cst")),
     "exchange": _make(types.boolean(_i64, _i64, _i64), _exchange),
-    "run": _make(
-        types.void(*[_i64] * 5), lambda c, b, a: _call(_VOID, [_I64] * 4, b, a[0], list(a[1:])) and None
-    ),
+    "run": _make(types.void(*[_i64] * 5), lambda c, b, a: _call(_VOID, [_I64] * 4, b, a[0], list(a[1:])) and None),
     "acquire": _make(
         types.void(_i64, _i64),
         lambda c, b, a: _call(_I32, [_I64, _I32], b, a[0], [a[1], ir.Constant(_I32, 1)]) and None,
@@ -103,42 +149,35 @@ _CODE = {
     "sgemm": _make(
         types.void(_i64, types.boolean, types.boolean, *[_i64] * 3, _f32, *[_i64] * 4, _f32, _i64, _i64), _sgemm
     ),
-}
-_as_floats = _make(types.CPointer(_f32)(_i64), _cast(types.CPointer(_f32)))
-_as_doubles = _make(types.CPointer(types.float64)(_i64), _cast(types.CPointer(types.float64)))
-_as_bytes = _make(types.CPointer(types.uint8)(_i64), _cast(types.CPointer(types.uint8)))
-_as_integers = _make(types.CPointer(_i64)(_i64), _cast(types.CPointer(_i64)))
-_as_words = _make(types.CPointer(types.uint64)(_i64), _cast(types.CPointer(types.uint64)))
-
-
-@intrinsic
-def _pause_here(typing: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _pause(context, builder, args)
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-_ARRAYS = {
-    "row": lambda address, count: numba.carray(_as_floats(address), (count,)),
-    "rows": lambda address, count, width: numba.carray(_as_floats(address), (count, width)),
-    "cube": lambda address, count, height, width: numba.carray(_as_floats(address), (count, height, width)),
-    "flags": lambda address, count: numba.carray(_as_bytes(address), (count,)),
-    "integers": lambda address, count: numba.carray(_as_integers(address), (count,)),
-    "doubles": lambda address, count: numba.carray(_as_doubles(address), (count,)),
-    "words": lambda address, count: numba.carray(_as_words(address), (count,)),
-    "pause": lambda: _pause_here(),
+    "zeros16": _make(_lanes(), lambda c, b, a: ir.Constant(_LANES, [0.0] * 16)),
+    "load16": _make(_lanes(_i64, _i64), _load16),
+    "store16": _make(types.void(_i64, _lanes, _i64), _store16),
+    "fma16": _make(_lanes(_f32, _lanes, _lanes), _fma16),
+    "pause": _make(types.void(), _pause),
+    "row": _array(_f32, 1),
+    "rows": _array(_f32, 2),
+    "cube": _array(_f32, 3),
+    "flags": _array(types.uint8, 1),
+    "integers": _array(_i64, 1),
+    "words": _array(types.uint64, 1),
+    "doubles": _array(types.float64, 1),
 }
 
 
 def register() -> None:
     """Let Numba find the code of ``native.py``'s functions."""
-    for name in native.NAMES:
-        stub = getattr(native, name)
-        names = ", ".join(stub.__code__.co_varnames[: stub.__code__.co_argcount])
-        scope: dict[str, Any] = {"code": _CODE.get(name)}
-        text = "code" if name in _ARRAYS else f"lambda {names}: code({names})"
-        scope["code"] = _ARRAYS.get(name, scope["code"])
-        exec(f"def typed({names}):\n    return {text}", scope)  # Numba compares the names of parameters
-        overload(stub, inline="always")(scope["typed"])
+    for name, (signature, code) in _CODE.items():
+        _define(getattr(native, name), signature, code)
+
+
+def _define(stub: Any, signature: Any, code: Any) -> None:
+    def typed(*args: Any) -> Any:
+        return signature
+
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        value = code(context, builder, args)
+        return context.get_dummy_value() if signature.return_type is types.void else value
+
+    typed.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
+    type_callable(stub)(lambda context: typed)
+    lower_builtin(stub, *signature.args)(generate)

@@ -46,7 +46,7 @@ _DTYPES: dict[str, type] = {
     "Doubles": np.float64,
     "Strided": np.float32,
 }
-_NOTHING = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
+_NOTHING: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 FLOAT32 = np.dtype(np.float32)
 BLOCK = 1 << 18  # bytes that a block touches: a share of a second-level cache
 
@@ -114,12 +114,14 @@ def _address(name: str) -> int:
     """
     library = store.library()
     if library is None:
-        raise RuntimeError(f"{name} is a compiled loop, and these are not to be had here: see minigrad.backend.compiled")
+        raise RuntimeError(
+            f"{name} is a compiled loop, and these are not to be had here: see minigrad.backend.compiled"
+        )
     return library.addresses[name]
 
 
 def _specification(kind: str) -> int:
-    """What an argument has to be: 0 for a number; else its dtype object's address, negative if it must be contiguous."""
+    """What an argument has to be: 0 for a number; else its dtype's address, negative if it must be contiguous."""
     if kind in ("int", "float"):
         return 0
     address = id(np.dtype(_DTYPES[kind]))
@@ -132,9 +134,9 @@ def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
     return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
 
 
-def fits(*arrays: Array | None) -> bool:
+def fits(first: Array, *more: Array | None) -> bool:
     """Whether compiled loops take these: NumPy's float32, and elements in the first."""
-    return bool(arrays[0].size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in arrays)
+    return bool(first.size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in (first, *more))
 
 
 def laid(array: Array) -> Array:

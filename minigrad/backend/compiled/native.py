@@ -161,3 +161,27 @@ def sgemm(
     """C = alpha A B + beta C by BLAS, row by row; ``turn_a``: A lies as its transpose (K, M). ``function`` is
     ``blas.sgemm()``, the addresses are of float32, lda to ldc the elements from row to row."""
     raise NotImplementedError
+
+
+@_native
+def zeros16() -> Any:
+    """Sixteen float32 side by side, in registers: of what these four functions are for, see tiles.py."""
+    raise NotImplementedError
+
+
+@_native
+def load16(address: int, count: int) -> Any:
+    """The first ``count`` of sixteen float32 there, and zeros."""
+    raise NotImplementedError
+
+
+@_native
+def store16(address: int, lanes: Any, count: int) -> None:
+    """Write the first ``count`` of sixteen float32."""
+    raise NotImplementedError
+
+
+@_native
+def fma16(x: Any, lanes: Any, added: Any) -> Any:
+    """x lanes + added, x a float32."""
+    raise NotImplementedError

@@ -2,8 +2,8 @@
 
 The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
 all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
-Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was, as
-its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
+Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was,
+as its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
 
 ``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed.
 """
