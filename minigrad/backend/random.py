@@ -3,11 +3,13 @@
 ``Generator`` draws PyTorch's CPU stream: the Mersenne Twister read as raw 32-bit words and turned into
 numbers as PyTorch does, so that one seed gives both libraries the same weights (a numbers' worth of 2.4e-7
 apart in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks, which take many
-numbers and need no comparison, come from a second, faster stream (SFC64) of the same seed.
+numbers and need no comparison, are hashes of their places, keyed by one word of a second stream (SFC64) of the same
+seed: threads draw them side by side, and the same without compiled loops.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from functools import cached_property
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .compiled import store
 from .device import Device
 
 FloatArray = np.ndarray[Any, Any]
@@ -189,11 +192,15 @@ class Generator:
 
     def keep_mask(self, shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Bools that are False with probability ``p`` (to 1/65536), from the fast stream."""
-        count, bound = int(np.prod(shape, dtype=np.int64)), round(p * 65536)
+        count, bound = math.prod(shape), round(p * 65536)
         if bound > 65535:
             return np.zeros(shape, np.bool_)
-        raw = self._masks.bit_generator.random_raw((count + 3) // 4).view(np.uint16)[:count]
-        keep: np.ndarray[Any, np.dtype[np.bool_]] = raw >= np.uint16(bound)
+        seed = self.mask_seed()
+        if store.library() is None:
+            return (drawn(seed, (count + 3) // 4).view(np.uint16)[:count] >= np.uint16(bound)).reshape(shape)
+        from .kernels import keep_mask_numba  # whose loops take some of this file
+
+        keep: np.ndarray[Any, np.dtype[np.bool_]] = keep_mask_numba.draw(count, bound, seed)
         return keep.reshape(shape)
 
     def mask_seed(self) -> int:
@@ -203,6 +210,22 @@ class Generator:
     def seed_masks(self, seed: int) -> None:
         """Start the fast stream alone again."""
         self._masks = np.random.Generator(np.random.SFC64(int(seed) % (1 << 64)))
+
+
+GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def drawn(seed: int, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """``count`` words of SplitMix64 (Steele et al. 2014), each of them a hash of the seed and its place."""
+    z = np.arange(1, count + 1, dtype=np.uint64)
+    z *= np.uint64(GOLDEN)
+    z += np.uint64(seed)
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(MIX[0])
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(MIX[1])
+    z ^= z >> np.uint64(31)
+    return z
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend.random import Generator, default_generator, manual_seed
+from minigrad.backend.random import Generator, default_generator, drawn, manual_seed
 
 
 def test_a_seed_repeats_everything() -> None:
@@ -55,6 +58,38 @@ def test_masks(p: float, shape: tuple[int, ...]) -> None:
         assert abs(keep.mean() - (1 - p)) < 0.01
     if p in (0.0, 1.0):
         assert (keep == (p == 0.0)).all()
+
+
+def test_masks_are_splitmix() -> None:
+    """The first words of the published generator from seed 0 and from 1234567."""
+    assert drawn(0, 3).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    assert drawn(1234567, 2).tolist() == [6457827717110365317, 3203168211198807973]
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_elements_of_masks_are_independent(p: float) -> None:
+    """Neighbours, rows of usual lengths, masks of seeds side by side: as many fall together as chance has it."""
+    n, q, bound = 1 << 20, round(p * 65536) / 65536, round(p * 65536)
+
+    def dropped(seed: int) -> Any:
+        return (drawn(seed, n // 4).view(np.uint16) < bound).astype(np.float64) - q
+
+    first, width = dropped(0), 5 * q * (1 - q) / math.sqrt(n)  # five standard deviations
+    assert abs(first.mean()) < 5 * math.sqrt(q * (1 - q) / n)
+    for lag in (1, 2, 3, 4, 5, 8, 16, 63, 64, 65, 128, 384, 1024, 1536, 65536):
+        assert abs((first[lag:] * first[:-lag]).mean()) < width * math.sqrt(n / (n - lag)), lag
+    for seed in (1, 2, 3, 1 << 32, 1 << 63, 2**64 - 1):
+        assert abs((first * dropped(seed)).mean()) < width, seed
+
+
+def test_groups_of_mask_elements_are_as_frequent_as_chance_has_it() -> None:
+    """Chi-square of the 256 patterns of eight neighbours at p = 0.5, and of the 65536 values behind an element."""
+    values = drawn(99, 1 << 20).view(np.uint16)
+    for found in (np.packbits(values < 32768), values):
+        counts = np.bincount(found, minlength=int(found.max()) + 1)
+        free, mean = len(counts) - 1, found.size / len(counts)
+        chi2 = float(((counts - mean) ** 2).sum() / mean)
+        assert abs(chi2 - free) < 5 * math.sqrt(2 * free)
 
 
 def test_masks_and_numbers_are_streams_of_their_own() -> None:

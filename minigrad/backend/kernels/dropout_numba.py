@@ -1,0 +1,34 @@
+"""Dropout by a mask that was drawn before, in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.loops import FLOAT32, Flags, Flat, fits, grain, laid, loop
+from ..dtype import Array
+from . import Gradients, Needs
+
+
+@loop
+def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
+    """x · keep · scale"""
+    x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
+    factor = np.float32(scale)
+    for i in range(stop - start):
+        out[i] = x[i] * (np.float32(keep[i]) * factor)
+
+
+def _masked(x: Array, keep: Array, scale: float) -> Array:
+    x, out = laid(x), np.empty(x.shape, FLOAT32)
+    masked(x.size, grain(x.size, 9), x, np.ascontiguousarray(keep), scale, out)
+    return out
+
+
+def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
+    if not fits(x) or keep.dtype != np.bool_ or keep.shape != x.shape:
+        return NotImplemented
+    return _masked(x, keep, scale), None
+
+
+def backward(needs: Needs, saved: None, g: Array, x: None, keep: Array, scale: float) -> Gradients:
+    return _masked(g, keep, scale), None, None
