@@ -1,0 +1,250 @@
+"""Convolution over one or two axes: what a window meets at some rows of places is unrolled into a block that stays in
+cache, and multiplied there. A thread takes such rows of one image, or of one image some channels; for the weight's
+gradient, some channels of several images.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import blas
+from ..compiled.layout import at
+from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, laid_or_none, loop, scratch
+from ..compiled.native import row, sgemm
+from ..dtype import Array
+from . import Gradients, Needs, wanted
+
+if TYPE_CHECKING:
+    from ...ops.convolution import Ints, Window
+
+F = np.float32
+SPACE = 1 << 16  # float32 of a block: half of a second-level cache
+CHANNELS = 16  # of a block, for gradients
+PARTS = 8  # at least so many pieces of work for the weight's gradient
+
+
+@inline
+def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
+    """Of ``count`` places those, from the first to before the second, for which 0 <= place · step + offset < n."""
+    first = max(0, (-offset + step - 1) // step)
+    last = min(count, (n - 1 - offset) // step + 1)
+    return min(first, count), max(min(first, count), last)
+
+
+@inline
+def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) -> None:
+    """What each element of the kernel meets at ``rows`` rows of places from ``y`` on, (channels · kernel, places)."""
+    height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
+    for i in range(channels * kh * kw):
+        c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
+        first, last = inside(width, places, shape[9], kx * shape[13] - shape[11])
+        for r in range(rows):
+            there = (y + r) * shape[8] + ky * shape[12] - shape[10]
+            out = row(to + 4 * (i * rows + r) * places, places)
+            if there < 0 or there >= height or first == last:
+                for j in range(places):
+                    out[j] = F(0.0)
+                continue
+            for j in range(first):
+                out[j] = F(0.0)
+            for j in range(last, places):
+                out[j] = F(0.0)
+            start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
+            seen, met = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            if shape[9] == 1:
+                for j in range(last - first):
+                    seen[j] = met[j]
+            else:
+                for j in range(last - first):
+                    seen[j] = met[j * shape[9]]
+
+
+@inline
+def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: int) -> None:
+    """What ``unroll`` takes out, added back."""
+    height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
+    for i in range(channels * kh * kw):
+        c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
+        first, last = inside(width, places, shape[9], kx * shape[13] - shape[11])
+        for r in range(rows):
+            there = (y + r) * shape[8] + ky * shape[12] - shape[10]
+            if there < 0 or there >= height or first == last:
+                continue
+            start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
+            seen, met = row(source + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            if shape[9] == 1:
+                for j in range(last - first):
+                    met[j] += seen[j]
+            else:
+                for j in range(last - first):
+                    met[j * shape[9]] += seen[j]
+
+
+@loop
+def convolve(
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, weight: Strided, bias: Flat,
+    out: Strided, space: Strided, size: int, tall: int,
+) -> None:  # fmt: skip
+    """y = W x + b, for (image, group, ``tall`` rows of places)."""
+    channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
+    inner, outer, depth = channels // groups, count // groups, channels // groups * shape[6] * shape[7]
+    tiles, area, plane = (high + tall - 1) // tall, high * places, shape[1] * shape[2]
+    beta = F(1.0) if bias.size else F(0.0)
+    for task in range(start, stop):
+        n, group, y = task // (groups * tiles), task // tiles % groups, task % tiles * tall
+        rows = min(tall, high - y)
+        image = at(x) + 4 * (n * channels + group * inner) * plane
+        block, lead = at(space) + 4 * thread * size, rows * places
+        if shape[15]:
+            block, lead = image + 4 * y * places, area
+        else:
+            unroll(shape, image, inner, y, rows, block)
+        to = at(out) + 4 * ((n * count + group * outer) * area + y * places)
+        if bias.size:
+            for o in range(outer):
+                line, shift = row(to + 4 * o * area, rows * places), bias[group * outer + o]
+                for j in range(rows * places):
+                    line[j] = shift
+        a = at(weight) + 4 * group * outer * depth
+        sgemm(gemm, False, False, outer, rows * places, depth, F(1.0), a, depth, block, lead, beta, to, area)
+
+
+@loop
+def convolve_data(
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, g: Strided, weight: Strided, out: Strided,
+    space: Strided, size: int, tall: int, wide: int,
+) -> None:  # fmt: skip
+    """dx = Wᵀ g laid over itself, for (image, group, ``wide`` channels)."""
+    channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
+    inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
+    blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
+    for task in range(start, stop):
+        n, group, c = task // (groups * blocks), task // blocks % groups, task % blocks * wide
+        several = min(wide, inner - c)
+        image, block = at(out) + 4 * (n * channels + group * inner + c) * plane, at(space) + 4 * thread * size
+        a = at(weight) + 4 * (group * outer * inner + c) * kernel
+        if not shape[15]:
+            empty = row(image, several * plane)
+            for j in range(several * plane):
+                empty[j] = F(0.0)
+        for y in range(0, high, tall):
+            rows = min(tall, high - y)
+            lead = rows * places
+            if shape[15]:
+                block, lead = image + 4 * y * places, area
+            b = at(g) + 4 * ((n * count + group * outer) * area + y * places)
+            m, k = several * kernel, inner * kernel
+            sgemm(gemm, True, False, m, rows * places, outer, F(1.0), a, k, b, area, F(0.0), block, lead)
+            if not shape[15]:
+                overlay(shape, block, several, y, rows, image)
+
+
+@loop
+def convolve_weight(
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, g: Strided, out: Strided,
+    space: Strided, size: int, tall: int, wide: int, images: int, parts: int,
+) -> None:  # fmt: skip
+    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels): a sum of each such part."""
+    channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
+    inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
+    blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
+    for task in range(start, stop):
+        part, group, c = task // (groups * blocks), task // blocks % groups, task % blocks * wide
+        several, beta = min(wide, inner - c), F(0.0)
+        to = at(out) + 4 * ((part * count + group * outer) * inner + c) * kernel
+        for n in range(images * part // parts, images * (part + 1) // parts):
+            image = at(x) + 4 * (n * channels + group * inner + c) * plane
+            for y in range(0, high, tall):
+                rows = min(tall, high - y)
+                block, lead = at(space) + 4 * thread * size, rows * places
+                if shape[15]:
+                    block, lead = image + 4 * y * places, area
+                else:
+                    unroll(shape, image, several, y, rows, block)
+                a = at(g) + 4 * ((n * count + group * outer) * area + y * places)
+                m, k = several * kernel, inner * kernel
+                sgemm(gemm, False, True, outer, m, rows * places, F(1.0), a, area, block, lead, beta, to, k)
+                beta = F(1.0)
+
+
+def geometry(window: Window, channels: int, lengths: Ints, count: int, groups: int) -> Array:
+    """Channels, lengths, channels of the result, places, kernel, stride, padding before, dilation, groups, and whether
+    a window meets one element, and each in its turn: then x is what ``unroll`` would make of it."""
+    pads = [before for before, _ in window.padding]
+    one = prod(window.kernel) == prod(window.stride) == 1 and not any(map(any, window.padding))
+    pairs = (lengths, window.places(lengths), window.kernel, window.stride, pads, window.dilation)
+    size, places, kernel, stride, pad, apart = (((0 if values is pads else 1), *values)[-2:] for values in pairs)
+    return np.array([channels, *size, count, *places, *kernel, *stride, *pad, *apart, groups, one], np.int64)
+
+
+def takes(window: Window, *arrays: Array | None) -> bool:
+    """Whether the compiled loops take these."""
+    return len(window.kernel) <= 2 and all(fits(a) for a in arrays if a is not None) and bool(blas.sgemm())
+
+
+def _cut(shape: Array, channels: int) -> tuple[int, int]:
+    """How many rows of places make a block of these channels, and its size."""
+    each = channels * int(shape[6] * shape[7] * shape[5])  # a row of places
+    tall = max(1, min(SPACE // each, int(shape[4])))
+    return tall, 0 if shape[15] else tall * each
+
+
+def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: int) -> Array:
+    """The convolution."""
+    lengths = x.shape[2:]
+    shape = geometry(window, x.shape[1], lengths, len(weight), groups)
+    out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
+    tall, size = _cut(shape, weight.shape[1])
+    tasks = len(x) * groups * -(-int(shape[4]) // tall)
+    given = (laid(x), laid(weight), laid_or_none(bias))
+    with blas.one_thread():
+        convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall)
+    return out
+
+
+def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
+    """The gradient of x."""
+    inner = weight.shape[1]
+    shape = geometry(window, inner * groups, lengths, len(weight), groups)
+    out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)
+    tall, size = _cut(shape, wide)
+    tasks, given = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
+    with blas.one_thread():
+        convolve_data(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide)
+    return out
+
+
+def apply_weight(x: Array, g: Array, window: Window, groups: int) -> Array:
+    """The gradient of the weight."""
+    inner = x.shape[1] // groups
+    shape, wide = geometry(window, x.shape[1], x.shape[2:], g.shape[1], groups), min(CHANNELS, inner)
+    tall, size = _cut(shape, wide)
+    pieces = groups * -(-inner // wide)
+    parts = min(len(x), -(-PARTS // pieces))
+    out, given = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
+    with blas.one_thread():
+        convolve_weight(
+            parts * pieces, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide, len(x), parts
+        )
+    total: Array = out[0] if parts == 1 else out.sum(0)
+    return total
+
+
+def forward(
+    needs: Needs, x: Array, weight: Array, bias: Array | None, window: Window, groups: int
+) -> tuple[Array, None]:
+    return (apply(x, weight, bias, window, groups), None) if takes(window, x, weight, bias) else NotImplemented
+
+
+def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
+    x, weight, _, window, groups = args
+    dx = apply_back(g, weight, window, groups, x.shape[2:]) if needs[0] else None
+    dweight = apply_weight(x, g, window, groups) if needs[1] else None
+    dbias = None
+    if needs[2]:
+        planes = laid(g).reshape(-1, prod(g.shape[2:]))
+        dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
+    return wanted(needs, dx, dweight, dbias)
