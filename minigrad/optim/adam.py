@@ -5,10 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..backend import of, xp
+from ..backend import in_order, of, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, arguments, check, checked
+from .optimizer import (
+    ZEROS,
+    Group,
+    Optimizer,
+    Params,
+    Rate,
+    State,
+    Values,
+    advance,
+    arguments,
+    check,
+    checked,
+    plain_options,
+)
 
 
 def plain_step(
@@ -94,9 +107,31 @@ class Adam(Optimizer):
     def _gradient(self, p: Tensor, options: Values) -> Array:
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
+    def _update_all(self, params: list[Tensor], group: Group) -> None:
+        """At once those that a compiled kernel takes, the others one after another."""
+        kernels: Any = of(params[0].array).kernels("adam") if params else ()
+        if kernels and hasattr(kernels[0], "step_all"):
+            params = self._update_together(params, group, kernels[0])
+        super()._update_all(params, group)
+
+    def _update_together(self, params: list[Tensor], group: Group, kernel: Any) -> list[Tensor]:
+        """Update what ``kernel`` takes; the rest is returned."""
+        options = plain_options(group)
+        names = [name for name in self._names(options) if name != "step"]
+        states = [self.state[p] or self._begun(p, options) for p in params]
+        rows = [
+            (p.array, in_order(p._grad.array), *[state[name].array for name in names])
+            for p, state in zip(params, states, strict=True)
+        ]
+        many = kernel.Many(rows)
+        steps = [advance(state) if taken else 0 for state, taken in zip(states, many.taken, strict=True)]
+        decay = options.weight_decay, options.decoupled_weight_decay
+        kernel.step_all(many, steps, options.lr, *options.betas, options.eps, *decay, options.maximize)
+        return [p for p, taken in zip(params, many.taken, strict=True) if not taken]
+
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         kernels = of(param).kernels("adam")
-        run: Any = kernels[0].step if kernels else plain_step  # type: ignore[attr-defined]
+        run: Any = kernels[-1].step if kernels else plain_step  # type: ignore[attr-defined]
         means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
         decay = options.weight_decay, options.decoupled_weight_decay
         run(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)

@@ -235,8 +235,9 @@ class Optimizer:
                 loss = closure()
         for group in self.param_groups:
             ready = [p for p in group["params"] if p._grad is not None]
+            name = f"{type(self).__name__}.step()"
             for p in ready:
-                self._changed(p)
+                note_change(p._version, "step", name)
             narrow = [p for p in ready if p.array.dtype.kind == "V"]
             with self._in_float32(narrow) if narrow else nullcontext():
                 self._update_all(ready, group)
@@ -262,8 +263,8 @@ class Optimizer:
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
-        options = plain_options(group)
-        names = self._names(options)
+        options = plain_options(group) if params else Values()
+        names = self._names(options) if params else []
         for p in params:
             grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
             self._update(self._numbers(p.array), grad, options, state)
@@ -290,13 +291,18 @@ class Optimizer:
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
-        state = self.state[p]
-        if not state:
-            state.update(self._start(p, options))
+        state = self._begun(p, options)
         values = Values(**{name: self._numbers(state[name].array) for name in names})
         if "step" in state:
             values.step = advance(state)
         return values
+
+    def _begun(self, p: Tensor, options: Values) -> State:
+        """The state of a parameter, started if this is its first step."""
+        state = self.state[p]
+        if not state:
+            state.update(self._start(p, options))
+        return state
 
     def _start(self, p: Tensor, options: Values) -> State:
         """The state of a parameter before its first step."""
