@@ -143,7 +143,7 @@ def laid(array: Array) -> Array:
     """The array, or a copy, as contiguous loops take it."""
     if array.dtype is FLOAT32 and array.flags.c_contiguous:
         return array
-    return np.array(array, FLOAT32, order="C", copy=True)
+    return array.astype(FLOAT32, order="C")  # np.array keeps the dtype object that an array from a pickle has
 
 
 def laid_or_none(array: Array | None) -> Array | None:

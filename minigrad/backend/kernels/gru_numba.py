@@ -118,7 +118,7 @@ def forward(
     if unfit(sizes, x, weight, h, *(() if bias is None else (bias,))) or not blas.sgemm():
         return NotImplemented
     inner, keep = h.shape[1], any(needs)
-    out, last, kept = np.empty((len(x), inner), FLOAT32), np.array(h, FLOAT32, order="C"), len(x) if keep else len(h)
+    out, last, kept = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
     acts, (before, shares) = np.empty((kept, 3 * inner), FLOAT32), np.empty((2, kept, inner), FLOAT32)
     steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid_or_none(bias))
     with blas.one_thread():
@@ -129,7 +129,7 @@ def forward(
 def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gradients:
     _, weight, _, h, sizes, reverse = args
     acts, before, shares = saved
-    slope, dnew, dh = np.empty_like(acts), np.empty_like(before), np.array(g[1], FLOAT32, order="C")
+    slope, dnew, dh = np.empty_like(acts), np.empty_like(before), g[1].astype(FLOAT32, order="C")
     parts, inner = (acts, before, shares, slope, dnew), h.shape[1]
     with blas.one_thread():
         run_back(len(h), ROWS, blas.sgemm(), plan(sizes, reverse), laid(g[0]), laid(weight), dh, *parts, inner)

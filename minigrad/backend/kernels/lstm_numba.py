@@ -137,8 +137,8 @@ def forward(
     inner, keep = c.shape[1], any(needs)
     out, last, cell = (
         np.empty((len(x), inner), FLOAT32),
-        np.array(h, FLOAT32, order="C"),
-        np.array(c, FLOAT32, order="C"),
+        h.astype(FLOAT32, order="C"),
+        c.astype(FLOAT32, order="C"),
     )
     kept = len(x) if keep else len(h)
     acts, (before, cells, tops) = np.empty((kept, 4 * inner), FLOAT32), np.empty((3, kept, inner), FLOAT32)
@@ -151,7 +151,7 @@ def forward(
 def backward(needs: Needs, saved: Any, g: tuple[Array, Array, Array], *args: Any) -> Gradients:
     _, weight, _, h, _, sizes, reverse = args
     acts, before, cells, tops = saved
-    slope, dh, dc = np.empty_like(acts), np.array(g[1], FLOAT32, order="C"), np.array(g[2], FLOAT32, order="C")
+    slope, dh, dc = np.empty_like(acts), g[1].astype(FLOAT32, order="C"), g[2].astype(FLOAT32, order="C")
     steps, parts = plan(sizes, reverse), (dh, dc, acts, cells, tops, slope)
     with blas.one_thread():
         run_back(len(h), ROWS, blas.sgemm(), steps, laid(g[0]), laid(weight), *parts, cells.shape[1])
