@@ -1,8 +1,8 @@
 """Products of matrices on all cores.
 
 OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
-the threads that do the rest of a step (``parallel.py``). Where there are compiled loops, products of float32 are cut here,
-and the threads of these loops compute the parts; all others are left to OpenBLAS.
+the threads that do the rest of a step (``parallel.py``). Where there are compiled loops, products of float32 are cut
+here, and the threads of these loops compute the parts; all others are left to OpenBLAS.
 """
 
 from __future__ import annotations
@@ -44,15 +44,22 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
 
 def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
     """The product by compiled loops; None if they do not take it."""
-    if not (_is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()):
+    if not (
+        _is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()
+    ):
         return None
-    if not (_lies_in_order(a) and _lies_in_order(b)):
+    if min(a.ndim, b.ndim) < 2 or not (_lies_in_order(a) and _lies_in_order(b)):
         return None
     if a.ndim == b.ndim == 2:
         return _shared_rows(a, b, bias)
     if a.ndim == b.ndim and a.ndim in (3, 4) and a.shape[:-2] == b.shape[:-2] and bias is None:
         return _shared_batch(a, b)
     return None
+
+
+def _has_loops() -> bool:
+    """Whether there are compiled loops, and a BLAS that they can call."""
+    return store.library() is not None and blas.sgemm() != 0
 
 
 def _is_float32(x: Array) -> bool:
@@ -91,7 +98,7 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS computes so many at once."""
+    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16."""
     parts = max(1, min(max(PARTS, 2 * get_num_threads()), length * multiplications // PART, length // LEAST))
     return max(16, -(-length // (16 * parts)) * 16)
 
@@ -165,7 +172,7 @@ class Panels:
         """Whether compiled loops have computed all panels."""
         from . import products_numba as loops
 
-        if not (a.size and self.whole and _is_float32(a) and _is_float32(self.panels) and store.library() and blas.sgemm()):
+        if not (a.size and self.whole and _is_float32(a) and _is_float32(self.panels) and _has_loops()):
             return False
         at_once = max(1, PART // (4 * COLUMNS * a.size))
         with blas.one_thread():
@@ -175,7 +182,7 @@ class Panels:
 
 
 def column_sums(x: Array) -> Array:
-    """The sums of a matrix's columns; without compiled loops as 1ᵀx: BLAS adds columns several times faster than NumPy."""
+    """The sums of a matrix's columns; without compiled loops as 1ᵀx, as BLAS is several times faster than NumPy."""
     if x.nbytes >= 1 << 15 and x.size and _is_float32(x) and x.flags.c_contiguous and store.library():
         from . import products_numba as loops
 

@@ -36,7 +36,20 @@ def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bi
     first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
     keep = F(1.0) if bias.size else F(0.0)
     sgemm(
-        blas, turned(a), turned(b), count, columns, inner, F(1.0), first, leading(a), at(b), leading(b), keep, place, columns
+        blas,
+        turned(a),
+        turned(b),
+        count,
+        columns,
+        inner,
+        F(1.0),
+        first,
+        leading(a),
+        at(b),
+        leading(b),
+        keep,
+        place,
+        columns,
     )
 
 
@@ -51,13 +64,26 @@ def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided,
     second, place = at(b) + start * step(b, -1), out.ctypes.data + 4 * start
     keep = F(1.0) if bias.size else F(0.0)
     sgemm(
-        blas, turned(a), turned(b), rows, stop - start, inner, F(1.0), at(a), leading(a), second, leading(b), keep, place, width
+        blas,
+        turned(a),
+        turned(b),
+        rows,
+        stop - start,
+        inner,
+        F(1.0),
+        at(a),
+        leading(a),
+        second,
+        leading(b),
+        keep,
+        place,
+        width,
     )
 
 
 @loop
 def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: int, out: Strided) -> None:
-    """Products number [start, stop) of a batch, (B, heads, M, K) and (B, heads, K, N), into (B, heads, M, N) by rows."""
+    """Products number [start, stop) of a batch: (B, heads, M, K) and (B, heads, K, N) give (B, heads, M, N)."""
     m, k, n = length(a, -2), length(a, -1), length(b, -1)
     for i in range(start, stop):
         batch, head = i // heads, i % heads
@@ -109,14 +135,27 @@ def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Row
 
 @loop
 def panels(start: int, stop: int, blas: int, a: Rows, matrix: Rows, width: int, out: Rows) -> None:
-    """Columns of panels number [start, stop) of a times a matrix whose panels of ``width`` columns lie one after another
+    """Columns of panels number [start, stop) of a times a matrix whose panels of ``width`` columns lie in a row
     (``products.Panels``)."""
     rows, inner = a.shape[0], a.shape[1]
     for panel in range(start, stop):
         second = matrix.ctypes.data + 4 * panel * inner * width
         place = out.ctypes.data + 4 * panel * width
         sgemm(
-            blas, False, False, rows, width, inner, F(1.0), a.ctypes.data, inner, second, width, F(0.0), place, out.shape[1]
+            blas,
+            False,
+            False,
+            rows,
+            width,
+            inner,
+            F(1.0),
+            a.ctypes.data,
+            inner,
+            second,
+            width,
+            F(0.0),
+            place,
+            out.shape[1],
         )
 
 

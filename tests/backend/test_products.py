@@ -33,13 +33,16 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three threads, and no product too small to be shared."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(3)
-    monkeypatch.setattr(products, "SMALL", 0)
-    monkeypatch.setattr(products, "LARGE", 0)
-    monkeypatch.setattr(products, "LARGE_OF_FEW", 0)
-    monkeypatch.setattr(products, "SERIAL_BYTES", 0)
-    monkeypatch.setattr(parallel, "SERIAL_BYTES", 0)
+    for name in ("SMALL", "PART", "LEAST"):
+        monkeypatch.setattr(products, name, 1)
     yield
     parallel.set_num_threads(before)
+
+
+def use(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled loops, or none."""
+    if not compiled:
+        monkeypatch.setattr(products, "_has_loops", lambda: False)
 
 
 def numbers(shape: tuple[int, ...], dtype: Any = np.float64, seed: int = 0) -> Any:
@@ -72,6 +75,16 @@ def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
             np.testing.assert_allclose(products.matmul(a, b), expected, rtol=1e-12, atol=1e-12)
 
 
+def test_any_layout_of_float32() -> None:
+    for shapes in (((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9)), ((2, 3, 6, 5), (2, 3, 5, 4))):
+        a, b = numbers(shapes[0], np.float32), numbers(shapes[1], np.float32, seed=1)
+        turned = [np.array(x.swapaxes(-1, -2)).swapaxes(-1, -2) for x in (a, b)]
+        parts = [np.repeat(x, 2, axis=-2)[..., ::2, :] for x in (a, b)]
+        for left in (a, turned[0], parts[0]):
+            for right in (b, turned[1], parts[1]):
+                np.testing.assert_allclose(products.matmul(left, right), a @ b, rtol=1e-4, atol=1e-3)
+
+
 def test_two_dtypes() -> None:
     a, b = numbers((6, 5), np.float32), numbers((5, 7), np.float64)
     found = products.matmul(a, b)
@@ -79,16 +92,16 @@ def test_two_dtypes() -> None:
     np.testing.assert_allclose(found, a.astype(np.float64) @ b, rtol=1e-12)
 
 
-@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("form", [(), (1,), (40,), (1, 40), (1, 1)], ids=str)
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (5, 3), (100, 3), (0, 3)], ids=str)
 def test_a_bias_is_added_once_to_each_row(
-    shape: tuple[int, int], form: tuple[int, ...], large: int, monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, int], form: tuple[int, ...], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "LARGE", large)
-    monkeypatch.setattr(products, "LARGE_OF_FEW", large)
-    a, b, bias = numbers(shape), numbers((3, 40), seed=1), np.asarray(numbers(form, seed=2))
-    np.testing.assert_allclose(products.matmul(a, b, bias), a @ b + bias, rtol=1e-12, atol=1e-12)
+    use(compiled, monkeypatch)
+    for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        a, b, bias = numbers(shape, kind), numbers((3, 40), kind, seed=1), np.asarray(numbers(form, kind, seed=2))
+        np.testing.assert_allclose(products.matmul(a, b, bias), a @ b + bias, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
@@ -117,21 +130,19 @@ def test_the_same_bits_each_time() -> None:
 
 
 def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another BLAS has threads that cannot be told to rest: cutting would only add to them."""
-    monkeypatch.setattr(blas, "_found", ())
-    monkeypatch.setattr(products, "each", None)  # not to be called
-    a, b = numbers((6, 5)), numbers((5, 7), seed=1)
+    """Compiled loops call OpenBLAS, or are not used."""
+    monkeypatch.setattr(blas, "sgemm", lambda: 0)
+    a, b = numbers((6, 5), np.float32), numbers((5, 7), np.float32, seed=1)
     np.testing.assert_array_equal(products.matmul(a, b), a @ b)
 
 
-@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 16, products.FEW, products.FEW + 1])
 @pytest.mark.parametrize("inner", [0, 1, 5])
 def test_few_rows_beside_a_matrix_that_lies_transposed(
-    rows: int, inner: int, large: int, monkeypatch: pytest.MonkeyPatch
+    rows: int, inner: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "LARGE", large)
-    monkeypatch.setattr(products, "LARGE_OF_FEW", large)
+    use(compiled, monkeypatch)
     weight, bias = numbers((40, inner), np.float32), numbers((40,), np.float32, seed=2)
     wide = numbers((40, 2 * inner), np.float32)[:, :inner]
     for a in (numbers((rows, inner), np.float32, seed=1), numbers((inner, rows), np.float32, seed=1).T):
@@ -150,11 +161,13 @@ def test_few_rows_are_the_same_alone_and_beside_others() -> None:
         np.testing.assert_allclose(some, together[:count], rtol=1e-4, atol=1e-2)
 
 
-@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("rows", [0, 1, 3, products.FEW, 50])
 @pytest.mark.parametrize(("inner", "columns"), [(5, 31), (5, 32), (1, 100), (0, 40), (7, 1)])
-def test_a_matrix_in_panels(rows: int, inner: int, columns: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "LARGE_OF_PANELS", large)
+def test_a_matrix_in_panels(
+    rows: int, inner: int, columns: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(compiled, monkeypatch)
     for kind in (np.float32, np.float64):
         weight, bias = numbers((columns, inner), kind), numbers((columns,), kind, seed=2)
         a = numbers((rows, inner), kind, seed=1)

@@ -1,9 +1,8 @@
 """Linear layer and cross-entropy together, in chunks of rows: the logits are never whole in memory.
 
-Where gradients are wanted they are made at once, chunk by chunk, for a loss gradient of 1, and scaled later.
-Each thread has some of the classes: their logits, which become e^logit in place, and nothing else is done to
-them. What remains is done to what is small. With Z the sum of a row, s the share of a row in the loss, ε the
-smoothing over V classes, y the target and E = e^logits,
+Where gradients are wanted they are made at once, chunk by chunk, for a loss gradient of 1, and scaled later. The logits
+of a chunk become e^logit in place, and what remains is done to what is small. With Z the sum of a row, s the share of a
+row in the loss, ε the smoothing over V classes, y the target and E = e^logits,
 
     loss = ln Z - (1 - ε) logit of y - ε (mean logit),   mean logit = x · (mean row of W) + mean b
     dx = (s/Z) E W - s (1 - ε) W[y] - s ε (mean row of W)
@@ -19,22 +18,27 @@ from typing import Any
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import PRODUCTS_A_SECOND, Blocks, each, shares, spread
-from ..products import column_sums
+from ..parallel import over_rows
+from ..products import column_sums, matmul
 from . import Gradients, Needs, scatter_add_rows, wanted
-from ._rows import LARGE, SMALL, row_sum
+from ._rows import row_max, row_sum
 
 CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
 LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight
 
 
 def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
+    return loss_and_gradients(Loss, needs, *args)
+
+
+def loss_and_gradients(kind: type[Loss], needs: Needs, *args: Any) -> tuple[Array, Gradients]:
+    """The loss, and the gradients for a loss gradient of 1, None where they are not wanted."""
     x, weight, bias, target, ignore_index, smoothing, reduction = args
     counted = np.flatnonzero(target != ignore_index)
     whole = len(counted) == len(target)
     rows, classes = (x, target) if whole else (x[counted], target[counted])
     share = 1.0 if reduction == "sum" else 1 / len(counted) if len(counted) else float("nan")
-    loss = _Loss(needs, rows, weight, bias, classes, smoothing, share)
+    loss = kind(needs, rows, weight, bias, classes, smoothing, share)
     if len(rows):
         loss.add_all_chunks()
         loss.take_targets_off()
@@ -45,7 +49,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
     return np.asarray(loss.losses.sum() * share, dtype=x.dtype), (dx, loss.dweight, loss.dbias)
 
 
-class _Loss:
+class Loss:
     """The losses of the rows that count, x (N, D), and the gradients, None where they are not wanted."""
 
     def __init__(
@@ -60,88 +64,34 @@ class _Loss:
 
     def add_all_chunks(self) -> None:
         """The loss of each row, and the gradients as if no class were a target."""
-        x, (count, width) = self.x, self.weight.shape
+        x, count = self.x, len(self.weight)
         step = min(len(x), max(LEAST_ROWS, CHUNK_BYTES // max(1, count * x.itemsize)))
-        parts = shares(count, 2 * step * count * width / PRODUCTS_A_SECOND)
-        buffers = [np.empty((step, j - i), x.dtype) for i, j in parts]
         for a in range(0, len(x), step):
-            some = slice(a, min(len(x), a + step))
-            logits = [buffer[: some.stop - a] for buffer in buffers]
-            total, shift, picked = self.exponentials(some, logits, parts)
-            self.losses[some] = np.log(total) + shift - x.dtype.type(1 - self.smoothing) * picked
-            rate = x.dtype.type(self.share) / total
-            if self.dx is not None:
-                self.dx[some] *= rate[:, None]
-            self.add_slopes(x[some] * rate[:, None], rate, logits, parts)
+            self.add_chunk(slice(a, min(len(x), a + step)))
 
-    def exponentials(self, some: slice, logits: list[Array], parts: Blocks) -> tuple[Array, Any, Array]:
-        """Fill ``logits`` with e^(logit - c) of some rows, ``dx`` with their product with the weight.
+    def add_chunk(self, some: slice) -> None:
+        """The same for some rows."""
+        x, weight = self.x[some], self.weight
+        logits: Any = matmul(x, weight.T, self.bias)
+        picked = logits[np.arange(len(x)), self.target[some]]
+        total, top = np.empty((2, len(x)), x.dtype)
 
-        c is 0 where no exp overflows and no sum underflows, else the largest logit of the row.
+        def work(a: int, b: int) -> None:
+            block, top[a:b] = logits[a:b], row_max(logits[a:b])
+            block -= top[a:b, None]
+            np.exp(block, out=block)
+            total[a:b] = row_sum(block)
 
-        Returns:
-            The sum of each row, c, and the logit of each row's target.
-        """
-        x, target, weight, bias = self.x[some], self.target[some], self.weight, self.bias
-        picked = np.empty(len(x), x.dtype)
-        totals = np.empty((len(parts), len(x)), x.dtype)
-        sides = None if self.dx is None else np.empty((len(parts), *x.shape), x.dtype)
-        tops = np.full((len(parts), len(x)), np.inf, x.dtype)
-
-        def fill(k: int) -> Array:
-            i, j = parts[k]
-            np.matmul(x, weight[i:j].T, out=logits[k])
-            if bias is not None:
-                logits[k] += bias[i:j]
-            hit = np.flatnonzero((target >= i) & (target < j))
-            picked[hit] = logits[k][hit, target[hit] - i]
-            return logits[k]
-
-        def finish(k: int) -> None:
-            np.exp(logits[k], out=logits[k])
-            totals[k] = row_sum(logits[k])
-            if sides is not None:
-                np.matmul(logits[k], weight[slice(*parts[k])], out=sides[k])
-
-        def quick(k: int) -> None:
-            tops[k] = fill(k).max(initial=0)
-            if tops[k, 0] <= most:
-                finish(k)
-
-        def find_top(k: int) -> None:
-            tops[k] = fill(k).max(axis=1)
-
-        def careful(k: int) -> None:
-            fill(k)
-            logits[k] -= shift[:, None]
-            finish(k)
-
-        shift: Any = 0
-        most = LARGE if x.dtype.char in "fd" else -1  # float16 has no room: always the careful way
-        each(quick, _numbers(parts))
-        if not (tops.max() <= most and totals.sum(axis=0).min() >= SMALL):
-            each(find_top, _numbers(parts))
-            shift = tops.max(axis=0)
-            shift[np.isneginf(shift)] = 0  # then logit - shift stays -inf, not NaN
-            each(careful, _numbers(parts))
-        if self.dx is not None and sides is not None:
-            np.sum(sides, axis=0, out=self.dx[some])
-        total = totals.sum(axis=0)
-        return np.where(total == 0, total.dtype.type(1), total), shift, picked
-
-    def add_slopes(self, x: Array, rate: Array, logits: list[Array], parts: Blocks) -> None:
-        """Add a chunk's part to ``dweight`` and ``dbias``."""
-        dweight, dbias = self.dweight, self.dbias
-
-        def work(k: int) -> None:
-            i, j = parts[k]
-            if dweight is not None:
-                dweight[i:j] += logits[k].T @ x
-            if dbias is not None:
-                dbias[i:j] += rate @ logits[k]
-
-        if dweight is not None or dbias is not None:
-            each(work, _numbers(parts))
+        over_rows(work, len(x), 2 * logits.strides[0])
+        total[total == 0] = 1
+        self.losses[some] = np.log(total) + top - x.dtype.type(1 - self.smoothing) * picked
+        rate = x.dtype.type(self.share) / total
+        if self.dx is not None:
+            np.multiply(matmul(logits, weight), rate[:, None], out=self.dx[some])
+        if self.dweight is not None:
+            self.dweight += matmul(logits.T, x * rate[:, None])
+        if self.dbias is not None:
+            self.dbias += rate @ logits
 
     def take_targets_off(self) -> None:
         """What the targets take from the gradients, and the smoothing from the losses as well."""
@@ -166,14 +116,6 @@ class _Loss:
             self.dbias -= dtype(share * smoothing / count * len(x))
 
 
-def _numbers(parts: Blocks) -> Blocks:
-    """The number of each part, as a block for ``each``."""
-    return [(k,) for k in range(len(parts))]
-
-
 def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:
-    def scaled(slope: Array | None) -> Array | None:
-        """A copy for g = 1 too: a program may change it, and then ask once more."""
-        return None if slope is None else spread(lambda block, out: np.multiply(block, g, out=out), slope)
-
-    return wanted(needs, *map(scaled, saved))
+    """Copies for g = 1 too: a program may change a gradient, and then ask once more."""
+    return wanted(needs, *(None if slope is None else slope * g for slope in saved))

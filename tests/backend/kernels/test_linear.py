@@ -32,9 +32,8 @@ SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and how many columns come
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products as they come, and all of them cut for the threads."""
     if request.param == "cut":
-        for module in (linear, products):
-            monkeypatch.setattr(module, "LARGE", 0)
-        monkeypatch.setattr(products, "SMALL", 0)
+        for name in ("SMALL", "PART", "LEAST"):
+            monkeypatch.setattr(products, name, 1)
 
 
 @pytest.mark.usefixtures("cut")
