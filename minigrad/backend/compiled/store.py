@@ -215,11 +215,17 @@ def _keys() -> dict[str, str]:
     shared = hashlib.sha256(repr((*about, platform.machine(), sys.platform)).encode())
     for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
         shared.update(path.read_bytes())
-    keys = {CREW: shared}
-    for path in sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]):
-        keys[path.stem] = shared.copy()
-        keys[path.stem].update(path.read_bytes())
+    keys = {}
+    for unit, path in _sources().items():
+        keys[unit] = shared.copy()
+        keys[unit].update(path.read_bytes())
     return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
+
+
+def _sources() -> dict[str, Path]:
+    """The file of each unit."""
+    loops = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
+    return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in sorted(loops)}}
 
 
 def _read(path: Path) -> Code | None:
@@ -294,7 +300,7 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    shares = [share for i in range(min(cpus, MOST_PROCESSES)) if (share := units[i :: min(cpus, MOST_PROCESSES)])]
+    shares = _shares(units, min(cpus, MOST_PROCESSES))
     begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
     _say("minigrad: compiling its kernels for this machine, once ...", "" if same_line else "\n")
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
@@ -307,6 +313,15 @@ def _compiled(units: list[str]) -> dict[str, Code]:
         code = {unit: _parsed((Path(folder) / unit).read_bytes()) for unit in units}
     _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
     return code
+
+
+def _shares(units: list[str], count: int) -> list[list[str]]:
+    """At most ``count`` parts of the units, of about as many bytes of source."""
+    sizes = {unit: path.stat().st_size for unit, path in _sources().items()}
+    shares: list[list[str]] = [[] for _ in range(count)]
+    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
+        min(shares, key=lambda share: sum(sizes[other] for other in share)).append(unit)
+    return [share for share in shares if share]
 
 
 def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
