@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend import Device, for_device, kernels
+from minigrad.backend import Device, for_device, kernels, parallel
 from minigrad.backend.compiled import store
 from minigrad.ops.registry import REGISTRY
 
@@ -81,6 +81,22 @@ def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: 
         close(np.asarray(out), np.asarray(expected), f"{name}, {lay.__name__}", tolerance)
         for i in differentiable:
             close(found[i], slopes[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
+
+
+def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None:
+    """Result and gradients do not depend on the number of threads."""
+    g = plain(name, list(args), differentiable)[2]
+    before, results = parallel.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            parallel.set_num_threads(threads)
+            out, slopes = run(name, args, differentiable, g)
+            results.append([out, *slopes.values()])
+    finally:
+        parallel.set_num_threads(before)
+    for others in results[1:]:
+        for a, b in zip(results[0], others, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"{name}: another number of threads gave other bits")
 
 
 def turned(a: Any) -> Any:

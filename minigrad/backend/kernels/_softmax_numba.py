@@ -1,16 +1,19 @@
-"""What softmax and its logarithm share: along which axis their loops run."""
+"""What softmax, its logarithm and cross-entropy share: maxima, sums, and along which axis their loops run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Loop, fits, grain, laid, scratch
+from ..compiled.functions import exp
+from ..compiled.loops import FLOAT32, Loop, fits, grain, inline, laid, scratch
+from ..compiled.native import fma, from_bits, to_bits
 from ..dtype import Array
 
+F, I = np.float32, np.int32
+_INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 COLUMNS = 256  # worked on at once where rows lie across: as many of each row are in cache
 
 
@@ -37,7 +40,74 @@ def along(dim: int, by_rows: Loop, by_columns: Loop, *inputs: Array) -> Any:
         shaped = [a.reshape(-1, length, after) for a in (*given, out)]
         pieces = -(-after // COLUMNS)
         count = len(shaped[0]) * pieces
-        by_columns(count, grain(count, each * min(after, COLUMNS)), pieces, *shaped, scratch(2 * COLUMNS))
+        by_columns(count, grain(count, each * min(after, COLUMNS)), pieces, *shaped, scratch(COLUMNS))
     return out
 
 
+@inline
+def top(x: Any, i: int) -> np.float32:
+    """The largest of row i; 0 if all are -inf (then x - top stays -inf, not NaN).
+
+    It is found among whole numbers of the same order, as a maximum of float32 becomes no vector code.
+    """
+    best = I(-0x80000000)
+    for j in range(x.shape[1]):
+        key = _ordered(to_bits(x[i, j]))
+        best = key if key > best else best
+    found = from_bits(_ordered(best))
+    return F(0.0) if found == -_INFINITY else found
+
+
+@inline
+def _ordered(bits: np.int32) -> np.int32:
+    """Bits of a float32 as a number that is ordered as the float32 is; and back."""
+    return I(bits ^ ((bits >> I(31)) & I(0x7FFFFFFF)))
+
+
+@inline
+def exp_sum(x: Any, i: int, level: np.float32) -> np.float32:
+    """Σ e^(x - level) of row i."""
+    total = F(0.0)
+    for j in range(x.shape[1]):
+        total += exp(x[i, j] - level)
+    return total
+
+
+@inline
+def column_tops(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> None:
+    """As ``top``, for n columns from a on of x[i], into the thread's memory."""
+    for k in range(n):
+        memory[thread, k] = -_INFINITY
+    for j in range(x.shape[1]):
+        for k in range(n):
+            best, value = memory[thread, k], x[i, j, a + k]
+            memory[thread, k] = value if value > best else best
+    for k in range(n):
+        best = memory[thread, k]
+        memory[thread, k] = F(0.0) if best == -_INFINITY else best
+
+
+@inline
+def column_totals(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> None:
+    """The sums of n columns from a on of x[i], into the thread's memory."""
+    for k in range(n):
+        memory[thread, k] = F(0.0)
+    for j in range(x.shape[1]):
+        for k in range(n):
+            memory[thread, k] += x[i, j, a + k]
+
+
+@inline
+def log(x: np.float32) -> np.float32:
+    """ln x of a sum of powers, which is 0, a normal number or NaN: x = 2ⁿ m, m near 1, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    bits = to_bits(x)
+    n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
+    m = from_bits(I(bits - (n << I(23))))
+    z = (m - F(1.0)) / (m + F(1.0))
+    square = z * z
+    p = fma(square, F(1 / 9), F(1 / 7))
+    p = fma(square, p, F(1 / 5))
+    p = fma(square, p, F(1 / 3))
+    p = fma(square, p, F(1.0))
+    y = fma(F(n), _LN2, F(2.0) * z * p)
+    return -_INFINITY if x == F(0.0) else (y if x > F(0.0) else x)

@@ -39,7 +39,7 @@ def normalise(
         squares = F(0.0)
         for j in range(width):
             squares += (x[i, j] - middle) * (x[i, j] - middle)
-        factor = F(1.0) / np.sqrt(squares * share + F(eps))
+        factor = np.sqrt(F(1.0) / (squares * share + F(eps)))  # 1 / √ would be an estimate, NaN for infinity
         mean[i], scale[i] = middle, factor
         if weight.size == 0:
             for j in range(width):
@@ -117,12 +117,14 @@ def backward(
     needs: Needs,
     saved: Any,
     g: Array,
-    x: Array,
+    x: Array | None,
     weight: Array | None,
     bias: Array | None,
     eps: float,
     centred: bool = True,
 ) -> Gradients:
+    if x is None:  # of a bias alone
+        return wanted(needs, None, None, g.sum(axis=tuple(range(g.ndim - 1))))
     mean, scale = saved
     width, count = x.shape[-1], len(mean)
     step = grain(count, 12 * width, _SUMMED)

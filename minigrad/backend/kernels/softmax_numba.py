@@ -10,8 +10,7 @@ from ..compiled.functions import exp
 from ..compiled.loops import Cube, Rows, loop
 from ..dtype import Array
 from . import Gradients, Needs
-from ._rows_numba import top
-from ._softmax_numba import COLUMNS, along
+from ._softmax_numba import COLUMNS, along, column_tops, column_totals, top
 
 F = np.float32
 
@@ -34,26 +33,17 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 @loop
 def columns(start: int, stop: int, thread: int, pieces: int, x: Cube, out: Cube, memory: Rows) -> None:
     """The same along the second of three axes."""
-    height, half = x.shape[1], memory.shape[1] // 2
+    height = x.shape[1]
     for piece in range(start, stop):
         i, a = piece // pieces, piece % pieces * COLUMNS
         n = min(COLUMNS, x.shape[2] - a)
-        for k in range(n):
-            memory[thread, k], memory[thread, half + k] = F(-np.inf), F(0.0)
+        column_tops(x, i, a, n, memory, thread)
         for j in range(height):
             for k in range(n):
-                best, value = memory[thread, k], x[i, j, a + k]
-                memory[thread, k] = value if value > best else best
+                out[i, j, a + k] = exp(x[i, j, a + k] - memory[thread, k])
+        column_totals(out, i, a, n, memory, thread)
         for k in range(n):
-            best = memory[thread, k]
-            memory[thread, k] = F(0.0) if best == F(-np.inf) else best
-        for j in range(height):
-            for k in range(n):
-                power = exp(x[i, j, a + k] - memory[thread, k])
-                out[i, j, a + k] = power
-                memory[thread, half + k] += power
-        for k in range(n):
-            total = memory[thread, half + k]
+            total = memory[thread, k]
             memory[thread, k] = F(1.0) / (F(1.0) if total == F(0.0) else total)
         for j in range(height):
             for k in range(n):
