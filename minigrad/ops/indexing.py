@@ -10,7 +10,7 @@ import numpy as np
 from ..backend import holds, in_order, of, xp
 from ..backend.dtype import Array, widened
 from .elementwise import where
-from .op import Op, bare, op
+from .op import Op, Traced, bare, op
 from .shape import Shape, reshape
 
 
@@ -181,7 +181,10 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
         return rows
-    return put(rows, 0.0, (padding_idx,))
+    if isinstance(rows, Traced):
+        return put(rows, 0.0, (padding_idx,))
+    rows[padding_idx] = 0
+    return rows
 
 
 @op

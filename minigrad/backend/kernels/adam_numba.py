@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def update(
                 p[j] = s * p[j] - rate * (mean / (np.sqrt(squares) + eps))
 
 
-def step_all(many: Many, steps: Sequence[int], *options: object) -> None:
+def step_all(many: Many, steps: Sequence[int], *options: Any) -> None:
     """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place.
 
     Args:

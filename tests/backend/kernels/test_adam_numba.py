@@ -1,4 +1,4 @@
-"""Adam over many parameters in one compiled loop, against the plain definition in float64 and the optimiser without it."""
+"""Adam over many parameters in one compiled loop: against the plain definition, and the optimiser without it."""
 
 from __future__ import annotations
 
