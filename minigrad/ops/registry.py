@@ -22,6 +22,7 @@ from . import (  # noqa: F401 (each registers its ops)
     pooling,
     recurrent,
     reduction,
+    resampling,
     rotary,
     scattering,
     shape,

@@ -29,6 +29,7 @@ from minigrad.ops import (
     normalization,
     pooling,
     recurrent,
+    resampling,
     rotary,
     shape,
 )
@@ -755,6 +756,15 @@ case(
     (1, 2, 3),
     _CELLS,
     theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x),
+)
+
+_TAPS = resampling.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
+_MATRIX = [[0.5, 0, 0, 3, 0], [0, 0, 3, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 0]]  # the same
+case(
+    "resample",
+    lambda t, x: resampling.resample(x, 1, _TAPS),
+    (2, 5, 3),
+    theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x,
 )
 
 # Nothing at all: tensors without elements ------------------------------------------------------------------

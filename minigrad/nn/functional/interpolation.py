@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.calls import apply
 from ...backend.dtype import kind_of, uint8
-from ...functions.creation import as_tensor
+from ...ops.resampling import Taps, resample
 from ...tensor import Tensor
 from ...tracebacks import warn
 from ._spatial import tuple_of
@@ -21,7 +22,6 @@ _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # the number of axes of 
 _SMOOTH = (*_LINEAR, "bicubic")
 _MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")
 _MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
-Taps = list[tuple[Any, Any]]  # (indices, weights or None): a new element is the sum of these old ones
 
 
 def interpolate(
@@ -72,7 +72,7 @@ def interpolate(
             factor = None  # PyTorch derives the coordinates from the lengths here
         if length != new or factor is not None or mode == "bicubic":
             how = f"antialiased {mode}" if antialias else mode
-            out = _along(out, axis, _taps(how, length, new, factor, bool(align_corners)))
+            out = apply(resample, (out, axis, _taps(how, length, new, factor, bool(align_corners))))
             out = out.round().clamp(0, 255) if rounded else out
     return out.clone() if out is input else out.to(input.dtype).contiguous()
 
@@ -103,25 +103,13 @@ def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
 
 
-def _along(x: Tensor, axis: int, taps: Taps) -> Tensor:
-    """The sum of weighted elements of an axis."""
-    total: Any = None
-    for indices, weights in taps:
-        taken = x.index_select(axis, as_tensor(indices, device=x.device))
-        if weights is not None:
-            shape = (-1,) + (1,) * (x.array.ndim - axis - 1)
-            taken = taken * as_tensor(weights.reshape(shape), dtype=x.dtype, device=x.device)
-        total = taken if total is None else total + taken
-    return total
-
-
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
     """The old elements, with weights, of which each new element of an axis is the sum."""
     place = np.arange(new)
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(length / new if factor is None else 1.0 / factor)
         shifted = (place + (0.5 if mode == "nearest-exact" else 0)).astype(np.float32)
-        return [(np.minimum(np.floor(shifted * step).astype(np.int64), length - 1), None)]
+        return Taps(np.minimum(np.floor(shifted * step), length - 1)[None], None, length)
     if mode.startswith("antialiased"):
         scale = (length - 1) / (new - 1 or 1) if align_corners else length / new if factor is None else 1.0 / factor
         return _averaging_taps(place, length, scale * (new > 1 or not align_corners), mode.endswith("cubic"))
@@ -134,14 +122,13 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
     at = np.maximum(at, 0.0)
     low = np.minimum(np.floor(at).astype(np.int64), length - 1)
     part = np.minimum(at - low, 1.0)
-    return [(low, 1 - part), (np.minimum(low + 1, length - 1), part)]
+    return Taps([low, np.minimum(low + 1, length - 1)], np.stack([1 - part, part]), length)
 
 
 def _cubic_taps(at: Any, length: int) -> Taps:
     """Four neighbours."""
-    low = np.floor(at)
-    steps = range(-1, 3)
-    return [(np.clip(low.astype(np.int64) + step, 0, length - 1), _cubic(at - low - step, -0.75)) for step in steps]
+    low, steps = np.floor(at), np.arange(-1, 3)[:, None]
+    return Taps(np.clip(low + steps, 0, length - 1), _cubic(at - low - steps, -0.75), length)
 
 
 def _cubic(distance: Any, a: float) -> Any:
@@ -162,7 +149,7 @@ def _averaging_taps(place: Any, length: int, scale: float, cubic: bool) -> Taps:
     weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - np.abs(distance), 0)
     weights = np.where(indices <= last[:, None], weights, 0)
     weights = weights / weights.sum(1, keepdims=True)
-    return list(zip(np.minimum(indices, length - 1).T, weights.T, strict=True))
+    return Taps(np.minimum(indices, length - 1).T, weights.T, length)
 
 
 def upsample(
