@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -11,11 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from minigrad.backend import blas, parallel, products
-from minigrad.backend.kernels import dropout, gelu, linear
+from minigrad.backend.kernels import gelu, linear
 from minigrad.backend.random import Generator
+from minigrad.ops.dropout import dropout
 
-from ..workloads import SIZES
-from .idea import REJECTED, Array, Given, Row, idea, two_threads
+from .idea import REJECTED, Array, Given, Row, idea
 from .training import trainer
 from .ways import Switches, Way
 
@@ -46,7 +45,7 @@ def openblas(given: Given) -> list[Row]:
     return [given.compare("step of decoder-only 4 × 128, T 64", way, Way(step), rest=0.3)]
 
 
-@idea(REJECTED, "dropout's mask as numbers", "kernels/dropout.py")
+@idea(REJECTED, "dropout's mask as numbers", "ops/dropout.py")
 def mask_of_numbers(given: Given) -> list[Row]:
     """float32 in place of bool spares NumPy a conversion in each product, but has to be made once, and takes
     four times the memory until the backward pass."""
@@ -55,39 +54,13 @@ def mask_of_numbers(given: Given) -> list[Row]:
     def both(convert: Callable[[Array], Array]) -> None:
         keep = convert(generator.keep_mask(x.shape, 0.1))
         for _ in range(2):  # the backward pass does the same to the gradient
-            dropout.forward((True,), x, keep, 1 / 0.9)
+            dropout.forward(x, keep, 1 / 0.9)
 
     numbers = Way(partial(both, lambda keep: keep.astype(np.float32)))
     bits = generator.keep_mask(x.shape, 0.1)
     sizes = [array.nbytes / 2**20 for array in (bits.astype(np.float32), bits)]
     times = given.compare("4096 × 128, drawn, forward and backward", numbers, Way(partial(both, np.asarray)))
     return [times, Row("4096 × 128: memory of the mask", sizes, "MiB")]
-
-
-@idea(REJECTED, "random bits on two threads", "backend/random.py, keep_mask")
-def random_bits(given: Given) -> list[Row]:
-    """Each thread would need a stream of its own, and the generator's state all of them, for about a
-    hundredth of a step (whose time stands at "freed memory kept")."""
-    two_threads()
-    streams, work = [np.random.SFC64(i) for i in range(2)], SIZES["gpt-384"]
-    wide = (work.batch, work.heads, work.length, work.length)
-    shapes = [wide] * work.layers + [(work.batch, work.length, work.width)] * (2 * work.layers + 1)
-    sizes = [given.part(math.prod(shape)) for shape in shapes]
-
-    def draw(which: int, out: Array) -> None:
-        words = streams[which].random_raw((out.size + 3) // 4).view(np.uint16)
-        np.greater_equal(words[: out.size], np.uint16(0.2 * 65536), out=out)
-
-    def masks(share: bool) -> None:
-        for size in sizes:
-            out, middle = np.empty(size, np.bool_), size // 2
-            if share:
-                parallel.each(draw, [(0, out[:middle]), (1, out[middle:])])  # type: ignore[list-item]
-            else:
-                draw(0, out)
-
-    what = "all masks of a step of decoder-only 6 × 384"
-    return [given.compare(what, Way(partial(masks, True)), Way(partial(masks, False)))]
 
 
 @idea(REJECTED, "both of linear's gradients cut for all threads", "kernels/linear.py, _cuts")

@@ -55,9 +55,9 @@ def slope(given: Given) -> list[Row]:
         flat, slopes, out = x.reshape(-1), g.reshape(-1), np.empty_like(x).reshape(-1)
 
         def work(i: int, j: int) -> None:
-            block = np.empty_like(flat[i:j])
-            gelu._exact(flat[i:j], out[i:j], block)
-            np.multiply(block, slopes[i:j], out=out[i:j])
+            block = flat[i:j]
+            share = gelu._share(block, "none")
+            np.multiply(share + block * gelu._density(block, share, "none"), slopes[i:j], out=out[i:j])
 
         parallel.over_rows(work, flat.size, 5 * flat.itemsize)
 

@@ -31,7 +31,6 @@ BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the thir
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
 HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a little more
 BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
-WIDE = SERIAL_BYTES // 8  # elements of float32 from which on one pass over an array is worth sharing
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
@@ -366,16 +365,3 @@ def each_alone(work: Callable[[int], object], count: int) -> None:
     else:
         for i in range(count):
             work(i)
-
-
-def spread(work: Work, *arrays: Any) -> Any:
-    """``work(*blocks, out=block)`` over blocks of arrays of one shape; returns what ``out`` is a block of, of
-    the first array's shape and dtype. For elementwise functions of NumPy arrays."""
-    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
-    out = np.empty_like(flat[0])
-    each_bytes = (len(flat) + 1) * out.itemsize
-    if out.size * each_bytes <= TINY_BYTES:
-        work(*flat, out=out)
-    else:
-        over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, each_bytes)
-    return out.reshape(arrays[0].shape)

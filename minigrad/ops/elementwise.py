@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import holds, of, xp
 from ..backend.dtype import Array
-from ..backend.parallel import WIDE, spread
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import bare, op
 
@@ -313,33 +311,10 @@ def erfinv(x: Array) -> Array:
 # Activations -----------------------------------------------------------------------------------------------
 
 
-@op("dx = g where y > 0, else 0", x=lambda g, out: _where_positive(g, out))
+@op("dx = g where y > 0, else 0", x=lambda g, out: g * (out > 0))
 def relu(x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0"""
-    if type(x) is not np.ndarray:
-        return xp(x).maximum(x, 0)
-    zero = _ZEROS.get(x.dtype, 0)
-    return spread(partial(_maximum, zero), x) if x.size >= WIDE else np.maximum(x, zero)
-
-
-_ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8")}  # as operands cheaper than a Python 0
-
-
-def _maximum(zero: Array, block: Array, out: Array) -> None:
-    np.maximum(block, zero, out=out)
-
-
-def _where_positive(g: Array, out: Array) -> Array:
-    """g where out > 0, else 0."""
-    if type(g) is not np.ndarray:
-        return g * (out > 0)
-    if g.size >= WIDE and g.shape == out.shape:
-        return spread(_times_positive, g, out)
-    return g * (out > _ZEROS.get(out.dtype, 0))
-
-
-def _times_positive(g: Array, block: Array, out: Array) -> None:
-    np.multiply(g, block > 0, out=out)
+    return xp(x).maximum(x, 0)
 
 
 @op("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)), promote="float", holomorphic=True)

@@ -1,0 +1,27 @@
+"""σ(x) and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.functions import sigmoid
+from ..compiled.loops import Flat, loop
+from ._elementwise_numba import elementwise
+
+
+@loop
+def function(start: int, stop: int, x: Flat, y: Flat) -> None:
+    x, y = x[start:stop], y[start:stop]
+    for i in range(stop - start):
+        y[i] = sigmoid(x[i])
+
+
+@loop
+def gradient(start: int, stop: int, g: Flat, y: Flat, dx: Flat) -> None:
+    """g y (1 - y)"""
+    g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
+    for i in range(stop - start):
+        dx[i] = g[i] * (y[i] * (np.float32(1.0) - y[i]))
+
+
+forward, backward = elementwise(function, gradient, from_result=True)
