@@ -1,0 +1,382 @@
+"""The cache of compiled loops: found, made once, made anew where it is damaged, and done without where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend import blas
+from minigrad.backend.compiled import store
+from tests.support.compiled_checks import needs_numba
+
+ROOT = Path(__file__).parents[3]
+pytest.importorskip("llvmlite")
+
+
+def code_of(unit: str) -> store.Code:
+    """What stands for machine code."""
+    return {f"{unit}.first": ("symbol", unit.encode() * 40), f"{unit}.second": ("other", b"\0\xff")}
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Three units in the place of those that there are."""
+    found = {name: tmp_path / f"{name}.py" for name in ("crew", "a_numba", "ab_numba")}
+    for name, path in found.items():
+        path.write_text(name)
+    monkeypatch.setattr(store, "_sources", lambda: found)
+    return found
+
+
+@pytest.fixture
+def made(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The units that have been compiled, in order: nothing is."""
+    units: list[str] = []
+
+    def compiled(wanted: list[str]) -> dict[str, store.Code]:
+        units.extend(wanted)
+        return {unit: code_of(unit) for unit in wanted}
+
+    monkeypatch.setattr(store, "_compiled", compiled)
+    return units
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder of the cache."""
+    monkeypatch.setenv("MINIGRAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+ALL = {name: function for unit in ("crew", "a_numba", "ab_numba") for name, function in code_of(unit).items()}
+
+
+def files(cache: Path, unit: str) -> list[Path]:
+    return sorted(cache.glob(f"{unit}-*.bin"))
+
+
+def test_it_is_made_once(made: list[str], cache: Path) -> None:
+    assert store._code() == ALL
+    assert sorted(made) == ["a_numba", "ab_numba", "crew"]
+    assert store._code() == ALL
+    assert len(made) == 3
+    assert len(list(cache.glob("*.bin"))) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
+def test_others_may_not_write_to_it(made: list[str], cache: Path) -> None:
+    store._code()
+    assert all(not path.stat().st_mode & 0o077 for path in (cache, *cache.glob("*.bin")))
+
+
+def test_a_change_of_one_file_makes_its_unit_anew(made: list[str], cache: Path, sources: dict[str, Path]) -> None:
+    store._code()
+    made.clear()
+    sources["a_numba"].write_text("changed")
+    assert store._code() == ALL
+    assert made == ["a_numba"]
+
+
+@pytest.mark.parametrize("what", ["get_host_cpu_name", "get_host_cpu_features"])
+def test_another_processor_makes_all_anew(
+    made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    from llvmlite import binding
+
+    store._code()
+    other = {"get_host_cpu_name": "z80", "get_host_cpu_features": SimpleNamespace(flatten=lambda: "+none")}[what]
+    monkeypatch.setattr(binding, what, lambda: other)
+    assert store._code() == ALL
+    assert len(made) == 6
+
+
+def test_another_numba_makes_all_anew(made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store._keys()
+    monkeypatch.setattr(store, "version", lambda name: "0.0")
+    assert not set(before.values()) & set(store._keys().values())
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "truncated": lambda data: data[:-7],
+    "a byte of the seal": lambda data: bytes([data[0] ^ 1]) + data[1:],
+    "a byte of the code": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "more": lambda data: data + b"more",
+    "something else": lambda data: b"#!/bin/sh\n" * 20,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_made_anew(made: list[str], cache: Path, damage: str) -> None:
+    store._code()
+    made.clear()
+    (path,) = files(cache, "a_numba")
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert store._code() == ALL
+    assert made == ["a_numba"]
+    assert store._code() == ALL
+    assert made == ["a_numba"], "it has not been mended"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
+def test_a_file_that_others_may_write_is_made_anew(made: list[str], cache: Path) -> None:
+    store._code()
+    made.clear()
+    (path,) = files(cache, "a_numba")
+    path.chmod(0o666)
+    assert store._code() == ALL
+    assert made == ["a_numba"]
+    assert not path.stat().st_mode & 0o077
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
+@pytest.mark.parametrize(
+    ("owner", "mode", "safe"),
+    [(1000, 0o600, True), (0, 0o644, True), (1001, 0o600, False), (1000, 0o620, False), (1000, 0o602, False)],
+)
+def test_whose_files_are_loaded(monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, safe: bool) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    about: Any = SimpleNamespace(st_uid=owner, st_mode=mode)
+    assert store._is_safe(about) == safe
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
+def test_a_folder_that_others_may_write_to_is_left_alone(made: list[str], cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert store._code() == ALL
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the cache is elsewhere")
+def test_without_a_home_to_write_to_it_lies_in_a_temporary_folder(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.delenv("MINIGRAD_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # which even root cannot make a folder in
+    monkeypatch.setattr(store.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    assert store._code() == ALL
+    assert store._code() == ALL
+    assert len(made) == 3
+    assert len(list((tmp_path / "tmp" / f"minigrad-{os.getuid()}").glob("*.bin"))) == 3
+    monkeypatch.setattr(store.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    assert store._code() == ALL, "for this process alone"
+    assert len(made) == 6
+
+
+def test_a_full_disk_costs_one_compilation(
+    made: list[str], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "_folders", lambda: iter([cache, tmp_path / "second"]))
+    monkeypatch.setattr(store.os, "replace", full)
+    assert store._code() == ALL
+    assert len(made) == 3
+
+
+def test_old_files_go(made: list[str], cache: Path) -> None:
+    cache.mkdir(mode=0o700)
+    for i in range(2 * store.KEPT):
+        for unit in ("a_numba", "ab_numba"):
+            path = cache / f"{unit}-{i}.bin"
+            path.write_bytes(b"old")
+            os.utime(path, (1000 + i, 1000 + i))
+    store._code()
+    left = files(cache, "a_numba")
+    assert len(left) == len(files(cache, "ab_numba")) == store.KEPT
+    assert cache / f"a_numba-{2 * store.KEPT - 1}.bin" in left
+    assert cache / "a_numba-0.bin" not in left
+    assert store._code() == ALL and len(made) == 3
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_of_several_processes_one_compiles(tmp_path: Path, count: int) -> None:
+    program = textwrap.dedent(
+        """
+        import os, time
+        from pathlib import Path
+        from minigrad.backend.compiled import store
+
+        def compiled(units):
+            if units:
+                with open("made", "a") as file:
+                    file.write(f"{len(units)}\\n")
+                time.sleep(0.5)
+            return {unit: {f"{unit}.f": ("symbol", b"code")} for unit in units}
+
+        store._compiled = compiled
+        Path(f"ready-{os.getpid()}").touch()
+        while len(list(Path(".").glob("ready-*"))) < COUNT:
+            time.sleep(0.01)
+        assert set(store._code()) == {f"{unit}.f" for unit in store._sources()}
+        """
+    ).replace("COUNT", str(count))
+    environment = {**os.environ, "MINIGRAD_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    running = [subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment) for _ in range(count)]
+    assert [process.wait(60) for process in running] == [0] * count
+    assert (tmp_path / "made").read_text().splitlines() == [str(len(store._sources()))]
+
+
+def test_parts_have_all_units_once() -> None:
+    units = list(store._sources())
+    for count in (1, 2, 3, 100):
+        shares = store._shares(units, count)
+        assert sorted(unit for share in shares for unit in share) == sorted(units)
+        assert len(shares) == min(count, len(units))
+
+
+# How it is compiled --------------------------------------------------------------------------------------
+
+
+def stands_in(program: str) -> Callable[[str, list[str]], Any]:
+    """For ``store._start``: a program in the place of the compiler."""
+
+    def start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", program, folder, *units], stderr=subprocess.PIPE)
+
+    return start
+
+
+def test_a_line_says_that_it_takes_time(
+    sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = (
+        f"import sys, pathlib\nfor u in sys.argv[2:]: pathlib.Path(sys.argv[1], u).write_bytes({store.packed({})!r})"
+    )
+    monkeypatch.setattr(store, "_start", stands_in(write))
+    assert store._compiled(list(sources)) == {unit: {} for unit in sources}
+    assert capsys.readouterr().err == "minigrad: compiling its kernels for this machine, once ...\n"
+    assert store._compiled([]) == {}
+    assert capsys.readouterr().err == ""
+
+
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has not asked for the loops yet."""
+    monkeypatch.setattr(store, "_asked", False)
+    monkeypatch.setattr(store, "_library", None)
+    monkeypatch.delenv("MINIGRAD_FAST", raising=False)
+
+
+def test_a_compiler_that_fails_is_said_once(
+    sources: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh(monkeypatch)
+    monkeypatch.setattr(store, "_start", stands_in("raise SystemExit('first words\\nLLVM is out of order')"))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert store.library() is None
+        assert store.library() is None
+    assert len(said) == 1
+    assert said[0].category is RuntimeWarning
+    assert "LLVM is out of order" in str(said[0].message) and "MINIGRAD_FAST=0" in str(said[0].message)
+    assert not list(cache.glob("*.bin"))
+
+
+@pytest.mark.parametrize("executable", ["", None, "/no/such/python"])
+def test_without_a_python_to_start(cache: Path, monkeypatch: pytest.MonkeyPatch, executable: str | None) -> None:
+    fresh(monkeypatch)
+    monkeypatch.setattr(sys, "executable", executable)
+    with pytest.warns(RuntimeWarning, match="NumPy's are"):
+        assert store.library() is None
+
+
+def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[None] = []
+    fresh(monkeypatch)
+    monkeypatch.setattr(store, "_load", lambda: asked.append(None))
+    threads = [Thread(target=store.library) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("word", ["0", "off", "no", "false"])
+def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("MINIGRAD_FAST", word)
+    assert not store.is_wanted()
+
+
+def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINIGRAD_FAST", raising=False)
+    monkeypatch.setattr(store, "find_spec", lambda name: None)
+    assert not store.is_wanted()
+    fresh(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.library() is None
+
+
+def test_arrays_of_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store._has_known_layout()
+    monkeypatch.setattr(store.np, "zeros", lambda *_: np.ones((4, 5), np.float32))
+    assert not store._has_known_layout()
+
+
+def test_without_openblas_there_is_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_libraries", lambda: iter(()))
+    assert blas.sgemm.__wrapped__() == 0
+
+
+# In whole processes --------------------------------------------------------------------------------------
+
+STEP = """
+import sys, warnings
+import numpy as np
+import minigrad as mg
+{before}
+assert not {{"numba", "llvmlite"}} & set(sys.modules), "import minigrad is enough to load them"
+x = mg.tensor(np.arange(12, dtype=np.float32).reshape(3, 4), requires_grad=True)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        y = mg.nn.functional.layer_norm(x, (4,))
+        (y * y * y).sum().backward()
+row = (np.arange(4) - 1.5) / np.sqrt(1.25 + 1e-5)
+np.testing.assert_allclose(y.detach().numpy(), np.tile(row, (3, 1)), rtol=1e-5)
+assert "numba" not in sys.modules
+print(len(said), "llvmlite" in sys.modules)
+"""
+
+
+def ran(before: str = "", **environment: str) -> list[str]:
+    """What a process says that computes a little."""
+    command = [sys.executable, "-c", STEP.format(before=before)]
+    known = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, env=known, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@needs_numba
+def test_numba_is_never_imported() -> None:
+    assert ran() == ["0", "True"]
+
+
+def test_switched_off_nothing_is_loaded() -> None:
+    assert ran(MINIGRAD_FAST="0") == ["0", "False"]
+
+
+def test_numpy_kernels_where_numba_is_missing() -> None:
+    before = "from minigrad.backend.compiled import store; store.find_spec = lambda name: None"
+    assert ran(before) == ["0", "False"]
+
+
+@needs_numba
+def test_numpy_kernels_where_nothing_can_be_compiled(tmp_path: Path) -> None:
+    assert ran("sys.executable = '/no/such/python'", MINIGRAD_CACHE=str(tmp_path)) == ["1", "True"]
