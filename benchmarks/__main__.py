@@ -2,8 +2,8 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, overhead, decoding, generation, sentences, import, size, graphs, drawing. What compares
-with PyTorch or another library that is not installed leaves that column empty and says so.
+Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, import, size, graphs, drawing. What
+compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from . import (
     graph_page,
     import_time,
     kernels,
+    layers,
     libraries,
     overhead,
     sentences,
@@ -44,6 +45,7 @@ PARTS: dict[str, Callable[[Given], Table]] = {
     "steps": lambda given: steps.table(given.work, given.rounds, given.seconds),
     "peers": lambda given: libraries.table(given.work, given.rounds, given.seconds),
     "kernels": lambda given: kernels.table(given.rounds, given.seconds / 20),
+    "layers": lambda given: layers.table(given.rounds, given.seconds / 4),
     "overhead": lambda given: overhead.table(given.rounds, given.seconds / 20),
     "decoding": lambda given: decoding.table(given.rounds, given.seconds / 2),
     "generation": lambda given: generation.table(given.rounds, given.seconds / 2),

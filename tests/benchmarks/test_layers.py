@@ -1,0 +1,61 @@
+"""The table of layers: both libraries compute the same, every layer is timed, and what differs makes no table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import kernels, layers, steps
+from benchmarks.layers import LAYERS
+from benchmarks.process import Differ
+
+EVERY = range(len(LAYERS))
+
+
+def little(number: int) -> tuple[int, ...]:
+    """An input of few elements; the width stays, as the weights have it."""
+    _, *rest = LAYERS[number].shape
+    return (2, rest[0], 3, 3) if len(rest) == 3 else (2, 1, rest[1])
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("number", EVERY, ids=[layer.name for layer in LAYERS])
+def test_results_and_gradients_are_pytorchs(number: int) -> None:
+    pytest.importorskip("torch")
+    ours, theirs = (layers.check(library, number, little(number))["found"] for library in steps.BOTH)
+    kernels.agree(LAYERS[number].name, ours, theirs)
+    with pytest.raises(Differ, match=LAYERS[number].name):
+        kernels.agree(LAYERS[number].name, [2 * value for value in ours], theirs)
+
+
+def test_every_layer_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = [layers.Layer(each.name, each.make, little(i), each.goal, each.trains) for i, each in enumerate(LAYERS)]
+    monkeypatch.setattr(layers, "LAYERS", small)
+    times = layers.measure("minigrad", 1e-6)["times"]
+    assert len(times) == len(LAYERS)
+    assert all(0 < time < 10_000 for time in times)
+
+
+@pytest.mark.parametrize("torch_is_there", [True, False])
+def test_table(torch_is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        if library == "torch" and not torch_is_there:
+            return {"missing": "not installed"}
+        if function.endswith("check"):
+            return {"found": [1.0, 2.0, 3.0]}
+        return {"times": [(1.0 if library == "minigrad" else 4.0) * (i + 1) for i in EVERY]}
+
+    monkeypatch.setattr(layers, "ask", answer)
+    written = layers.table(rounds=2, seconds=1.0).written()
+    assert [row[0] for row in written] == [layer.name for layer in LAYERS]
+    assert written[1][2:] == (["2.00", "8.00", "0.25", "1.00"] if torch_is_there else ["2.00", "–", "–", "1.00"])
+
+
+def test_layers_that_differ_make_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        return {"found": [1.0, 2.0, 3.0 if library == "minigrad" else 3.1]}
+
+    monkeypatch.setattr(layers, "ask", answer)
+    with pytest.raises(Differ, match="LSTM"):
+        layers.table(rounds=1, seconds=1.0)
