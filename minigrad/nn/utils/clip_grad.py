@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from ...autograd import no_grad
-from ...functions.creation import zeros
+from ...autograd.origin import note_change
+from ...backend import of
+from ...functions.creation import tensor, zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
 from ...tensor import Tensor
@@ -14,6 +17,7 @@ from ...tracebacks import border_functions, warn
 from ..init import renamed
 
 Parameters = Tensor | Iterable[Tensor]
+_SMALL = 1e-15  # the joint norm from which on no square that counts is below float32's smallest numbers
 
 
 def _listed(parameters: Parameters) -> list[Tensor]:
@@ -42,7 +46,12 @@ def get_total_norm(
     if not listed:
         return zeros(())
     norm_type, device = float(norm_type), listed[0].device
-    total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
+    kernel, many = _together(listed) if norm_type == 2 else (None, None)
+    length = kernel.norm(many) if kernel else 0.0
+    if _SMALL < length < math.inf:
+        total = tensor(length, dtype=listed[0].dtype)
+    else:
+        total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
@@ -60,8 +69,22 @@ def clip_grads_with_norm_(
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     if factor.device.type == "cpu" and factor.item() == 1:  # on a GPU, the comparison would wait
         return
-    for gradient in _gradients(parameters):
+    gradients = _gradients(parameters)
+    kernel, many = _together(gradients)
+    if kernel:
+        kernel.scale(many, factor.item())
+        for gradient in gradients:
+            note_change(gradient._version, "mul_", "clip_grads_with_norm_()")
+        return
+    for gradient in gradients:
         gradient.mul_(factor.to(gradient))
+
+
+def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
+    """The compiled kernel over many arrays, and these as it takes them; two None where it does not."""
+    kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
+    many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
+    return (kernels[0], many) if many is not None and all(many.taken) else (None, None)
 
 
 @no_grad()
