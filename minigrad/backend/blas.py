@@ -22,6 +22,7 @@ _NAMES = (
     "openblas_{}_num_threads",
 )
 Calls = tuple[Callable[[], int], Callable[[int], object]]
+_number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
 _found: Calls | tuple[()] | None = None
 _gate = threading.RLock()
 _inside = 0  # how many are in ``one_thread``, in all threads of the program
@@ -46,8 +47,20 @@ def _find() -> Calls | tuple[()]:
             get, put = (getattr(library, name.format(what), None) for what in ("get", "set"))
             if get is not None and put is not None:
                 put.argtypes = [ctypes.c_int]
+                _see_number(library, get)
                 return get, put
     return ()
+
+
+def _see_number(library: ctypes.CDLL, get: Callable[[], int]) -> None:
+    """Find OpenBLAS's variable for its number of threads, if it is what the calls say."""
+    global _number
+    try:
+        number = ctypes.c_int.in_dll(library, "blas_cpu_number")
+    except (TypeError, ValueError):  # there is none
+        return
+    if number.value == get():
+        _number = number
 
 
 @cache
@@ -98,16 +111,24 @@ class one_thread:
         with _gate:
             _inside += 1
             if _inside == 1 and (known := calls()):
-                _outside = known[0]()
+                _outside = known[0]() if _number is None else _number.value
                 if _outside != 1:
-                    known[1](1)
+                    _put(1)
 
     def __exit__(self, *exception: object) -> None:
         global _inside
         with _gate:
-            if _inside == 1 and _outside != 1 and (known := calls()):
-                known[1](_outside)
+            if _inside == 1 and _outside != 1:
+                _put(_outside)
             _inside = max(0, _inside - 1)  # 0 already after a fork in there
+
+
+def _put(n: int) -> None:
+    """Set OpenBLAS's number of threads to one that it has started already."""
+    if _number is not None:
+        _number.value = n
+    elif known := calls():
+        known[1](n)
 
 
 def _alone() -> None:

@@ -18,6 +18,7 @@ from .dtype import Array
 from .parallel import get_num_threads
 
 SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
+LARGE = 1 << 20  # below this one thread is as fast as two
 PART = 3_000_000  # multiplications: a part that is worth a call of BLAS
 PARTS, LEAST = 8, 64  # parts of a product, or two for each thread; and rows or columns of one
 FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
@@ -31,10 +32,14 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     Args:
         bias: of two matrices: added to each row.
     """
-    if a.size * b.shape[-1] >= SMALL:
-        if (out := _shared(a, b, bias)) is not None:
-            return out
-        out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
+    size = a.size * b.shape[-1]
+    if size >= LARGE and (out := _shared(a, b, bias)) is not None:
+        return out
+    if size < SMALL or type(a) is not np.ndarray:
+        out = a @ b
+    elif size < LARGE or _are_few_rows(a, b):
+        with blas.one_thread():
+            out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
     else:
         out = a @ b
     if bias is not None:

@@ -33,6 +33,7 @@ class Library:
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library(4)
     monkeypatch.setattr(blas, "_found", (made.get, made.put))
+    monkeypatch.setattr(blas, "_number", None)
     return made
 
 
@@ -156,3 +157,19 @@ def test_numpys_openblas(real: tuple[Callable[[], int], Callable[[int], object]]
     with blas.one_thread():
         assert get() == 1
     assert get() == 2
+
+
+def test_the_variable_is_what_the_calls_say() -> None:
+    if not (known := blas.calls()) or blas._number is None:
+        pytest.skip("no OpenBLAS, or it shows no variable")
+    get, put = known
+    before = get()
+    try:
+        for n in (1, 2):
+            put(n)
+            assert blas._number.value == get() == n
+            with blas.one_thread():
+                assert get() == 1
+            assert get() == n
+    finally:
+        put(before)

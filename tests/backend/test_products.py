@@ -33,7 +33,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three threads, and no product too small to be shared."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(3)
-    for name in ("SMALL", "PART", "LEAST"):
+    for name in ("SMALL", "LARGE", "PART", "LEAST"):
         monkeypatch.setattr(products, name, 1)
     yield
     parallel.set_num_threads(before)

@@ -32,7 +32,7 @@ SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and how many columns come
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products as they come, and all of them cut for the threads."""
     if request.param == "cut":
-        for name in ("SMALL", "PART", "LEAST"):
+        for name in ("SMALL", "LARGE", "PART", "LEAST"):
             monkeypatch.setattr(products, name, 1)
 
 
