@@ -57,7 +57,7 @@ def _see_number(library: ctypes.CDLL, get: Callable[[], int]) -> None:
     global _number
     try:
         number = ctypes.c_int.in_dll(library, "blas_cpu_number")
-    except (TypeError, ValueError):  # there is none
+    except (AttributeError, TypeError, ValueError):  # there is none
         return
     if number.value == get():
         _number = number
