@@ -11,7 +11,7 @@ from minigrad.backend import parallel
 from minigrad.backend.kernels import gelu
 
 from .idea import LIMIT, Given, Row, idea, two_threads
-from .ways import Way
+from .ways import Way, one_pass
 
 
 @idea(LIMIT, "one pass for each operation", "kernels/gelu.py")
@@ -20,13 +20,7 @@ def passes(given: Given) -> list[Row]:
     Compared with one such pass."""
     x = given.random(given.part(2048), 1536)
     whole = Way(partial(gelu.forward, (True,), x, "none"))
-    flat, out = x.reshape(-1), np.empty(x.size, x.dtype)
-
-    def square(i: int, j: int) -> None:
-        np.square(flat[i:j], out=out[i:j])
-
-    once = Way(partial(parallel.over_rows, square, flat.size, 2 * flat.itemsize))
-    return [given.compare("GELU of 2048 × 1536", whole, once)]
+    return [given.compare("GELU of 2048 × 1536", whole, Way(one_pass(np.square, x)))]
 
 
 @idea(LIMIT, "threads that must be woken", "backend/parallel.py, each")

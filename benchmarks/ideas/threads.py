@@ -11,7 +11,7 @@ from minigrad.backend import parallel, products
 from minigrad.backend.kernels import gelu
 
 from .idea import PAID, Given, Row, idea, medians
-from .ways import Way, switched, take
+from .ways import Way, one_pass, switched, take
 
 
 @idea(PAID, "products on our own threads, OpenBLAS's asleep", "backend/products.py")
@@ -20,7 +20,7 @@ def asleep(given: Given) -> list[Row]:
     the pass that follows it."""
     side = given.part(1024)
     a, x = given.random(side, side), given.random(given.part(500_000))
-    after = partial(parallel.spread, np.exp, x)
+    after = one_pass(np.exp, x)
     ours, theirs = Way(after, partial(products.matmul, a, a)), Way(after, partial(np.matmul, a, a))
     return [given.compare("exp of 500,000 numbers, right after a product", ours, theirs, rest=0.3)]
 
@@ -32,10 +32,10 @@ def bound(given: Given) -> list[Row]:
     with switched([(parallel._Crew, "place", lambda crew, member: None)]):
         free = parallel._Crew(parallel.get_num_threads() - 1)
     product = partial(products.matmul, given.random(given.part(4096), 256), given.random(256, 128))
-    one_pass = partial(parallel.spread, np.exp, given.random(given.part(500_000)))
+    exp = one_pass(np.exp, given.random(given.part(500_000)))
     cases = (
         ("(4096, 256) × (256, 128), one after another", product, 0.0),
-        ("exp of 500,000 numbers, after sleeping for 1 ms", one_pass, 0.001),
+        ("exp of 500,000 numbers, after sleeping for 1 ms", exp, 0.001),
     )
     found = []
     for what, call, pause in cases:

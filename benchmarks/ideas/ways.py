@@ -6,7 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
+
+from minigrad.backend import parallel
 
 Switches = Sequence[tuple[Any, str, Any]]  # (module or object, name, value)
 CALLS, SECONDS = 20, 0.1  # of a turn, at most
@@ -71,3 +76,13 @@ def _turn(way: Way, seconds: float) -> list[float]:
         way.call()
         times.append(1000 * (time.perf_counter() - start))
     return times[1:]
+
+
+def one_pass(function: Callable[..., Any], x: Any) -> Callable[[], None]:
+    """A call of one of NumPy's functions on an array, in blocks on all threads."""
+    flat, out = x.reshape(-1), np.empty(x.size, x.dtype)
+
+    def work(i: int, j: int) -> None:
+        function(flat[i:j], out=out[i:j])
+
+    return partial(parallel.over_rows, work, flat.size, 2 * flat.itemsize)
