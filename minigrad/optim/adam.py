@@ -39,7 +39,7 @@ def plain_step(
     step: int,
     maximize: bool,
 ) -> None:
-    """Adam's step number ``step`` (from 1), in place: what the backends' kernels "adam" compute.
+    """Adam's step number ``step`` (from 1), in place: what the kernels "adam" compute.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
     (1 - β₂ᵗ)
@@ -131,7 +131,7 @@ class Adam(Optimizer):
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         kernels = of(param).kernels("adam")
-        run: Any = kernels[-1].step if kernels else plain_step  # type: ignore[attr-defined]
+        run: Any = getattr(kernels[0], "step", plain_step) if kernels else plain_step
         means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
         decay = options.weight_decay, options.decoupled_weight_decay
         run(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)

@@ -2,8 +2,8 @@
 (``backend/compiled``, the extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam`` and ``keep_mask`` belong to no
-op. A file that begins with "_" is what several kernels share.
+fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``clip_grad_norm`` and
+``keep_mask`` belong to no op. A file that begins with "_" is what several kernels share.
 """
 
 import os
@@ -15,7 +15,9 @@ from ..dtype import Array
 Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is wanted
 Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not wanted
 
-_STEMS = [n.removesuffix(".py") for n in os.listdir(os.path.dirname(__file__)) if n.endswith(".py") and n != "__init__.py"]
+_STEMS = [
+    n.removesuffix(".py") for n in os.listdir(os.path.dirname(__file__)) if n.endswith(".py") and n != "__init__.py"
+]
 COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
 CUDA_NAMES = frozenset(stem.removesuffix("_cuda") for stem in _STEMS if stem.endswith("_cuda") and stem[0] != "_")
 COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")

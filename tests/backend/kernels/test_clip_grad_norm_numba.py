@@ -1,4 +1,4 @@
-"""The norm of many gradients, and their scaling, as compiled loops: against NumPy, and against clipping without them."""
+"""The norm of many gradients, and their scaling, as compiled loops: against NumPy, and clipping without them."""
 
 from __future__ import annotations
 
