@@ -1,7 +1,6 @@
 """What the recurrent kernels share: the steps of packed rows, and σ through tanh.
 
 These kernels are loops of a few calls a step, in the array's own namespace: CuPy runs them as well as NumPy.
-σ(x) = ½ + ½ tanh(x / 2), so with x and the weights halved beforehand one tanh does for all gates.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ def steps(sizes: Sizes, reverse: bool) -> list[tuple[slice, int]]:
     return parts[::-1] if reverse else parts
 
 
-def halves(m: Any, parts: str, width: int, dtype: Any) -> Array:
-    """For each part ``width`` times ½ (an "s", for σ) or 1 (a "t", for tanh), one after another."""
-    return m.repeat(m.asarray([0.5 if p == "s" else 1.0 for p in parts], dtype), width)
+def sigmoid(m: Any, x: Array) -> Array:
+    """σ(x) = ½ tanh(x / 2) + ½, which never overflows"""
+    return m.tanh(x * 0.5) * 0.5 + 0.5
 
 
 def columns(x: Array, count: int) -> list[Array]:

@@ -7,64 +7,38 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._steps import Sizes, columns, halves, steps
+from ._steps import Sizes, columns, sigmoid, steps
 
 
 def forward(
     needs: Needs, x: Array, weight: Array, bias: Array | None, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[tuple[Array, Array], Any]:
-    m, keep, width = xp(x), any(needs), h.shape[1]
-    half = halves(m, "sst", width, x.dtype)
-    acts, last, turned = x * half, m.array(h, order="C"), (weight * half[:, None]).T
-    shift = None if bias is None else bias * half
-    out = m.empty((len(x), width), x.dtype)
-    before, shares = (m.empty_like(out), m.empty_like(out)) if keep else (None, None)
+    m, kept = xp(x), []
+    out, last = m.empty((len(x), h.shape[1]), x.dtype), m.array(h, order="C")
     for rows, n in steps(sizes, reverse):
-        now, hidden = acts[rows], last[:n]
-        share = hidden @ turned
-        if shift is not None:
-            share += shift
-        if before is not None and shares is not None:
-            before[rows], shares[rows] = hidden, share[:, 2 * width :]
-        gates, (r, z, new) = now[:, : 2 * width], columns(now, 3)
-        gates += share[:, : 2 * width]
-        m.tanh(gates, out=gates)
-        gates *= 0.5
-        gates += 0.5
-        new += r * share[:, 2 * width :]
-        m.tanh(new, out=new)
-        hidden -= new
-        hidden *= z
-        hidden += new
-        out[rows] = hidden
-    return (out, last), (acts, before, shares) if keep else None
+        before = last[:n].copy()
+        share = before @ weight.T if bias is None else before @ weight.T + bias
+        (r, z, new), (to_r, to_z, to_new) = columns(x[rows], 3), columns(share, 3)
+        r, z = sigmoid(m, r + to_r), sigmoid(m, z + to_z)
+        new = m.tanh(new + r * to_new)
+        out[rows] = new + z * (before - new)
+        last[:n] = out[rows]
+        if any(needs):
+            kept.append((rows, n, r, z, new, to_new, before))
+    return (out, last), kept
 
 
 def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gradients:
-    x, weight, _, h, sizes, reverse = args
-    m, width = xp(x), h.shape[1]
-    acts, before, shares = saved
-    slope, dnew = m.empty_like(acts), m.empty_like(before)  # of W h + b, and n's own
-    dh = m.array(g[1], order="C")
-    for rows, n in reversed(steps(sizes, reverse)):
-        (r, z, new), (dr, dz, dshare) = columns(acts[rows], 3), columns(slope[rows], 3)
-        back, dn = dh[:n], dnew[rows]
-        back += g[0][rows]
-        m.subtract(before[rows], new, out=dz)
-        dz *= back
-        m.multiply(new, new, out=dn)
-        m.subtract(1, dn, out=dn)
-        dn *= back
-        back *= z  # what reaches the last h past the gates
-        dn -= dn * z
-        m.multiply(dn, shares[rows], out=dr)
-        m.multiply(dn, r, out=dshare)
-        gates, dgates = acts[rows][:, : 2 * width], slope[rows][:, : 2 * width]
-        factor = 1 - gates
-        factor *= gates
-        dgates *= factor
-        back += slope[rows] @ weight
-    dweight = slope.T @ before if needs[1] else None
-    dbias = slope.sum(axis=0) if needs[2] else None
-    slope[:, 2 * width :] = dnew  # from here on it is that of x
-    return wanted(needs, slope, dweight, dbias, dh)
+    x, weight, _, h, *_ = args
+    m = xp(x)
+    slope, shares = m.empty((2, *x.shape), x.dtype)  # of x, and of W h + b
+    befores, dh = m.empty((len(x), h.shape[1]), x.dtype), m.array(g[1], order="C")
+    for rows, n, r, z, new, to_new, before in reversed(saved):
+        back = dh[:n] + g[0][rows]
+        dn, dz = back * (1 - z) * (1 - new * new), back * (before - new) * z * (1 - z)
+        dr = dn * to_new * r * (1 - r)
+        slope[rows], shares[rows] = m.concatenate((dr, dz, dn), axis=1), m.concatenate((dr, dz, dn * r), axis=1)
+        befores[rows] = before
+        dh[:n] = back * z + shares[rows] @ weight
+    dweight = shares.T @ befores if needs[1] else None
+    return wanted(needs, slope, dweight, shares.sum(axis=0) if needs[2] else None, dh)
