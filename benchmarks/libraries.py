@@ -1,6 +1,6 @@
-"""The training steps on other libraries: torch.compile on all, NumPy's on the small decoder-only model.
+"""The training steps on other libraries: torch.compile and jitted JAX on all, NumPy's on the small decoder-only model.
 
-Those have no error function, so that model has GPT-2's GELU here, on every library.
+Those have no error function, so that model is measured once more with GPT-2's GELU, on every library.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from .steps import memory_of, time_of
 from .table import Cell, Table, ratio
 from .workloads import SIZES
 
-PEERS = {"MyGrad": "mygrad", "HIPS autograd": "hips_autograd", "PyDyNet": "pydynet"}  # files in peers/
-PACKAGES = {"hips_autograd": "autograd"}  # where the package has another name than the file
-NAMES = {"torch": "PyTorch eager"}
-STANDS_FOR = {"gpt-128": "gpt-128-tanh"}
+COMPILED = {"JAX": "jax_numpy"}  # files in peers/, as these
+ON_NUMPY = {"MyGrad": "mygrad", "HIPS autograd": "hips_autograd", "PyDyNet": "pydynet"}
+PEERS = {**COMPILED, **ON_NUMPY}
+PACKAGES = {"hips_autograd": "autograd", "jax_numpy": "jax"}  # where the package has another name than the file
+NAMES = {"torch": "PyTorch eager", "JAX": "JAX, jitted"}
+AGAIN = {"gpt-128": "gpt-128-tanh"}
 
 
 def model(library: str, work: str, dtype: Any) -> Any:
@@ -54,7 +56,7 @@ def measure(library: str, work: str, seconds: float) -> Answer:
     return steps.measure(library, work, seconds)
 
 
-def compare(work: str) -> None:
+def compare(work: str, peers: Iterable[str]) -> None:
     """Compare the peers' losses and gradients with minigrad's.
 
     Raises:
@@ -62,7 +64,7 @@ def compare(work: str) -> None:
     """
     progress(f"peers {work}: losses and gradients in float64")
     found = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
-    found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in PEERS}
+    found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}
     for what in ("loss", "norm"):
         steps.same(f"{work}, {what}", {name: a[what] for name, a in found.items() if "missing" not in a})
 
@@ -70,11 +72,11 @@ def compare(work: str) -> None:
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     """The table, a row for each work and library."""
     result = empty()
-    for work in (STANDS_FOR.get(w, w) for w in works):
+    for work in (each for w in works for each in (w, *([AGAIN[w]] if w in AGAIN else []))):
+        peers = ON_NUMPY if SIZES[work].gelu == "tanh" else COMPILED
         steps.compare(work)
-        if SIZES[work].gelu == "tanh":
-            compare(work)
-        libraries = ["minigrad", "torch", "torch.compile", *(PEERS if SIZES[work].gelu == "tanh" else ())]
+        compare(work, peers)
+        libraries = ["minigrad", "torch", *(["torch.compile"] if peers is COMPILED else []), *peers]
         found = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
         steps.plausible(work, found)
         add(result, SIZES[work].title, found)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,19 @@ def library_module(name: str) -> Any:
         raise Missing("not installed") from None
 
 
-def ask(function: str, library: str, root: Path = ROOT, **arguments: Any) -> Answer:
+def ask(
+    function: str, library: str, root: Path = ROOT, environment: Mapping[str, str] | None = None, **arguments: Any
+) -> Answer:
     """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
 
-    It is {"missing": why} if the function raised ``Missing``.
+    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process.
 
     Raises:
         Failed: the process ended in any other error.
     """
     command = [sys.executable, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    known = {**os.environ, **(environment or {})}
+    done = subprocess.run(command, cwd=root, env=known, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
         what = f"{function} of {library} with {arguments}"

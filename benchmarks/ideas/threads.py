@@ -30,7 +30,7 @@ def bound(given: Given) -> list[Row]:
     """A thread that wakes may be put on the CPU of the one that woke it, where the two take turns: above all
     when both have slept. In calls without a pause it makes no difference."""
     with switched([(parallel._Crew, "place", lambda crew, member: None)]):
-        free = parallel._Crew(parallel.get_num_threads() - 1)
+        free = parallel._Crew(parallel.get_num_threads() - 1, None)
     product = partial(products.matmul, given.random(given.part(4096), 256), given.random(256, 128))
     exp = one_pass(np.exp, given.random(given.part(500_000)))
     cases = (

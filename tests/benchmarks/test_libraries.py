@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import minigrad
 from benchmarks import libraries, steps
 from benchmarks.peers import AdamW
-from benchmarks.process import Missing
+from benchmarks.process import Missing, ask
+from benchmarks.workloads import SIZES, build, loss_function, optimizer
 from minigrad import Tensor, from_numpy, optim
 
 Answers = dict[str, list[dict[str, Any]]]
 
 
-@pytest.mark.parametrize("library", libraries.PEERS)
-def test_loss_and_gradients_are_ours(library: str) -> None:
+@pytest.mark.parametrize(
+    ("library", "work"), [*((name, "tiny-gpt") for name in libraries.PEERS), *((n, "tiny") for n in libraries.COMPILED)]
+)
+def test_loss_and_gradients_are_ours(library: str, work: str) -> None:
     module = libraries.PEERS[library]
     pytest.importorskip(libraries.PACKAGES.get(module, module))
-    ours, theirs = steps.check("minigrad", "tiny-gpt"), libraries.check(library, "tiny-gpt")
+    ours = steps.check("minigrad", work)
+    theirs = ask("benchmarks.libraries:check", library, work=work)
     for what in ("loss", "norm"):
         steps.same(what, {"minigrad": ours[what], library: theirs[what]})
-    trained = libraries.train(library, "tiny-gpt", 0.001)
-    assert trained["loss"] == pytest.approx(ours["loss"], rel=1e-5)
+    trained = ask("benchmarks.libraries:train", library, work=work, seconds=0.001)
+    assert trained["loss"] == pytest.approx(ours["loss"], rel=1e-5 if work == "tiny-gpt" else 0.05)
     assert len(trained["times"]) >= steps.LEAST
+
+
+@pytest.mark.parametrize("work", ["tiny", "tiny-gpt"])
+def test_jax_takes_our_steps(work: str) -> None:
+    """The first step changes every weight as ours does: without dropout and with much decay."""
+    pytest.importorskip("jax")
+    size = replace(SIZES[work], dropout=0.0, weight_decay=0.5)
+    model = build(minigrad, size, 0.0)
+    loss, adam = loss_function(minigrad, size), optimizer(minigrad, size, model)
+    peer = libraries.model("JAX", work, np.float32).__class__(size, np.float32)
+    for _ in range(3):
+        adam.zero_grad()
+        ours = loss(model)
+        ours.backward()
+        adam.step()
+        assert peer.step() == pytest.approx(ours.item(), rel=1e-4)
+    for name, parameter in model.named_parameters():
+        theirs = np.asarray(peer.state[0][name])
+        np.testing.assert_allclose(theirs, parameter.detach().numpy(), atol=5e-5, err_msg=name)
 
 
 def test_adamw_is_ours() -> None:

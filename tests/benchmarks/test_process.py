@@ -16,6 +16,16 @@ def test_ask() -> None:
     assert 5 < found["memory"] < 1000
 
 
+def test_the_environment_is_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIGRAD_NUM_THREADS", "many")
+    with pytest.raises(Failed, match="MINIGRAD_NUM_THREADS must be"):
+        ask("benchmarks.steps:train", "minigrad", work="tiny", seconds=0.001)
+    fine = ask(
+        "benchmarks.steps:train", "minigrad", environment={"MINIGRAD_NUM_THREADS": "1"}, work="tiny", seconds=0.001
+    )
+    assert fine["times"]
+
+
 def test_memory_is_that_of_the_process_alone() -> None:
     held = bytearray(300 * 2**20)  # Linux hands a parent's peak down to its children in ru_maxrss
     held[:: 2**12] = b"x" * len(held[:: 2**12])

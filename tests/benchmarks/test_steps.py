@@ -16,7 +16,7 @@ def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
         case "check":
             return {"loss": 3.0, "norm": 1.0}
         case "train":
-            time = {"minigrad": 5.0, "torch": 10.0}[library]
+            time = {"minigrad": 5.0, "torch": 10.0}[library] + (3.0 if arguments.get("environment") else 0.0)
             return {"loss": 3.0, "times": [time, time, 100 * time], "memory": 10 * time}
         case "measure":
             return {"time": 2.0}
@@ -27,7 +27,8 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "ask", answer)
     table = steps.table(["small"], rounds=2, seconds=1.0)
     (row,) = table.written()
-    assert row[1:] == ["5.0", "10.0", "0.50", "0.50–0.50", "0.70", "2.0", "2.50", "50", "100", "0.50"]
+    times = ["5.0", "10.0", "0.50", "0.50–0.50", "0.60", "8.0", "0.80", "2.0", "2.50"]
+    assert row[1:] == [*times, "50", "100", "0.50"]
     assert "importing minigrad takes 20 MiB, importing PyTorch 20" in table.text()
 
 
@@ -36,20 +37,35 @@ def test_table_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def without(function: str, library: str, **arguments: Any) -> dict[str, Any]:
         asked.append(library)
-        return {"missing": "not installed"} if library == "torch" else answer(function, library)
+        return {"missing": "not installed"} if library == "torch" else answer(function, library, **arguments)
 
     monkeypatch.setattr(steps, "ask", without)
     table = steps.table(["small"], rounds=3, seconds=1.0)
     (row,) = table.written()
-    assert row[1:] == ["5.0", "–", "–", "–", "0.70", "2.0", "2.50", "50", "–", "–"]
+    assert row[1:] == ["5.0", "–", "–", "–", "0.60", "8.0", "–", "2.0", "2.50", "50", "–", "–"]
     assert "PyTorch is not installed" in table.text()
     assert asked.count("torch") == 3  # the check, one round, what importing takes
+
+
+@pytest.mark.parametrize(
+    ("products", "goal"),
+    [
+        (None, "0.60"),
+        (0.2, "0.60"),
+        (0.479, "0.60"),
+        (0.481, "0.60 (1.25 × products)"),
+        (0.6, "0.75 (1.25 × products)"),
+    ],
+)
+def test_where_products_take_most_the_goal_follows_them(products: float | None, goal: str) -> None:
+    assert steps.goal("small", products) == goal
+    assert steps.goal("tiny", products) is None
 
 
 @pytest.mark.parametrize(("function", "what"), [("check", "norm"), ("check", "loss"), ("train", "loss")])
 def test_steps_that_differ_make_no_table(function: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def other(name: str, library: str, **arguments: Any) -> dict[str, Any]:
-        found = answer(name, library)
+        found = answer(name, library, **arguments)
         if name.endswith(function) and library == "torch":
             found[what] *= 1.05
         return found
