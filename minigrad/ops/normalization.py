@@ -1,4 +1,4 @@
-"""Normalisation over the last axis. x̂ stands for the normalised input, before weight and bias.
+"""Normalisation over the last axis or over groups of channels. x̂ is the normalised input, before weight and bias.
 
 float16 is computed in float32: a square of 256 is beyond its largest number.
 """
@@ -11,6 +11,8 @@ from ..backend.dtype import Array
 from .elementwise import cast, rsqrt
 from .op import bare, op
 from .reduction import mean
+from .reduction import sum as sum_over
+from .shape import reshape
 
 
 @op(
@@ -43,6 +45,38 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
     """The gradient of x for the gradient g of x̂: what is left of g without its mean and its part along x̂."""
     normal, scale = _standardize(x, eps)
     return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
+
+
+@op(
+    "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
+    x=lambda g, x, weight, groups, eps: reshape(
+        _standardize_slope(
+            _grouped(g if weight is None else g * _by_channel(weight, x), groups), _grouped(x, groups), eps
+        ),
+        x.shape,
+    ),
+    weight=lambda g, x, groups, eps: _channel_sums(g * reshape(_standardize(_grouped(x, groups), eps)[0], x.shape)),
+    bias=lambda g: _channel_sums(g),
+)
+def group_norm(x: Array, weight: Array = None, bias: Array = None, groups: int = 1, eps: float = 1e-5) -> Array:
+    """(x - mean) / √(variance + eps) · weight + bias over each group of channels of (N, C, ...) (Wu and He 2018)"""
+    out = reshape(_standardize(_grouped(x, groups), eps)[0], x.shape)
+    out = out if weight is None else out * _by_channel(weight, x)
+    return (out if bias is None else out + _by_channel(bias, x)).astype(x.dtype, copy=False)
+
+
+def _grouped(x: Array, groups: int) -> Array:
+    """(N, C, ...) -> (N, groups, n)."""
+    return reshape(x, (x.shape[0], groups, bare(x).size // max(1, x.shape[0] * groups)))
+
+
+def _by_channel(values: Array, x: Array) -> Array:
+    """(C) -> (C, 1, ...), which broadcasts to (N, C, ...)."""
+    return reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
+
+
+def _channel_sums(x: Array) -> Array:
+    return sum_over(x, (0, *range(2, len(x.shape))), False)
 
 
 @op(

@@ -548,6 +548,20 @@ case(
     theirs=lambda t, x, w: t.nn.functional.layer_norm(x, (5,), w),
 )
 case(
+    "group_norm",
+    lambda t, x, w, b: normalization.group_norm(x, w, b, 2, 1e-5),
+    (3, 4, 5),
+    (4,),
+    (4,),
+    theirs=lambda t, x, w, b: t.nn.functional.group_norm(x, 2, w, b),
+)
+case(
+    "group_norm",
+    lambda t, x: normalization.group_norm(x, None, None, 3, 1e-5),
+    (2, 6, 2, 2),
+    theirs=lambda t, x: t.nn.functional.group_norm(x, 3),
+)
+case(
     "rms_norm",
     lambda t, x, w: normalization.rms_norm(x, w, 1e-6),
     (2, 3, 4),

@@ -99,7 +99,7 @@ def column_totals(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> N
 
 @inline
 def log(x: np.float32) -> np.float32:
-    """ln x of a sum of powers, which is 0, a normal number or NaN: x = 2ⁿ m, m near 1, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    """ln x of a sum of powers: 0, a normal number or NaN. x = 2ⁿ m, and ln m = 2 artanh((m - 1) / (m + 1))."""
     bits = to_bits(x)
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))

@@ -79,7 +79,7 @@ def slope(
     sums: Cube,
     step: int,
 ) -> None:
-    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. ``out`` or ``sums`` may have no elements."""
+    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. Either may have no elements."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     block = start // step

@@ -1,4 +1,4 @@
-"""Softmax a row at a time, or some columns at a time where the axis is not the last, and its gradient from the result."""
+"""Softmax a row at a time, or some columns where the axis is not the last, and its gradient from the result."""
 
 from __future__ import annotations
 

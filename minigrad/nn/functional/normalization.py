@@ -176,10 +176,8 @@ def group_norm(
     _check_several(math.prod(shape) // num_groups, input)
     _check_channels("group_norm", shape[1], weight=weight, bias=bias)
     same_dtype("group_norm", input, weight=weight, bias=bias)
-    flat = input.reshape(shape[0], num_groups, math.prod(shape[1:]) // num_groups)
-    out: Tensor = apply(ops.layer_norm, (_wide(flat), None, None, float(eps))).reshape(shape)
-    out = out if weight is None else out * _by_channel(weight, len(shape))
-    return (out if bias is None else out + _by_channel(bias, len(shape))).to(input.dtype)
+    parameters = (None if values is None else _wide(values) for values in (weight, bias))
+    return apply(ops.group_norm, (_wide(input), *parameters, num_groups, float(eps))).to(input.dtype)
 
 
 def instance_norm(

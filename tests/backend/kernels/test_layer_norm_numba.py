@@ -71,8 +71,9 @@ X = normal(3, 4).astype(np.float32)
         (X.astype(np.float16), None, None),
         (X[:0], None, None),
         (X[:, :0], None, None),
-    ]
-    + [(X, np.ones(4), None), (X, None, X[0])],
+        (X, np.ones(4), None),
+        (X, None, X[0]),
+    ],
 )
 def test_what_it_does_not_take(args: tuple[Any, ...]) -> None:
     assert kernel("layer_norm").forward((False,) * 4, *args, 1e-5) is NotImplemented
