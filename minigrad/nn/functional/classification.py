@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import xp
@@ -146,7 +148,9 @@ def _reduced(
     if reduction == "none":
         return losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
     is_kept = target.array.reshape(-1) != ignore_index
-    total = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()  # stays on the device
+    total = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
+    if isinstance(total, np.generic):  # else it stays on the device
+        return losses.sum() / (float(total) or float("nan"))
     return losses.sum() / wrap(xp(is_kept).where(total == 0, float("nan"), total).astype(losses.array.dtype))
 
 
