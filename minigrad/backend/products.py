@@ -20,7 +20,7 @@ from .parallel import get_num_threads
 SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
 LARGE = 1 << 20  # below this one thread is as fast as two
 PART = 3_000_000  # multiplications: a part that is worth a call of BLAS
-PARTS, LEAST = 8, 64  # parts of a product, or two for each thread; and rows or columns of one
+LEAST = 128  # rows or columns of a part, if there are enough
 FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
 COLUMNS = 32  # of that matrix that are multiplied at a time
 FLOAT32 = np.dtype(np.float32)
@@ -103,8 +103,13 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16."""
-    parts = max(1, min(max(PARTS, 2 * get_num_threads()), length * multiplications // PART, length // LEAST))
+    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16.
+
+    Two parts for each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the other
+    operand in order for each of them anew.
+    """
+    threads = get_num_threads()
+    parts = max(1, min(max(threads, min(2 * threads, length // LEAST)), length * multiplications // PART))
     return max(16, -(-length // (16 * parts)) * 16)
 
 
