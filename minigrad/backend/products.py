@@ -105,8 +105,8 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 def _grain(length: int, multiplications: int) -> int:
     """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16.
 
-    Two parts for each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the other
-    operand in order for each of them anew.
+    Two parts for each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the
+    other operand in order for each of them anew.
     """
     threads = get_num_threads()
     parts = max(1, min(max(threads, min(2 * threads, length // LEAST)), length * multiplications // PART))
