@@ -8,20 +8,7 @@ from typing import Any
 from ..backend import in_order, of, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import (
-    ZEROS,
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    State,
-    Values,
-    advance,
-    arguments,
-    check,
-    checked,
-    plain_options,
-)
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, advance, arguments, check, checked, compiled
 
 
 def plain_step(
@@ -107,16 +94,9 @@ class Adam(Optimizer):
     def _gradient(self, p: Tensor, options: Values) -> Array:
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
-    def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """At once those that a compiled kernel takes, the others one after another."""
-        kernels: Any = of(params[0].array).kernels("adam") if params else ()
-        if kernels and hasattr(kernels[0], "step_all"):
-            params = self._update_together(params, group, kernels[0])
-        super()._update_all(params, group)
-
-    def _update_together(self, params: list[Tensor], group: Group, kernel: Any) -> list[Tensor]:
-        """Update what ``kernel`` takes; the rest is returned."""
-        options = plain_options(group)
+    def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
+        if (kernel := compiled("adam", params)) is None:
+            return params
         names = [name for name in self._names(options) if name != "step"]
         states = [self.state[p] or self._begun(p, options) for p in params]
         rows = [

@@ -17,7 +17,7 @@ from ..autograd.observer import span
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..backend import xp
+from ..backend import of, xp
 from ..backend.dtype import Array
 from ..nn.hooks import register
 from ..nn.module import clear_grad
@@ -263,11 +263,15 @@ class Optimizer:
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
-        options = plain_options(group) if params else Values()
-        names = self._names(options) if params else []
-        for p in params:
+        options = plain_options(group)
+        names = self._names(options)
+        for p in self._update_together(params, options):
             grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
             self._update(self._numbers(p.array), grad, options, state)
+
+    def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
+        """Change what one compiled loop takes, and return the other parameters."""
+        return params
 
     @staticmethod
     def _numbers(x: Array) -> Array:
@@ -422,6 +426,12 @@ def parts(x: Array) -> Array:
 def zeros_like(p: Tensor) -> Tensor:
     """A state that starts with zeros."""
     return wrap(xp(p.array).zeros_like(p.array))
+
+
+def compiled(name: str, params: list[Tensor]) -> Any:
+    """The kernel that changes many parameters at once; None where there is none."""
+    kernels: Any = of(params[0].array).kernels(name) if params else ()
+    return kernels[0] if kernels and hasattr(kernels[0], "step_all") else None
 
 
 def scalar(value: float) -> Tensor:

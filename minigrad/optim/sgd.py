@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..autograd.tape import wrap
-from ..backend import xp
+from ..backend import in_order, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, scalar
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, compiled, scalar
 
 
 class SGD(Optimizer):
@@ -48,6 +48,19 @@ class SGD(Optimizer):
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         return Values(saved=self.state[p]) if options.momentum else Values()
+
+    def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
+        begun = [p for p in params if not options.momentum or self.state[p].get("momentum_buffer") is not None]
+        if (kernel := compiled("sgd", begun)) is None:
+            return params
+        rows: list[tuple[Array, ...]] = [(p.array, in_order(p._grad.array)) for p in begun]
+        if options.momentum:
+            rows = [(*row, self.state[p]["momentum_buffer"].array) for row, p in zip(rows, begun, strict=True)]
+        many = kernel.Many(rows)
+        decay = options.weight_decay, options.nesterov, options.maximize
+        kernel.step_all(many, options.lr, options.momentum, options.dampening, *decay)
+        done = {p for p, taken in zip(begun, many.taken, strict=True) if taken}
+        return [p for p in params if p not in done]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         if options.momentum:

@@ -2,8 +2,8 @@
 (``backend/compiled``, the extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``clip_grad_norm`` and
-``keep_mask`` belong to no op. A file that begins with "_" is what several kernels share.
+fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``sgd``,
+``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what several kernels share.
 """
 
 import os
@@ -23,6 +23,8 @@ CUDA_NAMES = frozenset(stem.removesuffix("_cuda") for stem in _STEMS if stem.end
 COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")
 NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
 NAMES = NUMPY_NAMES | COMPILED_NAMES
+FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
+LEAST = 4096  # elements from which on these are tried
 
 
 class Kernel(Protocol):

@@ -1,0 +1,55 @@
+"""SGD's update of many parameters at once: a pass over memory. See ``optim/sgd.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.layout import at
+from ..compiled.loops import Indices, loop
+from ..compiled.native import row
+from ..many_numba import GRAIN, Many
+
+F = np.float32
+
+
+@loop
+def update(
+    start: int,
+    stop: int,
+    parts: Indices,
+    table: Indices,
+    columns: int,
+    sign: float,
+    decay: float,
+    momentum: float,
+    rest: float,
+    nesterov: int,
+    lr: float,
+) -> None:
+    """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, or lr (x + momentum · b), or lr · x alone."""
+    a, c, mu, r, rate = F(sign), F(decay), F(momentum), F(rest), F(lr)
+    decays, looks_ahead = c != F(0.0), nesterov != 0
+    for k in range(start, stop):
+        first, n = 4 * parts[3 * k + 1], parts[3 * k + 2]
+        objects = columns * parts[3 * k]
+        p, g = row(at(table[objects]) + first, n), row(at(table[objects + 1]) + first, n)
+        if columns == 2:
+            for j in range(n):
+                x = a * g[j] + c * p[j] if decays else a * g[j]
+                p[j] -= rate * x
+            continue
+        b = row(at(table[objects + 2]) + first, n)
+        for j in range(n):
+            x = a * g[j] + c * p[j] if decays else a * g[j]
+            mean = mu * b[j] + r * x
+            b[j] = mean
+            p[j] -= rate * (x + mu * mean if looks_ahead else mean)
+
+
+def step_all(
+    many: Many, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, maximize: bool
+) -> None:
+    """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
+    columns = many.table.size // len(many.taken)
+    numbers = -1.0 if maximize else 1.0, weight_decay, momentum, 1 - dampening, nesterov, lr
+    update(len(many.parts), GRAIN, many.parts, many.table, columns, *numbers)
