@@ -151,7 +151,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     mask = wanted(op, args) if state.grad else 0
     arrays = [a.array if isinstance(a, Variable) else a for a in args]
     try:
-        if op.kernel:
+        if op.kernel and (not op.least or arrays[0].size >= op.least):
             needs = op.plan(mask, len(args)).needs if mask else ()
             result = record(op, args, mask, *op.compute(arrays, needs))
         else:

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, overload
 
-from ..backend import kernels, of
+from ..backend import ARRAY_TYPES, kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
@@ -106,6 +106,7 @@ class Op:
         formulas: for each of them, the rule in the notation of formulas.
         builtin: it is one of the library; a program's own op has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
+        least: the elements from which on the kernel is worth its call.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class Op:
         self.promote, self.view, self.holomorphic = promote, view, holomorphic
         self.builtin = self.__module__.rpartition(".")[0] == _LIBRARY
         self.kernel = self.name if self.builtin and self.name in kernels.NAMES else ""
+        self.least = kernels.LEAST if self.kernel in kernels.FOR_LARGE else 0
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if reserved := set(self.params) & set(_VALUES):
@@ -178,8 +180,13 @@ class Op:
         return self.forward(*args), None, None
 
     def find_kernels(self, arrays: Any) -> Any:
-        """The kernels of the arguments' backend, those to be tried first before the others."""
-        first = next((a for a in arrays if hasattr(a, "dtype")), None)
+        """The kernels of the arguments' backend, those to be tried first before the others; none for small arrays where
+        they are for large ones."""
+        first = arrays[0]
+        if type(first) not in ARRAY_TYPES:
+            first = next((a for a in arrays if hasattr(a, "dtype")), None)
+        elif first.size < self.least:
+            return ()
         return of(first).kernels(self.kernel)
 
     def _observed(self, args: tuple[Any, ...]) -> Any:

@@ -12,9 +12,8 @@ import numpy as np
 
 from ..compiled.loops import FLOAT32, Loop, grain, laid
 from ..dtype import Array
-from . import Gradients, Needs
+from . import LEAST, Gradients, Needs
 
-LEAST = 4096  # elements
 Forward = Callable[[Needs, Array], tuple[Array, Array | None]]
 Backward = Callable[[Needs, Array | None, Array, Array | None], Gradients]
 
