@@ -22,14 +22,14 @@ def forward(
 
 
 def backward(
-    needs: Needs, saved: Any, g: Array, x: Array | None, weight: Array | None, bias: Any, groups: int, eps: float
+    needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, bias: Any, groups: int, eps: float
 ) -> Gradients:
     dx = dweight = None
-    if x is not None and needs[0]:
+    if needs[0]:
         slope = g if weight is None else g * _by_channel(weight, x)
         grouped = _grouped(slope, groups), _grouped(x, groups)
         dx = _layer_norm(x).backward((True, False, False, False), saved, *grouped, None, None, eps)[0].reshape(x.shape)
-    if x is not None and needs[1]:
+    if needs[1]:
         product = forward((), x, None, None, groups, eps)[0]
         product *= g
         dweight = _channel_sums(product)

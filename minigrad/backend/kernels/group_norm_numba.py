@@ -109,10 +109,8 @@ def slope(
 
 
 def backward(
-    needs: Needs, saved: Any, g: Array, x: Array | None, weight: Array | None, bias: Any, groups: int, eps: float
+    needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, bias: Any, groups: int, eps: float
 ) -> Gradients:
-    if x is None:  # of a bias alone
-        return wanted(needs, None, None, g.sum(axis=(0, *range(2, g.ndim))))
     (mean, scale), rows = saved, _rows(x)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)

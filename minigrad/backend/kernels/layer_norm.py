@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import TINY_BYTES, over_rows
+from ..parallel import over_rows
 from . import Gradients, Needs, wanted
 from ._rows import as_rows, column_sum, column_sums, row_dot, row_sum, wide
 
@@ -23,43 +20,23 @@ def forward(
         out, kept = forward(needs, wide(x), wide(weight), wide(bias), eps, centred)
         return out.astype(x.dtype), kept
     rows = as_rows(x)
-    out = np.empty_like(rows)
-    if 0 < rows.nbytes <= TINY_BYTES:
-        return out.reshape(x.shape), _normalise(rows, out, weight, bias, eps, centred)
+    out, width = np.empty_like(rows), rows.shape[1]
     mean, scale = np.empty(len(rows), x.dtype) if centred else None, np.empty(len(rows), x.dtype)
 
     def work(a: int, b: int) -> None:
-        some, scale[a:b] = _normalise(rows[a:b], out[a:b], weight, bias, eps, centred)
+        block = rows[a:b]
         if mean is not None:
-            mean[a:b] = some
+            mean[a:b] = row_sum(block) / width
+            block = np.subtract(block, mean[a:b, None], out=out[a:b])
+        scale[a:b] = 1 / np.sqrt(row_dot(block, block) / width + eps)
+        block = np.multiply(block, scale[a:b, None], out=out[a:b])
+        if weight is not None:
+            block *= weight
+        if bias is not None:
+            block += bias
 
-    over_rows(work, len(rows), 2 * rows.itemsize * rows.shape[1])
+    over_rows(work, len(rows), 2 * rows.itemsize * width)
     return out.reshape(x.shape), (mean, scale)
-
-
-def _normalise(rows: Array, out: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool) -> Kept:
-    """Write the result for these rows to ``out``."""
-    width, dtype, mean = rows.shape[1], rows.dtype, None
-    if centred:
-        mean = rows @ _shares(width, dtype) if dtype.char in "fd" else rows.mean(axis=1)
-        rows = np.subtract(rows, mean[:, None], out=out)
-    scale = row_dot(rows, rows)
-    scale += width * eps
-    np.divide(math.sqrt(width), np.sqrt(scale, out=scale), out=scale)
-    np.multiply(rows, scale[:, None], out=out)
-    if weight is not None:
-        out *= weight
-    if bias is not None:
-        out += bias
-    return mean, scale
-
-
-@lru_cache(16)
-def _shares(width: int, dtype: np.dtype[np.float64]) -> Array:
-    """1 / width, ``width`` times: the product with it is the mean of a row."""
-    shares = np.full(width, 1 / max(1, width), dtype)
-    shares.flags.writeable = False
-    return shares
 
 
 def backward(

@@ -117,14 +117,12 @@ def backward(
     needs: Needs,
     saved: Any,
     g: Array,
-    x: Array | None,
+    x: Array,
     weight: Array | None,
     bias: Array | None,
     eps: float,
     centred: bool = True,
 ) -> Gradients:
-    if x is None:  # of a bias alone
-        return wanted(needs, None, None, g.sum(axis=tuple(range(g.ndim - 1))))
     mean, scale = saved
     width, count = x.shape[-1], len(mean)
     step = grain(count, 12 * width, _SUMMED)
