@@ -89,22 +89,74 @@ def _spread(b: Any, x: Any, kind: Any) -> Any:
     return b.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_I32, 16), [0] * 16))
 
 
-def _masked(b: Any, name: str, result: Any, values: list[Any], count: Any) -> Any:
-    """LLVM's load or store of ``count`` lanes, ``values`` being the arguments before and after alignment and mask."""
-    numbers = ir.Constant(ir.VectorType(_I64, 16), list(range(16)))
-    mask = b.icmp_signed("<", numbers, _spread(b, count, _I64))
-    place = next(i for i, v in enumerate(values) if isinstance(v.type, ir.PointerType)) + 1
-    args = [*values[:place], ir.Constant(_I32, 4), mask, *values[place:]]
-    kind = ir.FunctionType(result, [a.type for a in args])
-    return b.call(get_or_insert_function(b.module, kind, f"llvm.masked.{name}.v16f32.p0"), args)
+def _first(b: Any, count: Any) -> Any:
+    """A mask of the first ``count``."""
+    return b.icmp_signed("<", ir.Constant(ir.VectorType(_I64, 16), list(range(16))), _spread(b, count, _I64))
 
 
-def _load16(context: Any, b: Any, a: Any) -> Any:
-    return _masked(b, "load", _LANES, [_pointer(b, a[0], _LANES), ir.Constant(_LANES, [0.0] * 16)], a[1])
+def _masked(b: Any, name: str, result: Any, args: list[Any]) -> Any:
+    """LLVM's load or store of some lanes."""
+    return b.call(get_or_insert_function(b.module, ir.FunctionType(result, [a.type for a in args]), name), args)
+
+
+def _load16(context: Any, b: Any, a: Any, kind: Any = _LANES, name: str = "v16f32") -> Any:
+    align = ir.Constant(_I32, 4 if kind is _LANES else 1)
+    args = [_pointer(b, a[0], kind), align, _first(b, a[1]), ir.Constant(kind, None)]
+    return _masked(b, f"llvm.masked.load.{name}.p0", kind, args)
 
 
 def _store16(context: Any, b: Any, a: Any) -> None:
-    _masked(b, "store", _VOID, [a[1], _pointer(b, a[0], _LANES)], a[2])
+    args = [a[1], _pointer(b, a[0], _LANES), ir.Constant(_I32, 4), _first(b, a[2])]
+    _masked(b, "llvm.masked.store.v16f32.p0", _VOID, args)
+
+
+def _bools16(context: Any, b: Any, a: Any) -> Any:
+    return b.uitofp(_load16(context, b, a, ir.VectorType(_I8, 16), "v16i8"), _LANES)
+
+
+def _first16(context: Any, b: Any, a: Any) -> Any:
+    return b.select(_first(b, a[1]), a[0], _spread(b, a[2], _F32))
+
+
+def _larger(b: Any, x: Any, y: Any) -> Any:
+    return b.select(b.fcmp_ordered(">", x, y), x, y)
+
+
+def _sum(b: Any, x: Any, y: Any) -> Any:
+    return b.fadd(x, y)
+
+
+def _folded(join: Any) -> Any:
+    """All sixteen joined to one: half with half, four times."""
+
+    def code(context: Any, b: Any, a: Any) -> Any:
+        x, width = a[0], 16
+        while width > 1:
+            width //= 2
+            low, high = (ir.Constant(ir.VectorType(_I32, width), [i + n for i in range(width)]) for n in (0, width))
+            x = join(b, b.shuffle_vector(x, x, low), b.shuffle_vector(x, x, high))
+        return b.extract_element(x, ir.Constant(_I32, 0))
+
+    return code
+
+
+def _transpose8(context: Any, b: Any, a: Any) -> None:
+    """Pairs of rows are joined three times, by what x86 has an instruction for: numbers, pairs of them, halves."""
+    x, step, count, out = a
+    eight, last = ir.VectorType(_F32, 8), b.sub(count, ir.Constant(_I64, 1))
+    lines = []
+    for i in range(8):
+        number = ir.Constant(_I64, i)
+        place = b.add(x, b.mul(b.select(b.icmp_signed("<", number, last), number, last), step))
+        lines.append(b.load(_pointer(b, place, eight), align=4))
+    joins = (1, 2, (0, 8, 1, 9, 4, 12, 5, 13)), (2, 2, (0, 1, 8, 9, 4, 5, 12, 13)), (4, 4, (0, 1, 2, 3, 8, 9, 10, 11))
+    for distance, ahead, order in joins:
+        orders = [ir.Constant(ir.VectorType(_I32, 8), [n + more for n in order]) for more in (0, ahead)]
+        for i in (i for i in range(8) if not i & distance):
+            pair = lines[i], lines[i + distance]
+            lines[i], lines[i + distance] = (b.shuffle_vector(*pair, order) for order in orders)
+    for i, j in enumerate((0, 2, 1, 3, 4, 6, 5, 7)):
+        b.store(lines[j], _pointer(b, b.add(out, ir.Constant(_I64, 64 * i)), eight), align=4)
 
 
 def _fma16(context: Any, b: Any, a: Any) -> Any:
@@ -149,7 +201,16 @@ _CODE = {
     "sgemm": _make(
         types.void(_i64, types.boolean, types.boolean, *[_i64] * 3, _f32, *[_i64] * 4, _f32, _i64, _i64), _sgemm
     ),
-    "zeros16": _make(_lanes(), lambda c, b, a: ir.Constant(_LANES, [0.0] * 16)),
+    "zeros16": _make(_lanes(), lambda c, b, a: ir.Constant(_LANES, None)),
+    "spread16": _make(_lanes(_f32), lambda c, b, a: _spread(b, a[0], _F32)),
+    "add16": _make(_lanes(_lanes, _lanes), lambda c, b, a: _sum(b, *a)),
+    "mul16": _make(_lanes(_lanes, _lanes), lambda c, b, a: b.fmul(*a)),
+    "max16": _make(_lanes(_lanes, _lanes), lambda c, b, a: _larger(b, *a)),
+    "sum16": _make(_f32(_lanes), _folded(_sum)),
+    "top16": _make(_f32(_lanes), _folded(_larger)),
+    "first16": _make(_lanes(_lanes, _i64, _f32), _first16),
+    "transpose8": _make(types.void(_i64, _i64, _i64, _i64), _transpose8),
+    "bools16": _make(_lanes(_i64, _i64), _bools16),
     "load16": _make(_lanes(_i64, _i64), _load16),
     "store16": _make(types.void(_i64, _lanes, _i64), _store16),
     "fma16": _make(_lanes(_f32, _lanes, _lanes), _fma16),

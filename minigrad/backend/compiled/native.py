@@ -165,7 +165,7 @@ def sgemm(
 
 @_native
 def zeros16() -> Any:
-    """Sixteen float32 side by side, in registers: of what these four functions are for, see tiles.py."""
+    """Sixteen float32 side by side, in registers, all 0. What these are for: tiles.py."""
     raise NotImplementedError
 
 
@@ -184,4 +184,59 @@ def store16(address: int, lanes: Any, count: int) -> None:
 @_native
 def fma16(x: Any, lanes: Any, added: Any) -> Any:
     """x lanes + added, x a float32."""
+    raise NotImplementedError
+
+
+@_native
+def spread16(x: Any) -> Any:
+    """A float32, sixteen times."""
+    raise NotImplementedError
+
+
+@_native
+def add16(a: Any, b: Any) -> Any:
+    """a + b"""
+    raise NotImplementedError
+
+
+@_native
+def mul16(a: Any, b: Any) -> Any:
+    """a b"""
+    raise NotImplementedError
+
+
+@_native
+def max16(a: Any, b: Any) -> Any:
+    """The larger of each two; b where one is NaN."""
+    raise NotImplementedError
+
+
+@_native
+def sum16(a: Any) -> Any:
+    """The sum of all, float32."""
+    raise NotImplementedError
+
+
+@_native
+def top16(a: Any) -> Any:
+    """The largest of all, float32."""
+    raise NotImplementedError
+
+
+@_native
+def first16(a: Any, count: int, other: Any) -> Any:
+    """The first ``count`` as they are, the rest ``other``."""
+    raise NotImplementedError
+
+
+@_native
+def bools16(address: int, count: int) -> Any:
+    """The first ``count`` of sixteen bools there as 1 and 0, the rest 0."""
+    raise NotImplementedError
+
+
+@_native
+def transpose8(x: int, step: int, count: int, out: int) -> None:
+    """The transpose of 8 rows of 8 float32, ``step`` bytes apart, to rows 64 bytes apart. Of ``count`` rows, if these
+    are fewer, the last one stands for the others."""
     raise NotImplementedError
