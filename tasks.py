@@ -70,8 +70,8 @@ def translate(python: str, args: list[str]) -> int:
 
 
 def test(python: str, args: list[str]) -> int:
-    """The tests that the arguments name. Without arguments the quick ones, then the slow ones, without those that take
-    minutes each; with ``--whole`` these, too.
+    """The tests that the arguments name. Without arguments the quick ones, of many cases of one test a third, then the
+    slow ones, without those that take minutes each; with ``--whole`` everything.
 
     They run side by side, and would fight for the cores if each used them all.
     """
@@ -82,7 +82,8 @@ def test(python: str, args: list[str]) -> int:
         return call([python, "-m", "pytest", "-q", "--smoke", *side_by_side], threads(1))
     if args and args != ["--whole"]:
         return call([python, "-m", "pytest", *args])
-    quick = call([python, "-m", "pytest", "-m", "not slow", *side_by_side], threads(1))
+    sample = [] if args else ["--sample"]
+    quick = call([python, "-m", "pytest", "-m", "not slow", *sample, *side_by_side], threads(1))
     slow = call([python, "-m", "pytest", "-m", "slow" if args else "slow and not long", *side_by_side], threads(1))
     return quick or (0 if slow == NO_TESTS_FOUND else slow)
 

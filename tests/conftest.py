@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 DEVICES = ["cpu", "strict", "strict kernels", *GPUS]
+MANY = 120  # cases of a test function, of which ``--sample`` takes a part
 SLOW_START = (
     "tests/backend/test_cuda",
     "tests/benchmarks/",
@@ -49,9 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--smoke``: a look at everything in under a minute."""
+    """``--smoke``: a look at everything in under a minute. ``--sample``: what fits into CI's time."""
     text = "the CPU alone, and of each test function one case, without those that start programs"
     parser.addoption("--smoke", action="store_true", help=text)
+    text = f"of a test function with more than {MANY} cases, a third of them"
+    parser.addoption("--sample", action="store_true", help=text)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -61,7 +65,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--smoke``, keep the first case of each test function, if it is a quick one."""
+    """With ``--smoke``, keep the first case of each test function, if it is a quick one; with ``--sample``, of many
+    cases every third."""
+    if config.getoption("--sample"):
+        _keep_a_sample(config, items)
     if not config.getoption("--smoke"):
         return
     kept: dict[str, pytest.Item] = {}
@@ -70,6 +77,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept.setdefault(item.nodeid.partition("[")[0], item)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept.values())])
     items[:] = kept.values()
+
+
+def _keep_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test function with more than MANY cases, every third, and after nine the next third, so that all devices come."""
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    seen: Counter[str] = Counter()
+    kept = []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] += 1
+        if cases[name] <= MANY or (seen[name] + seen[name] // 9) % 3 == 0:
+            kept.append(item)
+    config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+    items[:] = kept
 
 
 def pytest_report_header() -> str:
