@@ -141,7 +141,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parity
 @pytest.mark.skipif(environments.torch_version() is None, reason="compares with PyTorch, which is not installed")
 @pytest.mark.skipif(environments.uv() is None, reason="environments are made by uv, which is not installed")
-@pytest.mark.parametrize("row", SAMPLE, ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=row.name, marks=[pytest.mark.long] if i % 3 else []) for i, row in enumerate(SAMPLE)]
+)
 def test_a_library_gives_pytorchs_numbers(row: Library, wheel: Path, tmp_path: Path) -> None:
     trial = install_and_try(row, wheel, tmp_path)
     assert not wrong(row, trial), trial.log
