@@ -233,7 +233,7 @@ class _Native:
         words = self._memory[start:]
         self.state = words.ctypes.data
         locks = [ctypes.pythonapi.PyThread_acquire_lock, ctypes.pythonapi.PyThread_release_lock]
-        words[crew.ACQUIRE // 8], words[crew.RELEASE // 8] = (ctypes.cast(f, ctypes.c_void_p).value for f in locks)
+        words[crew.ACQUIRE // 8], words[crew.RELEASE // 8] = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in locks)
         words[crew.HELPERS // 8] = helpers
         allocate, acquire = ctypes.pythonapi.PyThread_allocate_lock, locks[0]
         allocate.restype, allocate.argtypes, acquire.argtypes = ctypes.c_void_p, [], [ctypes.c_void_p, ctypes.c_int]
@@ -270,15 +270,17 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
 
 def _helpers() -> _Crew:
     global _crew
-    if (crew := _crew) is None or (crew.native is None and _alone is not None):
-        with _lock:
-            if _crew is None or (_crew.native is None and _alone is not None):
-                library, former = store.library() if _alone is not None else None, _crew
-                count = get_num_threads() - 1
-                _crew = _Crew(count, _Native(library, count) if library is not None else None)
-                if former is not None:
-                    former.dismiss()
-            crew = _crew
+    if (crew := _crew) is not None and (crew.native is not None or _alone is None):
+        return crew
+    former = None
+    with _lock:
+        if _crew is None or (_crew.native is None and _alone is not None):
+            library, former = store.library() if _alone is not None else None, _crew
+            count = get_num_threads() - 1
+            _crew = _Crew(count, _Native(library, count) if library is not None else None)
+        crew = _crew
+    if former is not None:  # without the lock, as in ``set_num_threads``
+        former.dismiss()
     return crew
 
 
