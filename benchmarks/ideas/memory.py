@@ -7,13 +7,10 @@ import sys
 from statistics import median
 from unittest.mock import patch
 
-from minigrad.backend.kernels import scaled_dot_product_attention as attention
-
 from ..process import Answer, Missing, alternate, ask
 from ..steps import WARM_UP, repeat, time_of
 from .idea import PAID, Given, Row, idea
 from .training import trainer
-from .ways import Way
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
@@ -53,18 +50,3 @@ def kept(given: Given) -> list[Row]:
     times = [time_of(answers) or 0.0 for answers in found]
     faults = [median(answer["faults"] for answer in answers) for answers in found]
     return [Row(what, times), Row(f"{what}: page faults", faults, "")]
-
-
-@idea(PAID, "causal attention in parts of 64 queries", "kernels/scaled_dot_product_attention.py, PART")
-def parts(given: Given) -> list[Row]:
-    """Each part is multiplied only with the keys that it may see: at T 256 three eighths of the scores are
-    never made."""
-    q, k, v, g = (given.random(8, 6, given.part(256), 64) for _ in range(4))
-    needs, rest = (True, True, True, *(False,) * 5), (None, None, True, 0.125, 0.0)
-
-    def both() -> None:
-        _, saved = attention.forward(needs, q, k, v, *rest)
-        attention.backward(needs, saved, g, q, k, v, *rest)
-
-    whole = Way(both, switches=[(attention, "PART", 10**9)])
-    return [given.compare("(8, 6, 256, 64), forward and backward", Way(both), whole)]

@@ -1,9 +1,8 @@
 """Attention in blocks of sentences or heads: a block's scores stay in cache from first product to last.
 
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal mask, or one
-of numbers or bools that hides the future among other things, the queries are cut into parts of PART rows, each with the
-keys that it may see: nearly half of the work is never done. What is small, (T, D), is scaled or divided by sums, and
-not the (T, S) scores: the weights that are kept are exp(scores), and beside them the sum of each row.
+Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. What is small, (T, D), is
+scaled or divided by sums, and not the (T, S) scores: the weights that are kept are exp(scores), and beside them the sum
+of each row.
 """
 
 from __future__ import annotations
@@ -13,37 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import blas
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
 from . import Gradients, Needs, wanted
 from ._rows import exp_rows
-
-PART = 64  # queries
-MOST = 1 << 15  # scores of ``few_scores``: above this two threads are faster
-Part = tuple[slice, slice]  # queries, and the keys that they see
-
-
-def _parts(length: int, keys: int, added: Array | None, is_causal: bool) -> list[Part]:
-    """What is computed together: all, or each PART queries; the last part sees the most keys."""
-    if is_causal:
-        return _cut(length, keys, 0)
-    parts = _cut(length, keys, max(0, keys - length))
-    if added is not None and all(_hides(added, t, slice(s.stop, None)) for t, s in parts[:-1]):
-        return parts
-    return [(slice(0, length), slice(0, keys))]
-
-
-def _cut(length: int, keys: int, ahead: int) -> list[Part]:
-    """Parts of queries, of which number i sees the keys up to number i + ``ahead``."""
-    ends = ((t, min(t + PART, length)) for t in range(0, length, PART))
-    return [(slice(t, end), slice(0, min(end + ahead, keys))) for t, end in ends]
-
-
-def _hides(added: Array, t: slice, s: slice) -> bool:
-    """Whether a mask of numbers lets some queries attend to none of some keys; most masks say so at the first look."""
-    numbers = _piece(added, slice(None), slice(None), t, s)
-    return bool((numbers[..., :1, -1:] == -np.inf).all()) and bool((numbers == -np.inf).all())
 
 
 def _blocks(batch: int, heads: int, bytes_each: int) -> list[tuple[int, ...]]:
@@ -65,9 +37,9 @@ def _additive(mask: Array | None, dtype: Any) -> Array | None:
     return numbers.reshape((1,) * (4 - numbers.ndim) + numbers.shape)
 
 
-def _piece(x: Array, *slices: slice) -> Array:
-    """x[slices], where axes of length 1 stand for any."""
-    return x[tuple(slice(None) if n == 1 else s for n, s in zip(x.shape, slices, strict=True))]
+def _piece(x: Array, some: tuple[slice, slice]) -> Array:
+    """x[some], where axes of length 1 stand for any."""
+    return x[tuple(slice(None) if n == 1 else s for n, s in zip(x.shape[:2], some, strict=True))]
 
 
 def _factor(keep: Array | None, dropout_p: float, dtype: Any) -> Any:
@@ -79,67 +51,35 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     query, key, value, mask, keep, is_causal, scale, dropout_p = args
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
-    few = 0 < batch * heads * length * keys <= MOST
-    if few and keep is None and not is_causal and not any(needs):
-        with blas.one_thread():
-            return few_scores(query, key, value, mask, scale), None
     added = _additive(mask, dtype)
-    parts = _parts(length, keys, added, is_causal)
-    later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
+    later = np.triu(np.full((length, keys), -np.inf, dtype), 1) if is_causal else None
     out = _empty_result(query, value)
-    stores = [np.empty((batch, heads, t.stop - t.start, s.stop), dtype) for t, s in parts if any(needs)]
+    store = np.empty((batch, heads, length, keys), dtype) if any(needs) else None
     share = np.empty((batch, heads, length), dtype)  # 1 / sum of the row, and dropout's factor
     rest = _factor(keep, dropout_p, dtype)
 
     def work(a: int, b: int, c: int, d: int) -> None:
-        for i, (t, s) in enumerate(parts):
-            at = (slice(a, b), slice(c, d), t)
-            q, k = query[at] * dtype.type(scale), key[a:b, c:d, s].swapaxes(-1, -2)
-            scores = stores[i][a:b, c:d] if stores else np.empty((b - a, d - c, q.shape[2], s.stop), dtype)
+        some = slice(a, b), slice(c, d)
+        q, k = query[some] * dtype.type(scale), key[some].swapaxes(-1, -2)
+        scores = np.empty((b - a, d - c, length, keys), dtype) if store is None else store[some]
 
-            def fill(q: Array = q, k: Array = k, scores: Array = scores, t: slice = t, s: slice = s) -> None:
-                np.matmul(q, k, out=scores)
-                if is_causal and s.stop > t.start:
-                    scores[..., t.start :] += later[: t.stop - t.start, : s.stop - t.start]
-                if added is not None:
-                    np.add(scores, _piece(added, slice(a, b), slice(c, d), t, s), out=scores)
+        def fill() -> None:
+            np.matmul(q, k, out=scores)
+            if later is not None:
+                np.add(scores, later, out=scores)
+            if added is not None:
+                np.add(scores, _piece(added, some), out=scores)
 
-            fill()
-            share[at] = rest / exp_rows(scores, fill)[0]
-            if keep is not None:
-                scores = scores * keep[a:b, c:d, t, s]
-            np.matmul(scores, value[a:b, c:d, s], out=out[at])
-            out[at] *= share[at][..., None]
+        fill()
+        share[some] = rest / exp_rows(scores, fill)[0]
+        np.matmul(scores if keep is None else scores * keep[some], value[some], out=out[some])
+        out[some] *= share[some][..., None]
 
     if share.size and keys:
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         out[...] = 0
-    return out, (stores, share, out, parts)
-
-
-def few_scores(query: Array, key: Array, value: Array, mask: Array | None, scale: float) -> Array:
-    """Attention with few scores and no gradient, as where one token is decoded: one block, one thread, few calls.
-
-    Blocks, threads and what a gradient keeps cost more here than the attention itself.
-    """
-    batch, heads, length, _ = query.shape
-    q, k = query * query.dtype.type(scale), key.swapaxes(-1, -2)
-    scores = np.empty((batch, heads, length, k.shape[-1]), query.dtype)
-
-    def fill() -> None:
-        np.matmul(q, k, out=scores)
-        if mask is not None and mask.dtype.kind == "b":
-            np.copyto(scores, -np.inf, where=~mask)
-        elif mask is not None:
-            np.add(scores, mask, out=scores)
-
-    fill()
-    total, _ = exp_rows(scores, fill)
-    out = _empty_result(query, value)
-    np.matmul(scores, value, out=out)
-    out /= total[..., None]
-    return out
+    return out, (store, share, out)
 
 
 def _empty_result(query: Array, value: Array) -> Array:
@@ -150,7 +90,7 @@ def _empty_result(query: Array, value: Array) -> Array:
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, mask, keep, _, scale, dropout_p = args
-    stores, share, out, parts = saved
+    store, share, out = saved
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
     dquery, dkey, dvalue = _laid_like(query, key, value)
@@ -158,39 +98,26 @@ def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     rest = _factor(keep, dropout_p, dtype)
 
     def work(a: int, b: int, c: int, d: int) -> None:
-        some = (slice(a, b), slice(c, d))
-        for i in reversed(range(len(parts))):
-            (t, s), weights = parts[i], stores[i][some]
-            at, last = (*some, t), i == len(parts) - 1
-            slopes = g[at] * share[at][..., None]
-            dots = np.einsum("bhtd,bhtd->bht", slopes, out[at]) / (rest or 1)  # over the keys, weight · slope
-            dropped = weights if keep is None else weights * keep[(*some, t, s)]
-            _product(dropped.swapaxes(-1, -2), slopes, dvalue[(*some, s)], last)
-            slope = slopes @ value[(*some, s)].swapaxes(-1, -2)
-            if keep is not None:
-                slope *= keep[(*some, t, s)]
-            slope -= dots[..., None]
-            slope *= weights
-            if dscores is not None:
-                dscores[(*some, t, s)] = slope
-            np.matmul(slope, key[(*some, s)] * dtype.type(scale), out=dquery[at])
-            _product(slope.swapaxes(-1, -2), query[at] * dtype.type(scale), dkey[(*some, s)], last)
-            if last:
-                dkey[a:b, c:d, s.stop :], dvalue[a:b, c:d, s.stop :] = 0, 0  # seen by no query
+        some = slice(a, b), slice(c, d)
+        weights, slopes = store[some], g[some] * share[some][..., None]
+        dots = np.einsum("bhtd,bhtd->bht", slopes, out[some]) / (rest or 1)  # over the keys, weight · slope
+        dropped = weights if keep is None else weights * keep[some]
+        np.matmul(dropped.swapaxes(-1, -2), slopes, out=dvalue[some])
+        slope = slopes @ value[some].swapaxes(-1, -2)
+        if keep is not None:
+            slope *= keep[some]
+        slope -= dots[..., None]
+        slope *= weights
+        if dscores is not None:
+            dscores[some] = slope
+        np.matmul(slope, key[some] * dtype.type(scale), out=dquery[some])
+        np.matmul(slope.swapaxes(-1, -2), query[some] * dtype.type(scale), out=dkey[some])
 
     if share.size and keys:
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         dquery[...], dkey[...], dvalue[...] = 0, 0, 0
     return wanted(needs, dquery, dkey, dvalue, None if dscores is None else sum_to(dscores, mask))
-
-
-def _product(a: Array, b: Array, out: Array, first: bool) -> None:
-    """a b written to ``out``, or added to it."""
-    if first:
-        np.matmul(a, b, out=out)
-    else:
-        out += a @ b
 
 
 def _laid_like(query: Array, key: Array, value: Array) -> list[Array]:

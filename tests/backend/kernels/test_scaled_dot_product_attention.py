@@ -9,7 +9,6 @@ import pytest
 
 import minigrad
 from minigrad.backend.kernels import _rows as rows
-from minigrad.backend.kernels import scaled_dot_product_attention
 from tests.support.plain_checks import RTOL, check, close, normal, plain, run
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
@@ -26,7 +25,7 @@ SHAPES: list[tuple[tuple[int, ...], int, int]] = [  # (B, H, T, D), S, Dv
     ((2, 1, 3, 4), 2, 0),
     ((2, 1, 3, 0), 2, 3),
 ]
-LONG: list[tuple[tuple[int, ...], int]] = [  # (B, H, T, D), S, where a causal mask has several parts
+LONG: list[tuple[tuple[int, ...], int]] = [  # (B, H, T, D), S
     ((1, 2, 65, 4), 65),
     ((2, 1, 130, 3), 130),
     ((1, 1, 150, 3), 70),
@@ -82,44 +81,28 @@ def test_scores_of_minus_infinity() -> None:
 
 
 @pytest.mark.parametrize(("shape", "source"), LONG, ids=str)
-def test_causal_in_parts(shape: tuple[int, ...], source: int) -> None:
+def test_long_and_causal(shape: tuple[int, ...], source: int) -> None:
     check(NAME, [*qkv(shape, source, 5), None, None, True, 0.3, 0.0], [0, 1, 2])
 
 
 @pytest.mark.parametrize(("shape", "source"), LONG[:5], ids=str)
-def test_causal_in_parts_with_mask_and_dropout(shape: tuple[int, ...], source: int) -> None:
+def test_causal_with_mask_and_dropout(shape: tuple[int, ...], source: int) -> None:
     b, h, t, _ = shape
     mask, keep = normal(b, 1, t, source, seed=4), normal(b, h, t, source, seed=5) > -0.8
     check(NAME, [*qkv(shape, source, 2), mask, keep, True, 0.3, 0.25], [0, 1, 2, 3])
     check(NAME, [*qkv(shape, source, 2), mask > 0.5, keep, True, 0.3, 0.25], [0, 1, 2], layouts=False)
 
 
-def test_parts_cover_what_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for length in range(1, 9):
-        for keys in range(1, 9):
-            monkeypatch.setattr(scaled_dot_product_attention, "PART", 3)
-            seen = np.zeros((length, keys), int)
-            for t, s in scaled_dot_product_attention._parts(length, keys, None, True):
-                seen[t, s] += 1
-            assert seen.max() == 1
-            assert seen[np.tri(length, keys, dtype=bool)].all()
-
-
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("heads", [1, 2])
 @pytest.mark.parametrize(("length", "source"), [(65, 65), (130, 130), (70, 150), (150, 70), (128, 129)])
 def test_masks_that_hide_the_future(length: int, source: int, heads: int, kind: str) -> None:
-    """What they hide is not computed; and where one more key is seen, all are."""
-    parts = scaled_dot_product_attention._parts
     seen = np.tri(length, source, max(0, source - length), dtype=bool)
     mask = np.where(seen, normal(2, heads, length, source, seed=4), -np.inf)
     keep = normal(2, 2, length, source, seed=5) > -0.8
     args = [mask > -np.inf if kind == "bool" else mask, keep, False, 0.3, 0.25]
     check(NAME, [*qkv((2, 2, length, 3), source, 2), *args], [0, 1, 2, 3] if kind == "float" else [0, 1, 2])
-    assert len(parts(length, source, mask, False)) == -(-length // scaled_dot_product_attention.PART)
-    mask[1, -1, 3, -1] = 0.5
-    if not seen[3, -1]:
-        assert len(parts(length, source, mask, False)) == 1
+    mask[1, -1, 3, -1] = 0.5  # one key of the future
     check(NAME, [*qkv((2, 2, length, 3), source, 2), mask, *args[1:]], [0, 1, 2, 3], layouts=False)
 
 
@@ -206,27 +189,6 @@ def test_float16(needed: bool) -> None:
         assert (f is None) == (s is None) == (not needed)
         if f is not None:
             np.testing.assert_allclose(f, s, rtol=2e-2, atol=2e-2 * np.abs(s).max())
-
-
-# The way for few scores, which ``check`` takes where no gradient is wanted ----------------------------------
-
-
-@pytest.mark.parametrize("masked", ["no", "bool", "float", "float of two axes"])
-@pytest.mark.parametrize(("shape", "source", "width"), SHAPES[:4], ids=str)
-def test_few_scores_and_many_agree(
-    shape: tuple[int, ...], source: int, width: int, masked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    b, _, t, _ = shape
-    mask = None if masked == "no" else normal(t, source) if "two" in masked else normal(b, 1, t, source)
-    if masked == "bool":
-        mask = mask > 0
-        mask[:, :, 0] = False
-    args = [*qkv(shape, source, width), mask, None, False, 0.3, 0.0]
-    needs, g = (False,) * 8, np.zeros(0)
-    few = run(NAME, args, needs, g)[0]
-    monkeypatch.setattr(scaled_dot_product_attention, "MOST", 0)
-    many = run(NAME, args, needs, g)[0]
-    np.testing.assert_allclose(few, many, rtol=1e-12, atol=1e-13)
 
 
 # Where the gradients lie ------------------------------------------------------------------------------------
