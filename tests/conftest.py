@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _keep_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test function with more than MANY cases, every third, and after nine the next third, so that all devices come."""
+    """Of a test function with more than MANY cases every third, and after nine the next third: all devices come."""
     cases = Counter(item.nodeid.partition("[")[0] for item in items)
     seen: Counter[str] = Counter()
     kept = []

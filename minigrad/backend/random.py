@@ -19,6 +19,7 @@ import numpy as np
 
 from .compiled import store
 from .device import Device
+from .splitmix import drawn
 
 FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
@@ -198,7 +199,7 @@ class Generator:
         seed = self.mask_seed()
         if store.library() is None:
             return (drawn(seed, (count + 3) // 4).view(np.uint16)[:count] >= np.uint16(bound)).reshape(shape)
-        from .kernels import keep_mask_numba  # whose loops take some of this file
+        from .kernels import keep_mask_numba
 
         keep: np.ndarray[Any, np.dtype[np.bool_]] = keep_mask_numba.draw(count, bound, seed)
         return keep.reshape(shape)
@@ -210,22 +211,6 @@ class Generator:
     def seed_masks(self, seed: int) -> None:
         """Start the fast stream alone again."""
         self._masks = np.random.Generator(np.random.SFC64(int(seed) % (1 << 64)))
-
-
-GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
-
-def drawn(seed: int, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """``count`` words of SplitMix64 (Steele et al. 2014), each of them a hash of the seed and its place."""
-    z = np.arange(1, count + 1, dtype=np.uint64)
-    z *= np.uint64(GOLDEN)
-    z += np.uint64(seed)
-    z ^= z >> np.uint64(30)
-    z *= np.uint64(MIX[0])
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(MIX[1])
-    z ^= z >> np.uint64(31)
-    return z
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .convolution import Ints, Window, padded
+from ..backend.window import Ints, Window
+from .convolution import padded
 from .op import op
 
 

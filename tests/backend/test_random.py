@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend.random import Generator, default_generator, drawn, manual_seed
+from minigrad.backend.random import Generator, default_generator, manual_seed
+from minigrad.backend.splitmix import drawn
 
 
 def test_a_seed_repeats_everything() -> None:

@@ -51,7 +51,7 @@ def run(name: str, args: Sequence[Any], differentiable: Sequence[int], g: Any = 
         slope = single(g)
         slopes = kernel(name).backward(needs, residual, slope, *kept)
         gradients = {i: slopes[i] for i in differentiable}
-        assert all(slope is None for i, slope in enumerate(slopes) if i not in differentiable), "more than was asked for"
+        assert all(slope is None for i, slope in enumerate(slopes) if i not in differentiable), "too much"
         np.testing.assert_array_equal(slope, single(g), err_msg="the kernel changed the gradient that arrives")
     for a, b in zip(given, before, strict=True):
         if isinstance(b, np.ndarray):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..dtype import Array
+from ..window import Ints, Window
 from . import Gradients, Needs, wanted
 from .convolve_numba import apply, apply_back, apply_weight, takes
-
-if TYPE_CHECKING:
-    from ...ops.convolution import Ints, Window
 
 
 def forward(needs: Needs, y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> tuple[Array, None]:

@@ -6,7 +6,7 @@ gradient, some channels of several images.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, laid_or_none, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array
+from ..window import Ints, Window
 from . import Gradients, Needs, wanted
-
-if TYPE_CHECKING:
-    from ...ops.convolution import Ints, Window
 
 F = np.float32
 SPACE = 1 << 16  # float32 of a block: half of a second-level cache

@@ -1,4 +1,4 @@
-"""Dropout's draw: the bits of ``random.drawn``. Not an op's kernel, but what ``Generator.keep_mask`` calls."""
+"""Dropout's draw: the bits of ``splitmix.drawn``. Not an op's kernel, but what ``Generator.keep_mask`` calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiled.loops import Words, grain, inline, loop
 from ..dtype import Array
-from ..random import GOLDEN, MIX
+from ..splitmix import GOLDEN, MIX
 
 W = np.uint64
 _GOLDEN, _FIRST, _SECOND = W(GOLDEN), W(MIX[0]), W(MIX[1])
@@ -15,6 +15,7 @@ _PAIR, _ONES, _HALF = W(0x0000FFFF0000FFFF), W(0x0000000100000001), W(0xFFFFFFFF
 
 @inline
 def mixed(z: np.uint64) -> np.uint64:
+    """The hash of a word."""
     z = (z ^ (z >> W(30))) * _FIRST
     z = (z ^ (z >> W(27))) * _SECOND
     return z ^ (z >> W(31))

@@ -135,11 +135,7 @@ def forward(
     if project is not None or unfit(sizes, x, weight, h, c) or not blas.sgemm():
         return NotImplemented
     inner, keep = c.shape[1], any(needs)
-    out, last, cell = (
-        np.empty((len(x), inner), FLOAT32),
-        h.astype(FLOAT32, order="C"),
-        c.astype(FLOAT32, order="C"),
-    )
+    out, last, cell = (np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), c.astype(FLOAT32, order="C"))
     kept = len(x) if keep else len(h)
     acts, (before, cells, tops) = np.empty((kept, 4 * inner), FLOAT32), np.empty((3, kept, inner), FLOAT32)
     steps, parts = plan(sizes, reverse), (acts, before, cells, tops)

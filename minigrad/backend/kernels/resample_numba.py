@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, grain, laid, loop
 from ..compiled.native import row
 from ..dtype import Array
+from ..taps import Taps
 from . import Gradients, Needs, wanted
-
-if TYPE_CHECKING:
-    from ...ops.resampling import Taps
 
 F = np.float32
 

@@ -11,6 +11,7 @@ from ._elementwise_numba import elementwise
 
 @loop
 def function(start: int, stop: int, x: Flat, y: Flat) -> None:
+    """σ(x)"""
     x, y = x[start:stop], y[start:stop]
     for i in range(stop - start):
         y[i] = sigmoid(x[i])

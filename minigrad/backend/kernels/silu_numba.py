@@ -13,6 +13,7 @@ ONE = np.float32(1.0)
 
 @loop
 def function(start: int, stop: int, x: Flat, y: Flat) -> None:
+    """x σ(x)"""
     x, y = x[start:stop], y[start:stop]
     for i in range(stop - start):
         y[i] = x[i] * sigmoid(x[i])

@@ -9,6 +9,7 @@ from ._elementwise_numba import elementwise
 
 @loop
 def function(start: int, stop: int, x: Flat, y: Flat) -> None:
+    """tanh x"""
     x, y = x[start:stop], y[start:stop]
     for i in range(stop - start):
         y[i] = tanh(x[i])

@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
-from ...ops.convolution import Window
+from ...backend.window import Window
 from ...tensor import Tensor
 
 P = ParamSpec("P")

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from ...autograd.calls import apply
+from ...backend.window import Window
 from ...ops import convolution as ops
-from ...ops.convolution import Window
 from ...tensor import Tensor
 from ._checks import same_dtype
 from ._spatial import Axes, Each, by, over

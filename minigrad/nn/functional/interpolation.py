@@ -9,7 +9,8 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...backend.dtype import kind_of, uint8
-from ...ops.resampling import Taps, resample
+from ...backend.taps import Taps
+from ...ops.resampling import resample
 from ...tensor import Tensor
 from ...tracebacks import warn
 from ._spatial import tuple_of

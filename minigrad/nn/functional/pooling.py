@@ -11,11 +11,11 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend.dtype import int64, kind_of
+from ...backend.window import Window
 from ...functions.creation import as_tensor
 from ...functions.random import rand
 from ...functions.shaping import stack
 from ...ops import pooling as ops
-from ...ops.convolution import Window
 from ...tensor import Tensor
 from ._spatial import Axes, Each, Ints, over, tuple_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from minigrad.backend import parallel
 from minigrad.backend.kernels import convolve_numba
-from minigrad.ops.convolution import Window
+from minigrad.backend.window import Window
 from minigrad.ops.registry import REGISTRY
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run
 from tests.support.plain_checks import normal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minigrad.backend import parallel, random
+from minigrad.backend import parallel, random, splitmix
 from tests.support.compiled_checks import needs_numba
 
 pytestmark = needs_numba
@@ -20,7 +20,7 @@ def test_bits_are_those_of_the_plain_form(count: int, bound: int) -> None:
         keep = keep_mask_numba.draw(count, bound, seed)
         assert (keep.dtype, keep.shape) == (np.bool_, (count,))
         assert set(np.unique(keep.view(np.uint8))) <= {0, 1}
-        plain = random.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
+        plain = splitmix.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
         np.testing.assert_array_equal(keep, plain)
 
 

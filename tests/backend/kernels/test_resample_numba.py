@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from minigrad.backend import parallel
+from minigrad.backend.taps import Taps
 from minigrad.ops.registry import REGISTRY
-from minigrad.ops.resampling import Taps
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run
 from tests.support.plain_checks import normal
 
