@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 
-from minigrad.backend import blas, parallel, products
-from minigrad.backend.kernels import gelu, linear
+from minigrad.backend import parallel, products
+from minigrad.backend.kernels import gelu
 from minigrad.backend.random import Generator
 from minigrad.ops.dropout import dropout
 
@@ -25,7 +23,7 @@ def small_work(given: Given) -> list[Row]:
     call = partial(gelu.forward, (True,), given.random(given.part(16_384)), "none")
     a, b = given.random(given.part(128), 128), given.random(128, 128)
     shared: Switches = [(parallel, "SERIAL_BYTES", 0), (parallel, "HEAD_START", 0.0)]
-    cut: Switches = [(products, "LARGE", 0), (parallel, "HEAD_START", 0.0)]
+    cut: Switches = [(products, "LARGE", 0), (products, "PART", 1), (parallel, "HEAD_START", 0.0)]
     product = partial(products.matmul, a, b)
     return [
         given.compare("GELU of 16,384", Way(call, switches=shared), Way(call)),
@@ -37,11 +35,7 @@ def small_work(given: Given) -> list[Row]:
 def openblas(given: Given) -> list[Row]:
     """They answer faster than ours, as they do not sleep; but all that follows has one core less."""
     step = trainer(given.work("gpt-128"))
-    own = SimpleNamespace(one_thread=nullcontext, calls=blas.calls)
-    theirs: Switches = [
-        (module, *change) for module in (products, linear) for change in (("LARGE", float("inf")), ("blas", own))
-    ]
-    way = Way(step, switches=theirs)
+    way = Way(step, switches=[(products, "_has_loops", lambda: False), (products, "LARGE", 0)])
     return [given.compare("step of decoder-only 4 × 128, T 64", way, Way(step), rest=0.3)]
 
 
@@ -61,23 +55,3 @@ def mask_of_numbers(given: Given) -> list[Row]:
     sizes = [array.nbytes / 2**20 for array in (bits.astype(np.float32), bits)]
     times = given.compare("4096 × 128, drawn, forward and backward", numbers, Way(partial(both, np.asarray)))
     return [times, Row("4096 × 128: memory of the mask", sizes, "MiB")]
-
-
-@idea(REJECTED, "both of linear's gradients cut for all threads", "kernels/linear.py, _cuts")
-def cut_both(given: Given) -> list[Row]:
-    """With one product for each half of the threads, BLAS puts each operand in order for fewer of them. On
-    two threads the difference is lost in the noise."""
-    x, weight = given.random(given.part(512), 512), given.random(2048, 512)
-    g, needs = given.random(len(x), 2048), (True, True, False)
-
-    def halves(needs: tuple[bool, ...], count: int, weight: tuple[int, ...]) -> parallel.Blocks:
-        threads = parallel.get_num_threads()
-        return [
-            (which, length * i // threads, length * (i + 1) // threads)
-            for which, length in enumerate((count, max(weight)))
-            for i in range(threads)
-        ]
-
-    call = partial(linear.backward, needs, None, g, x, weight, None)
-    way = Way(call, switches=[(linear, "_cuts", halves)])
-    return [given.compare("512 rows, 512 -> 2048", way, Way(call))]

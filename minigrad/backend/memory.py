@@ -1,8 +1,8 @@
 """Freed memory stays with the process.
 
 The C library of Linux gives large blocks back to the system at once, and each training step then has page
-faults for the same memory again. So it is told to keep some: up to KEEP_BYTES
-at the end of the heap, and blocks of up to 32 MiB (the most it takes) in the heap.
+faults for the same memory again. So it is told to keep some: all blocks lie in the heap, whatever their size, and up to
+KEEP_BYTES stay free at its end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 
 KEEP_BYTES = 1 << 30
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # from malloc.h
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4  # from malloc.h
 _SET_BY_USER = (
     "MALLOC_TRIM_THRESHOLD_",
     "MALLOC_TOP_PAD_",
@@ -33,5 +33,5 @@ def keep_freed() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return False
-    settings = ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, KEEP_BYTES), (_TOP_PAD, 16 << 20))
+    settings = ((_MMAP_MAX, 0), (_TRIM_THRESHOLD, KEEP_BYTES), (_TOP_PAD, 16 << 20))
     return all(mallopt(name, value) == 1 for name, value in settings)

@@ -109,7 +109,8 @@ def _grain(length: int, multiplications: int) -> int:
     other operand in order for each of them anew.
     """
     threads = get_num_threads()
-    parts = max(1, min(max(threads, min(2 * threads, length // LEAST)), length * multiplications // PART))
+    parts = 2 * threads if length >= 2 * threads * LEAST else threads
+    parts = max(1, min(parts, length * multiplications // PART))
     return max(16, -(-length // (16 * parts)) * 16)
 
 

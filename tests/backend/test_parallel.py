@@ -19,6 +19,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import parallel
+from minigrad.backend.compiled import loops, store
 from tests.support import training
 
 ROOT = Path(__file__).parents[2]
@@ -506,12 +507,21 @@ def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
 @pytest.mark.usefixtures("cut_small")
 def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the tests above would say nothing."""
-    run, shared = parallel._Crew.run, set()
+    run, launch, shared = parallel._Crew.run, loops.launch, set()
 
     def note(crew: Any, work: Any, blocks: Any) -> None:
         shared.add(work.__module__.rpartition(".")[2])
         run(crew, work, blocks)
 
+    def note_loop(address: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
+        if count > grain:
+            shared.update(each.name.partition(".")[0] for each in loops.LOOPS if each.address == address)
+        return launch(address, words, spec, arguments, count, grain)
+
     monkeypatch.setattr(parallel._Crew, "run", note)
+    monkeypatch.setattr(loops, "launch", note_loop)
     training.train(3, steps=1)
-    assert shared >= {"gelu", "layer_norm", "linear", "products", "_rows", "scaled_dot_product_attention"}
+    training.train(3, minigrad.float64, steps=1)
+    assert shared >= {"gelu", "layer_norm", "_rows", "scaled_dot_product_attention"}
+    if store.library() is not None:
+        assert shared >= {"products_numba"}

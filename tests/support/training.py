@@ -38,9 +38,10 @@ SMALL = {  # of numbers that decide what is shared among threads, wherever a mod
     "SERIAL_BYTES": 1 << 9,
     "TINY_BYTES": 1 << 8,
     "HEAD_START": 0.0,
-    "WIDE": 1 << 7,
     "SMALL": 1 << 9,
     "LARGE": 1 << 10,
+    "PART": 1 << 8,
+    "LEAST": 4,
     "LEAST_ROWS": 16,
     "CHUNK_BYTES": 1 << 12,
 }
