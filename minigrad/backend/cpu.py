@@ -39,7 +39,8 @@ class NumpyBackend:
     def kernels(self, name: str) -> tuple[Any, ...]:
         found = self._kernels.get(name)
         if found is None:
-            files = [f"{name}_numba"] if name in kernels.COMPILED_NAMES and store.library() else []
+            compiled = f"{name}_numba"
+            files = [compiled] if name in kernels.COMPILED_NAMES and store.library(compiled) else []
             files += [name] if name in kernels.NUMPY_NAMES else []
             modules = (importlib.import_module(f"{__package__}.kernels.{file}") for file in files)
             found = self._kernels[name] = tuple(modules)

@@ -92,7 +92,8 @@ def compiled() -> Path:
             f"sys.modules['minigrad.backend.{NAME}'] = {NAME}; build.main([{str(path.parent)!r}, {NAME!r}])"
         )
         subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
-    library = store.Library(store._parsed(path.read_bytes()))
+    library = store.Library()
+    library.add([NAME], store._parsed(path.read_bytes()))
     for each in (mark, add_up, see, work):
         each.address = library.addresses[each.name]
     return path

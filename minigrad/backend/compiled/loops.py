@@ -112,7 +112,7 @@ def _address(name: str) -> int:
     Raises:
         RuntimeError: there is no Numba, so that nothing has been compiled.
     """
-    library = store.library()
+    library = store.library(name.partition(".")[0])
     if library is None:
         raise RuntimeError(
             f"{name} is a compiled loop, and these are not to be had here: see minigrad.backend.compiled"

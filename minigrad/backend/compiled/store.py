@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,10 @@ import numpy as np
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 CREW = "crew"  # the unit that is no file of kernels
+# What a transformer's training needs is made at once; each of the others when it is first asked for.
+_FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many products relu"
+_FIRST += " rms_norm scaled_dot_product_attention scatter_add_rows softmax"
+FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 MOST_PROCESSES = 4  # that compile side by side
 KEPT = 8  # files of a unit: of several versions, of processors that share a home
 _C_NAMES = (
@@ -55,7 +59,7 @@ _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_rele
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = threading.RLock()
 _library: Library | None = None
-_asked = False
+_asked: set[str] = set()  # units that have been loaded, or tried
 
 Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code
 
@@ -64,26 +68,35 @@ class Library:
     """Compiled functions in memory.
 
     Attributes:
-        addresses: of the functions, by name.
+        units: whose functions are there. addresses: of the functions, by name.
     """
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self) -> None:
         from llvmlite import binding
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         _add_symbols(binding)
-        machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
-        self._code = code  # which LLVM reads where it lies
-        for _, machine_code in code.values():
-            self._engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
-        self._engine.finalize_object()
+        self._machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+        self._kept: list[Any] = []  # engines, and the code that they read where it lies
+        self.units: set[str] = set()
+        self.addresses: dict[str, int] = {}
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads are in its code until the process has ended
-        self.addresses = {name: self._engine.get_function_address(symbol) for name, (symbol, _) in code.items()}
+
+    def add(self, units: Iterable[str], code: Code) -> None:
+        """Load units."""
+        from llvmlite import binding
+
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
+        for _, machine_code in code.values():
+            engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
+        engine.finalize_object()
+        self._kept += engine, code
+        self.units.update(units)
+        self.addresses |= {name: engine.get_function_address(symbol) for name, (symbol, _) in code.items()}
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of crew.py, to be called without the GIL."""
@@ -98,14 +111,25 @@ def _add_symbols(binding: Any) -> None:
             binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
-def library() -> Library | None:
-    """The compiled loops; None where Numba is missing, or they cannot be made."""
-    global _library, _asked
-    if not _asked:
+def library(unit: str = CREW) -> Library | None:
+    """The compiled loops, those of a unit among them; None where Numba is missing, or they cannot be made."""
+    if unit not in _asked:
         with _lock:
-            if not _asked:
-                _library, _asked = _load(), True
-    return _library
+            if CREW not in _asked:
+                _ask(FIRST)
+            if unit not in _asked:
+                _ask((unit,))
+    return _library if _library is not None and unit in _library.units else None
+
+
+def _ask(units: tuple[str, ...]) -> None:
+    """Load units, unless the first could not be."""
+    global _library
+    if CREW in units and is_wanted():
+        _library = _loaded(None, units)
+    elif _library is not None:
+        _loaded(_library, units)
+    _asked.update(units)
 
 
 def is_wanted() -> bool:
@@ -129,11 +153,13 @@ def _has_known_layout() -> bool:
     return where and dtype and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
 
 
-def _load() -> Library | None:
-    if not is_wanted():
-        return None
+def _loaded(library: Library | None, units: tuple[str, ...]) -> Library | None:
+    """The library, or a new one, with these units; None if it could not be made, or not they."""
     try:
-        return Library(_code())
+        code = _code(units)
+        library = library or Library()
+        library.add(units, code)
+        return library
     except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
         reason = str(error).strip().splitlines() or [type(error).__name__]
         warnings.warn(
@@ -145,9 +171,10 @@ def _load() -> Library | None:
         return None
 
 
-def _code() -> Code:
-    """The machine code of all units, from the cache or new."""
-    names = {unit: f"{unit}-{key}.bin" for unit, key in _keys().items()}
+def _code(units: Iterable[str] | None = None) -> Code:
+    """The machine code of units, all by default, from the cache or new."""
+    keys = _keys()
+    names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units)}
     made: dict[str, Code] = {}
     for folder in _folders():
         code, missing = _read_all(folder, names)
@@ -302,7 +329,8 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     shares = _shares(units, min(cpus, MOST_PROCESSES))
     begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
-    _say("minigrad: compiling its kernels for this machine, once ...", "" if same_line else "\n")
+    what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
+    _say(f"minigrad: compiling {what} for this machine, once ...", "" if same_line else "\n")
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         processes = [_start(folder, share) for share in shares]
         errors = [process.communicate()[1] for process in processes]

@@ -36,6 +36,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     for name, path in found.items():
         path.write_text(name)
     monkeypatch.setattr(store, "_sources", lambda: found)
+    monkeypatch.setattr(store, "FIRST", ("crew", "a_numba"))
     return found
 
 
@@ -266,7 +267,7 @@ def test_a_line_says_that_it_takes_time(
 
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has not asked for the loops yet."""
-    monkeypatch.setattr(store, "_asked", False)
+    monkeypatch.setattr(store, "_asked", set())
     monkeypatch.setattr(store, "_library", None)
     monkeypatch.delenv("MINIGRAD_FAST", raising=False)
 
@@ -294,10 +295,21 @@ def test_without_a_python_to_start(cache: Path, monkeypatch: pytest.MonkeyPatch,
         assert store.library() is None
 
 
+def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
+    made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh(monkeypatch)
+    monkeypatch.setattr(store.Library, "add", lambda library, units, code: library.units.update(units))
+    assert store.library() is not None and made == ["crew", "a_numba"]
+    assert store.library("a_numba") is store.library() and len(made) == 2
+    assert store.library("ab_numba") is store.library() and made[2:] == ["ab_numba"]
+
+
 def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[None] = []
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "_load", lambda: asked.append(None))
+    monkeypatch.setattr(store, "is_wanted", lambda: True)
+    monkeypatch.setattr(store, "_loaded", lambda library, units: asked.append(None))
     threads = [Thread(target=store.library) for _ in range(8)]
     for thread in threads:
         thread.start()
