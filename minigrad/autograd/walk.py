@@ -232,7 +232,8 @@ class Walk:
         """Pass a node whose gradient is complete."""
         if node.hooks:
             _run_hooks(node.hooks, sums)
-        _arrived(node, sums)
+        if watch.observers:
+            _arrived(node, sums)
         if self.useful is None or self.leads_on(node, sums):
             self.pass_on(node, sums)
             if node.versions and not retain:  # one that keeps no tensor may be walked again
@@ -256,7 +257,8 @@ class Walk:
             # A kernel and a Function give all gradients, also those that lead to no target.
             if gradient is None or (self.useful is not None and target not in self.useful):
                 continue
-            gradient = _fit(gradient, shape, dtype)
+            if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
+                gradient = _fit(gradient, shape, dtype)
             for observer in observers:
                 observer.delivered(node, i, gradient)
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))

@@ -33,6 +33,7 @@ HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a lit
 BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
+LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
 MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
 
 Blocks = list[tuple[int, ...]]
@@ -120,6 +121,7 @@ class _Crew:
     def __init__(self, count: int, native: _Native | None) -> None:
         self.free = threading.Lock()  # held while a call uses the crew
         self.native = native
+        self.calls = -1
         self.job: _Job | None = None
         self.where = _sched_getcpu() if hasattr(os, "sched_setaffinity") else None
         cpus = _cpus() if self.where and len(_cpus()) > count else []
@@ -161,7 +163,10 @@ class _Crew:
             raise job.errors.pop()  # the job must not hold it: its traceback holds the job
 
     def place_all(self) -> None:
-        """Bind those threads anew that have the caller's CPU."""
+        """Bind those threads anew that have the caller's CPU. It is looked at now and then: callers seldom move."""
+        self.calls += 1
+        if self.calls % LOOKS:
+            return
         here = self.where() if self.where else -1
         for member in self.members:
             if member.cpu == here:

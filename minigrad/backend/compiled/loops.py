@@ -46,7 +46,8 @@ _DTYPES: dict[str, type] = {
     "Doubles": np.float64,
     "Strided": np.float32,
 }
-_NOTHING: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
+_EMPTY = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
+_NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # what stands for None
 FLOAT32 = np.dtype(np.float32)
 BLOCK = 1 << 18  # bytes that a block touches: a share of a second-level cache
 
@@ -82,7 +83,7 @@ class Loop:
         self.kinds = [body.__annotations__[name] for name in names if name not in ("start", "stop", "thread")]
         self.address = 0
         self._pack = struct.Struct("".join("d" if kind == "float" else "q" for kind in self.kinds)).pack
-        self._nothing = [_NOTHING.get(kind) for kind in self.kinds]  # what stands for None; no array for a number
+        self._numbers = [i for i, kind in enumerate(self.kinds) if kind in ("int", "float")]
         self._spec = struct.pack(f"{len(self.kinds)}q", *map(_specification, self.kinds))
         self.__doc__ = body.__doc__
         LOOPS.append(self)
@@ -98,10 +99,15 @@ class Loop:
         """
         if not self.address:
             self.address = _address(self.name)
-        numbers = [
-            a if none is None else id(none) if a is None else id(a) for a, none in zip(args, self._nothing, strict=True)
-        ]
-        wrong = launch(self.address, self._pack(*numbers), self._spec, len(numbers), count, max(1, grain))
+        if len(args) != len(self.kinds):
+            raise TypeError(f"{self.name} takes {len(self.kinds)} arguments, not {len(args)}")
+        words = list(map(id, args))
+        for i in self._numbers:
+            words[i] = args[i]
+        if _NONE in words:
+            pairs = zip(args, words, self.kinds, strict=True)
+            words = [_NOTHING[kind] if a is None else word for a, word, kind in pairs]
+        wrong = launch(self.address, self._pack(*words), self._spec, len(words), count, max(1, grain))
         if wrong:
             raise TypeError(f"{self.name}: argument {wrong - 1} does not fit {self.kinds[wrong - 1]}")
 
