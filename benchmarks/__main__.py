@@ -2,8 +2,8 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, import, size, graphs, drawing. What
-compares with PyTorch or another library that is not installed leaves that column empty and says so.
+Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, first, import, size, graphs, drawing.
+What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from . import (
     decoding,
     drawing,
+    first_run,
     generation,
     graph_page,
     import_time,
@@ -50,6 +51,7 @@ PARTS: dict[str, Callable[[Given], Table]] = {
     "decoding": lambda given: decoding.table(given.rounds, given.seconds / 2),
     "generation": lambda given: generation.table(given.rounds, given.seconds / 2),
     "sentences": lambda given: sentences.table(given.rounds, given.seconds),
+    "first": lambda given: first_run.table(given.rounds),
     "import": lambda given: import_time.table(5 * given.rounds),
     "size": lambda given: size.table(),
     "graphs": lambda given: graph_page.table(graph_page.measured()),

@@ -22,7 +22,7 @@ from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 DEVICES = ["cpu", "strict", "strict kernels", *GPUS]
-MANY = 120  # cases of a test function, of which ``--sample`` takes a part
+MANY = 60  # cases of a test function, of which ``--sample`` takes a part
 SLOW_START = (
     "tests/backend/test_cuda",
     "tests/benchmarks/",

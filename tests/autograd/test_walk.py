@@ -211,7 +211,8 @@ def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create:
         assert b.grad is None
         assert not seen
         everything = grad((made() * x.detach()).sum(), [x, w])
-        assert w.grad.tolist() == expected.tolist() == everything[1].tolist()
+        assert w.grad.tolist() == expected.tolist()
+        assert w.grad.tolist() == pytest.approx(everything[1].tolist(), rel=1e-5)  # by a kernel, or by rules
         w.grad = None
         seen.clear()
 

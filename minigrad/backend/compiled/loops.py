@@ -108,8 +108,18 @@ class Loop:
             pairs = zip(args, words, self.kinds, strict=True)
             words = [_NOTHING[kind] if a is None else word for a, word, kind in pairs]
         wrong = launch(self.address, self._pack(*words), self._spec, len(words), count, max(1, grain))
+        if wrong and any(map(_has_another_name, args)):
+            return self(count, grain, *(a.view(a.dtype.type) if _has_another_name(a) else a for a in args))
         if wrong:
             raise TypeError(f"{self.name}: argument {wrong - 1} does not fit {self.kinds[wrong - 1]}")
+
+
+def _has_another_name(value: Any) -> bool:
+    """Whether it is an array with a dtype object of its own in place of NumPy's equal one, as after a pickle."""
+    if not isinstance(value, np.ndarray):
+        return False
+    usual = np.dtype(value.dtype.type)
+    return value.dtype is not usual and value.dtype == usual
 
 
 def _address(name: str) -> int:

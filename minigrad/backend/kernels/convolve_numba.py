@@ -83,9 +83,19 @@ def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: in
 
 @loop
 def convolve(
-    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, weight: Strided, bias: Flat,
-    out: Strided, space: Strided, size: int, tall: int,
-) -> None:  # fmt: skip
+    start: int,
+    stop: int,
+    thread: int,
+    gemm: int,
+    shape: Indices,
+    x: Strided,
+    weight: Strided,
+    bias: Flat,
+    out: Strided,
+    space: Strided,
+    size: int,
+    tall: int,
+) -> None:
     """y = W x + b, for (image, group, ``tall`` rows of places)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, depth = channels // groups, count // groups, channels // groups * shape[6] * shape[7]
@@ -112,9 +122,19 @@ def convolve(
 
 @loop
 def convolve_data(
-    start: int, stop: int, thread: int, gemm: int, shape: Indices, g: Strided, weight: Strided, out: Strided,
-    space: Strided, size: int, tall: int, wide: int,
-) -> None:  # fmt: skip
+    start: int,
+    stop: int,
+    thread: int,
+    gemm: int,
+    shape: Indices,
+    g: Strided,
+    weight: Strided,
+    out: Strided,
+    space: Strided,
+    size: int,
+    tall: int,
+    wide: int,
+) -> None:
     """dx = Wᵀ g laid over itself, for (image, group, ``wide`` channels)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
@@ -142,9 +162,21 @@ def convolve_data(
 
 @loop
 def convolve_weight(
-    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, g: Strided, out: Strided,
-    space: Strided, size: int, tall: int, wide: int, images: int, parts: int,
-) -> None:  # fmt: skip
+    start: int,
+    stop: int,
+    thread: int,
+    gemm: int,
+    shape: Indices,
+    x: Strided,
+    g: Strided,
+    out: Strided,
+    space: Strided,
+    size: int,
+    tall: int,
+    wide: int,
+    images: int,
+    parts: int,
+) -> None:
     """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels): a sum of each such part."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
