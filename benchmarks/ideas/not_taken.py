@@ -22,8 +22,8 @@ def small_work(given: Given) -> list[Row]:
     """Waking a thread takes longer than it saves."""
     call = partial(gelu.forward, (True,), given.random(given.part(16_384)), "none")
     a, b = given.random(given.part(128), 128), given.random(128, 128)
-    shared: Switches = [(parallel, "SERIAL_BYTES", 0), (parallel, "HEAD_START", 0.0)]
-    cut: Switches = [(products, "LARGE", 0), (products, "PART", 1), (parallel, "HEAD_START", 0.0)]
+    shared: Switches = [(parallel, "SERIAL_BYTES", 0)]
+    cut: Switches = [(products, "LARGE", 0), (products, "PART", 1)]
     product = partial(products.matmul, a, b)
     return [
         given.compare("GELU of 16,384", Way(call, switches=shared), Way(call)),

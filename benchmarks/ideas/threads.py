@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from minigrad.backend import parallel, products
+from minigrad.backend.compiled import store
 from minigrad.backend.kernels import gelu
 
 from .idea import PAID, Given, Row, idea, medians
@@ -30,7 +31,8 @@ def bound(given: Given) -> list[Row]:
     """A thread that wakes may be put on the CPU of the one that woke it, where the two take turns: above all
     when both have slept. In calls without a pause it makes no difference."""
     with switched([(parallel._Crew, "place", lambda crew, member: None)]):
-        free = parallel._Crew(parallel.get_num_threads() - 1, None)
+        helpers, library = parallel.get_num_threads() - 1, store.library()
+        free = parallel._Crew(helpers, parallel._Native(library, helpers) if library else None)
     product = partial(products.matmul, given.random(given.part(4096), 256), given.random(256, 128))
     exp = one_pass(np.exp, given.random(given.part(500_000)))
     cases = (
@@ -59,14 +61,3 @@ def blocks(given: Given) -> list[Row]:
         Row(f"GELU of 2048 × 1536, against blocks of {size}", [found[0], other])
         for size, other in zip(sizes, found[1:], strict=True)
     ]
-
-
-@idea(PAID, "a larger share for the thread that calls", "backend/parallel.py, HEAD_START")
-def head_start(given: Given) -> list[Row]:
-    """The others begin only when they have woken; with equal shares the caller would wait for them at the
-    end, and that wait costs a wake of its own."""
-    call = partial(products.matmul, given.random(given.part(768), 128), given.random(128, 512))
-    x = given.random(given.part(1 << 17))
-    alone = partial(np.exp, x, np.empty_like(x))  # what a step does in one thread between two products
-    ways = [Way(call, alone), Way(call, alone, [(parallel, "HEAD_START", 0.0)])]
-    return [Row("(768, 128) × (128, 512)", medians(take(ways, 3 * given.seconds)))]

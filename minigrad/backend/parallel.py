@@ -2,8 +2,7 @@
 
 A kernel that is bound by memory gains twice: a block stays in cache from its first pass to its last,
 and the cores work on different blocks. Each block is computed by one thread alone, and ``row_blocks`` does
-not ask for the number of threads, so results are equal to the bit whatever it is. ``shares``, for matrix
-products, does ask: another number then changes the rounding.
+not ask for the number of threads, so results are equal to the bit whatever it is.
 
 Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
 wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must
@@ -14,7 +13,6 @@ take turns; so the threads are bound to cores where the system can do that.
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import threading
 from collections import deque
@@ -29,8 +27,6 @@ from .compiled import crew, store
 
 BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
-HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a little more
-BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
@@ -299,22 +295,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_crew)
 
 
-def shares(length: int, seconds: float) -> Blocks:
-    """Cut ``length`` into a (start, stop) for each thread.
-
-    The first is for the thread that calls, and longer than the others by what it does before they begin: it
-    is then the last to end. To wait for a thread costs it as much time as calling one.
-
-    Args:
-        seconds: what one thread would take for all, roughly.
-    """
-    threads = get_num_threads()
-    even = length / threads
-    first = min(length, math.ceil(even + min(even, length * HEAD_START / max(seconds, 1e-9) / threads)))
-    step = max(1, -(-(length - first) // max(1, threads - 1)))
-    return [(0, first), *((i, min(length, i + step)) for i in range(first, length, step))]
-
-
 def row_blocks(rows: int, row_bytes: int) -> Blocks:
     """Cut ``rows`` rows into (start, stop) blocks of at most about BLOCK_BYTES: one, or an even number."""
     if rows * row_bytes <= SERIAL_BYTES:
@@ -322,9 +302,6 @@ def row_blocks(rows: int, row_bytes: int) -> Blocks:
     count = -(-rows * row_bytes // BLOCK_BYTES)
     count += count % 2
     step = max(1, -(-rows // count))
-    if count == 2 and step < rows:  # the calling thread begins sooner
-        first = step + min(rows - step - 1, int(HEAD_START * BYTES_A_SECOND / 2 / row_bytes))
-        return [(0, first), (first, rows)]
     return [(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 

@@ -154,19 +154,6 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 100, 1001])
-@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e-4, 1.0])
-def test_shares_cover_a_length(length: int, number: int, seconds: float) -> None:
-    parallel.set_num_threads(number)
-    blocks = parallel.shares(length, seconds)
-    assert blocks[0][0] == 0
-    assert blocks[-1][1] == length
-    assert all(a[1] == b[0] for a, b in pairwise(blocks))
-    assert len(blocks) <= number
-    assert all(i < j for i, j in blocks) or not length
-
-
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 100, 1001])
 @pytest.mark.parametrize("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
 def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
@@ -387,6 +374,7 @@ def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(os, "sched_setaffinity", bind, raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 2, 3, 5, 7}, raising=False)
     monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: here[0])
+    monkeypatch.setattr(parallel, "LOOKS", 1)
     _works()
     for cpu in (2, 1, 7, 5, 3, 3, 2):
         here[0] = cpu

@@ -37,7 +37,6 @@ SMALL = {  # of numbers that decide what is shared among threads, wherever a mod
     "BLOCK_BYTES": 1 << 12,
     "SERIAL_BYTES": 1 << 9,
     "TINY_BYTES": 1 << 8,
-    "HEAD_START": 0.0,
     "SMALL": 1 << 9,
     "LARGE": 1 << 10,
     "PART": 1 << 8,

@@ -96,9 +96,18 @@ def against(
 
 @inline
 def mask_rows(
-    scores: int, n: int, keys: int, first: int, is_causal: int, scale: float, mask: int, step: int,
-    top: Flat, place: int, known: bool,
-) -> None:  # fmt: skip
+    scores: int,
+    n: int,
+    keys: int,
+    first: int,
+    is_causal: int,
+    scale: float,
+    mask: int,
+    step: int,
+    top: Flat,
+    place: int,
+    known: bool,
+) -> None:
     """Scores of n queries, from number ``first`` on, to be exponentiated: times ``scale``, plus a mask, -inf where a
     key is not seen, minus the largest of the row. That is written to ``top``, or read from there where it is known.
 
@@ -164,9 +173,17 @@ def weigh_rows(
 
 @inline
 def slope_rows(
-    weights: int, slopes: int, n: int, keys: int, keep: int, keep_step: int, rest: float, scale: float,
-    share: Flat, place: int,
-) -> None:  # fmt: skip
+    weights: int,
+    slopes: int,
+    n: int,
+    keys: int,
+    keep: int,
+    keep_step: int,
+    rest: float,
+    scale: float,
+    share: Flat,
+    place: int,
+) -> None:
     """From exponentials and the gradients of dropped weights: the dropped weights, and the gradients of scores before
     ``scale``, w (slope - Σ w slope) · scale."""
     wide = tiles(keys)

@@ -35,10 +35,25 @@ def head_of(x: int, b: int, h: int) -> int:
 
 @loop
 def attend(
-    start: int, stop: int, thread: int, query: Strided, key: Strided, value: Strided,
-    added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
-    memory: Strided, out: Strided, top: Flat, share: Flat,
-) -> None:  # fmt: skip
+    start: int,
+    stop: int,
+    thread: int,
+    query: Strided,
+    key: Strided,
+    value: Strided,
+    added: Strided,
+    added_b: int,
+    added_h: int,
+    added_t: int,
+    keep: int,
+    is_causal: int,
+    scale: float,
+    rest: float,
+    memory: Strided,
+    out: Strided,
+    top: Flat,
+    share: Flat,
+) -> None:
     """The result, and of each row the largest score and 1 / the sum of exponentials, for heads of sentences."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
@@ -68,10 +83,28 @@ def attend(
 
 @loop
 def attend_back(
-    start: int, stop: int, thread: int, g: Strided, query: Strided, key: Strided, value: Strided,
-    added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
-    memory: Strided, top: Flat, share: Flat, dquery: Strided, dkey: Strided, dvalue: Strided,
-) -> None:  # fmt: skip
+    start: int,
+    stop: int,
+    thread: int,
+    g: Strided,
+    query: Strided,
+    key: Strided,
+    value: Strided,
+    added: Strided,
+    added_b: int,
+    added_h: int,
+    added_t: int,
+    keep: int,
+    is_causal: int,
+    scale: float,
+    rest: float,
+    memory: Strided,
+    top: Flat,
+    share: Flat,
+    dquery: Strided,
+    dkey: Strided,
+    dvalue: Strided,
+) -> None:
     """The gradients of heads of sentences. The last part sees the most keys: it comes first, the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
