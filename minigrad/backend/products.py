@@ -1,8 +1,8 @@
 """Products of matrices on all cores.
 
 OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
-the threads that do the rest of a step (``parallel.py``). Where there are compiled loops, products of float32 are cut
-here, and the threads of these loops compute the parts; all others are left to OpenBLAS.
+the threads that do the rest of a step (``parallel.py``); and a process that is forked beside them may hang. So they are
+never woken: large products are cut here, those of float32 for the threads of compiled loops, where there are any.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from . import blas
 from .compiled import store
 from .dtype import Array
-from .parallel import get_num_threads
+from .parallel import each, get_num_threads
 
 SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
 LARGE = 1 << 20  # below this one thread is as fast as two
@@ -33,17 +33,45 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
         bias: of two matrices: added to each row.
     """
     size = a.size * b.shape[-1]
-    if size >= LARGE and (out := _shared(a, b, bias)) is not None:
-        return out
     if size < SMALL or type(a) is not np.ndarray:
         out = a @ b
-    elif size < LARGE or _are_few_rows(a, b):
+    elif size >= LARGE and (shared := _shared(a, b, bias)) is not None:
+        return shared
+    elif size >= LARGE and _can_cut(a, b):
+        out = _cut(a, b)
+    else:
         with blas.one_thread():
             out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
-    else:
-        out = a @ b
     if bias is not None:
         out += bias
+    return out
+
+
+def _can_cut(a: Array, b: Array) -> bool:
+    """Whether threads can share a product by NumPy's calls: of two matrices, or of two batches of the same length."""
+    if type(b) is not np.ndarray or a.dtype != b.dtype or a.dtype.char not in "fd":
+        return False
+    fits = a.ndim == b.ndim == 2 or (a.ndim == b.ndim > 2 and len(a) == len(b) > 1)
+    return fits and get_num_threads() > 1 and not _are_few_rows(a, b) and bool(blas.calls())
+
+
+def _cut(a: Array, b: Array) -> Array:
+    """Some rows, columns or products of a batch for each thread."""
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out: Any = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
+    by_rows = a.ndim > 2 or len(a) >= b.shape[1]
+    length = len(out) if by_rows else b.shape[1]
+
+    def work(i: int, j: int) -> None:
+        if a.ndim > 2:
+            np.matmul(a[i:j], b[i:j], out=out[i:j])
+        elif by_rows:
+            np.matmul(a[i:j], b, out=out[i:j])
+        else:
+            np.matmul(a, b[:, i:j], out=out[:, i:j])
+
+    step = max(1, -(-length // get_num_threads()))
+    each(work, [(i, min(length, i + step)) for i in range(0, length, step)])
     return out
 
 
@@ -202,4 +230,6 @@ def column_sums(x: Array) -> Array:
         loops.sums_of_columns(len(x), grain, grain, x if x.dtype is FLOAT32 else x.astype(FLOAT32), sums)
         total: Array = np.add.reduce(sums)
         return total
-    return np.ones(len(x), x.dtype) @ x
+    with blas.one_thread():
+        sums: Array = np.ones(len(x), x.dtype) @ x
+    return sums
