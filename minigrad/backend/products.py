@@ -231,5 +231,5 @@ def column_sums(x: Array) -> Array:
         total: Array = np.add.reduce(sums)
         return total
     with blas.one_thread():
-        sums: Array = np.ones(len(x), x.dtype) @ x
-    return sums
+        product: Array = np.ones(len(x), x.dtype) @ x
+    return product

@@ -46,7 +46,7 @@ _DTYPES: dict[str, type] = {
     "Doubles": np.float64,
     "Strided": np.float32,
 }
-_EMPTY = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
+_EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 _NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # what stands for None
 FLOAT32 = np.dtype(np.float32)
 BLOCK = 1 << 18  # bytes that a block touches: a share of a second-level cache
