@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -69,6 +70,12 @@ def test_fewer_axes_than_a_kind_has() -> None:
     np.testing.assert_array_equal(out[2:4], (1, 5))
     np.testing.assert_array_equal(out[5:8], (1, 1, 5))
     assert seen(flat=np.ones((), np.float32))[0] == 1
+
+
+def test_an_array_from_a_pickle_has_a_dtype_object_of_its_own() -> None:
+    there = pickle.loads(pickle.dumps(given()["rows"]))
+    assert there.dtype is not np.dtype(np.float32)
+    np.testing.assert_array_equal(seen(rows=there, strided=there)[:8], seen(rows=given()["rows"])[:8])
 
 
 def test_nothing_has_no_elements() -> None:
