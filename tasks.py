@@ -196,7 +196,9 @@ def install(python: Path, extra: str) -> None:
     installed = read_stamp(stamp, source)
     if extra in installed:
         return
-    if call([str(python), "-m", "pip", "install", "--disable-pip-version-check", "-q", "-e", f".[{extra}]"]):
+    # Of thousands of modules few are ever imported: Python compiles those, then.
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "-e"]
+    if call([*command, f".[{extra}]"]):
         sys.exit(
             "pip could not install what this needs: see above. Without a network install it by other means,\n"
             "and put --no-install before the task's name."
