@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
+from ..backend.compiled import store
 from ..nn.module import Module
 from ..optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from ..optim.optimizer import Optimizer
@@ -157,6 +158,8 @@ class Trainer:
                     print(f"{message}; to begin another, give another folder", file=sys.stderr)
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
+            store.library()  # kernels are compiled now, if ever, and not within an update whose time tells what is left
+            self._clock = time.monotonic()
             with (
                 Progress(
                     settings.steps, limit, state.step, state.seconds, settings.progress, settings.unit
