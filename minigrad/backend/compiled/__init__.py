@@ -1,11 +1,13 @@
 """Loops that Numba compiles, and threads that run them: the extra ``fast``.
 
-A kernel ``NAME_numba.py`` is written as plain loops over float32 (``loops.py``). Numba compiles all of them once for a
-machine, in a process of its own (``build.py``), and the machine code is kept in the user's cache (``store.py``). Later
-processes load it by llvmlite, in a few hundredths of a second; Numba itself is never imported there.
+A kernel ``NAME_numba.py`` is written as plain loops over float32 (``loops.py``). Numba compiles it once for a machine,
+in a process of its own (``build.py``), those of transformers together, others when a program first needs them; the
+machine code is kept in the user's cache (``store.py``). Later processes load it by llvmlite, and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: what a loop is, how it is called
     functions.py   exp, tanh and their like, written so that compilers make vector code of them
+    tiles.py       products of small matrices, in registers
+    layout.py      where an array object keeps its data, shape and steps
     native.py      what Python cannot say: bits, addresses, BLAS; intrinsics.py is their code, for Numba
     crew.py        how threads share the blocks of a loop: itself compiled
     build.py       compiles; run as a program
