@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .compiled.layout import at, length, step
@@ -9,6 +11,7 @@ from .compiled.loops import Flat, Rows, Strided, inline, loop
 from .compiled.native import row, sgemm
 
 F = np.float32
+ROWS = 256  # whose numbers are added up one by one
 
 
 @inline
@@ -79,6 +82,60 @@ def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided,
         place,
         width,
     )
+
+
+@inline
+def add_rows(x: Any, sums: Any) -> None:
+    """The sums of the columns, to sums[0]: those of some rows at a time, as sums of sums round less."""
+    count, width = x.shape[0], x.shape[1]
+    for j in range(width):
+        sums[0, j] = F(0.0)
+    for start in range(0, count, ROWS):
+        for j in range(width):
+            sums[1, j] = F(0.0)
+        for i in range(start, min(start + ROWS, count)):
+            for j in range(width):
+                sums[1, j] += x[i, j]
+        for j in range(width):
+            sums[0, j] += sums[1, j]
+
+
+@loop
+def slopes_of_linear(
+    start: int,
+    stop: int,
+    blas: int,
+    g: Rows,
+    weight: Rows,
+    x: Rows,
+    tall: int,
+    wide: int,
+    dx: Rows,
+    dweight: Rows,
+    sums: Rows,
+) -> None:
+    """Parts number [start, stop) of the gradients of x Wᵀ + b: db = Σ g if there is room for ``sums``; dx = g W,
+    ``tall`` rows a part; dW = gᵀ x, ``wide`` rows a part, or columns where there are more of these."""
+    rows, outer, inner = g.shape[0], g.shape[1], x.shape[1]
+    one = 1 if sums.size else 0
+    for part in range(start, stop):
+        if part < one:
+            add_rows(g, sums)
+            continue
+        i = (part - one) * tall
+        if i < rows:
+            count, a, to = min(tall, rows - i), g.ctypes.data + 4 * i * outer, dx.ctypes.data + 4 * i * inner
+            b = weight.ctypes.data
+            sgemm(blas, False, False, count, inner, outer, F(1.0), a, outer, b, inner, F(0.0), to, inner)
+            continue
+        a, b, to = g.ctypes.data, x.ctypes.data, dweight.ctypes.data
+        j = (part - one - (rows + tall - 1) // tall) * wide
+        if outer >= inner:
+            count, a, to = min(wide, outer - j), a + 4 * j, to + 4 * j * inner
+            sgemm(blas, True, False, count, inner, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
+        else:
+            count, b, to = min(wide, inner - j), b + 4 * j, to + 4 * j
+            sgemm(blas, True, False, outer, count, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
 
 
 @loop

@@ -110,15 +110,17 @@ class Module(Stateful):
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
         """The result of ``forward``, with the hooks around it."""
-        if (
+        return hooks.call(self, args, kwargs) if self._has_hooks() else self.forward(*args, **kwargs)
+
+    def _has_hooks(self) -> bool:
+        """Whether hooks see its calls, its own or those of all modules."""
+        return bool(
             self._forward_hooks
             or self._forward_pre_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
             or any(hooks.AROUND_CALLS)
-        ):
-            return hooks.call(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        )
 
     # Attributes ---------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..functions.creation import full
+from ..ops.op import watch
 from ..tensor import Tensor
 from . import functional as F
 from . import init
@@ -18,6 +19,7 @@ from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
+from .functional.dropout import relu_dropout
 from .functional.multihead import causal_mask
 from .linear import Linear
 from .module import Module
@@ -94,9 +96,17 @@ class _Block(Module):
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
-        out = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        out = self.linear2(self._activate(self.linear1(x)))
         dropout = getattr(self, f"dropout{len(self._attentions) + 1}")  # the last part's
         return dropout(out)
+
+    def _activate(self, x: Tensor) -> Tensor:
+        """The activation and its dropout, as one op where nobody looks between them."""
+        dropout = self.dropout
+        if type(dropout) is Dropout and self.activation is F.relu and not (dropout._has_hooks() or watch.observers):
+            drops = dropout.training and dropout.p and not dropout.inplace
+            return relu_dropout(x, dropout.p) if drops else dropout(F.relu(x))
+        return dropout(self.activation(x))
 
 
 class TransformerEncoderLayer(_Block):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..backend.dtype import Array
+from .elementwise import relu
 from .op import op
 
 
@@ -10,3 +11,9 @@ from .op import op
 def dropout(x: Array, keep: Array, scale: float) -> Array:
     """x · scale where ``keep`` is True, 0 elsewhere; scale = 1/(1 - p) (Srivastava et al. 2014)"""
     return x * (keep * x.dtype.type(scale))
+
+
+@op("dx = g · scale where y > 0, else 0", x=lambda g, out, scale: g * (out > 0) * scale)
+def relu_dropout(x: Array, keep: Array, scale: float) -> Array:
+    """dropout(max(x, 0)): its gradient needs neither the mask nor what was dropped"""
+    return dropout(relu(x), keep, scale)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 
-from ..backend import xp
+from ..backend import blas, xp
 from ..backend.dtype import Array
 from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
-from .optimizer import Group, Optimizer, Params, Rate, Values, arguments, checked, plain_options, zeros_like
+from .optimizer import Group, Optimizer, Params, Rate, Values, arguments, checked, compiled, plain_options, zeros_like
 
 Coefficients = tuple[float, float, float]
 JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
 ORIGINAL, MATCHED = "original", "match_rms_adamw"
+SMALL = 1 << 26  # multiplications: of products up to this a core computes all for a matrix by itself
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
@@ -121,16 +122,38 @@ class Muon(Optimizer):
         if not group.get("muon", True):
             return super()._update_all(params, group)
         options = plain_options(group)
-        params = sorted(params, key=lambda p: p.numel() * min(p.shape), reverse=True)  # the long ones first
         for p in params:
             if not self.state[p]:
                 self.state[p]["momentum_buffer"] = zeros_like(p)
-        work = [(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options) for p in params]
+        params = sorted(self._update_together(params, options), key=_work, reverse=True)  # the long ones first
         if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-            for arguments in work:
-                muon_step(*arguments)
+            for p in params:
+                self._step(p, options)
         else:
-            each(lambda i: muon_step(*work[i]), [(i,) for i in range(len(work))])
+            each(lambda i: self._step(params[i], options), [(i,) for i in range(len(params))])
+
+    def _step(self, p: Tensor, options: Values) -> None:
+        muon_step(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options)
+
+    def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
+        if not getattr(options, "muon", True):
+            return super()._update_together(params, options)
+        small = [p for p in params if _work(p) <= SMALL]
+        kernel = compiled("muon", small)
+        if kernel is None or not blas.sgemm():
+            return params
+        many = kernel.Many([(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in small])
+        shapes = [p.array.shape for p in small]
+        rates = [rate_of(options.lr, shape, options.adjust_lr_fn) for shape in shapes]
+        shrink, iteration = 1 - options.lr * options.weight_decay, (options.ns_coefficients, options.eps)
+        kernel.step_all(many, shapes, rates, shrink, options.momentum, options.nesterov, *iteration, options.ns_steps)
+        done = {p for p, taken in zip(small, many.taken, strict=True) if taken}
+        return [p for p in params if p not in done]
+
+
+def _work(p: Tensor) -> int:
+    """The multiplications of a product of a matrix with itself."""
+    return p.numel() * min(p.shape)
 
 
 class MuonWithAdamW(Muon, AdamW):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, NamedTuple, Protocol
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
@@ -80,7 +80,7 @@ class WordTokenizer:
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
         """The words of texts, the most frequent first; equally frequent ones in alphabetical order. ``vocabulary`` is
         the largest number of entries, special tokens included (None: every word)."""
-        counts = Counter(word for text in texts for word in scheme.split(text))
+        counts = Counter(chain.from_iterable(map(scheme.split, texts)))
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], *scheme)
 

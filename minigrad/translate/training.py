@@ -12,6 +12,7 @@ from minigrad.training import Settings as LoopSettings
 from minigrad.training import Trainer
 from minigrad.utils.bar import bar
 
+from ..backend.compiled import store
 from ..models.translation import TranslationModel
 from ..programs import updates
 from ..programs.models import check_device
@@ -35,6 +36,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     updates.schedule_of(settings.training)
+    if settings.training.device == "cpu":
+        store.prepare()  # kernels, of which some are compiled once, while the data are read
     text = as_toml(settings, f"Settings of the run {folder.name}")
     pairs = data.read(settings.data)
     loop_settings(settings.training, "validation" in pairs)

@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.autograd.walk import nodes_behind
 from minigrad.nn.transformer import _detect_is_causal_mask, _get_clones
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
@@ -280,3 +281,32 @@ def test_blocks_that_a_subclass_replaces() -> None:
     copies = _get_clones(layer, 2)
     assert isinstance(copies, nn.ModuleList) and copies[0] is not copies[1]
     assert host(copies[0].linear1.weight).tolist() == host(layer.linear1.weight).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: str, device: str) -> None:
+    """The same bits as two ops, which a hook brings back."""
+    layer = nn.TransformerEncoderLayer(D, H, 16, 0.4, device=device, dtype=getattr(minigrad, dtype))
+    x = minigrad.randn(S, B, D, device=device).to(getattr(minigrad, dtype))
+    found, seen = [], []
+    for hooked in (False, True):
+        if hooked:
+            layer.dropout.register_forward_hook(lambda module, inputs, output: seen.append(tuple(output.shape)))
+        minigrad.manual_seed(3)
+        layer.zero_grad()
+        out = layer(x)
+        names = {node.op.name for node in nodes_behind((out,))}
+        assert ("relu_dropout" in names) is not hooked
+        assert ("relu" in names) is hooked
+        out.sum().backward()
+        found.append([host(out).tobytes(), *(host(p.grad).tobytes() for p in layer.parameters())])
+    assert found[0] == found[1]
+    assert seen == [(S, B, 16)]
+
+
+def test_without_training_there_is_no_dropout() -> None:
+    layer = nn.TransformerEncoderLayer(D, H, 16, 0.4).eval()
+    x = minigrad.randn(S, B, D)
+    assert "relu_dropout" not in {node.op.name for node in nodes_behind((layer(x),))}
+    layer.train().dropout.p = 0.0
+    assert "relu_dropout" not in {node.op.name for node in nodes_behind((layer(x),))}

@@ -200,6 +200,13 @@ case("masked_fill", lambda t, x, m: x.masked_fill(m, -2.5), (2, 3), _MASK)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), _MASK, numeric=False)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
 case("dropout", lambda t, x, m: dropout.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25)
+case(
+    "relu_dropout",
+    lambda t, x, m: dropout.relu_dropout(x, m.array, 1.25),
+    (2, 3),
+    _MASK,
+    theirs=lambda t, x, m: t.relu(x) * m * 1.25,
+)
 
 # Shapes ----------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,11 @@ _VIEWS = {  # an argument of a loop from its word
 
 
 def adapter(each: loops.Loop) -> str:
-    """The source of what threads call: it makes a loop's arguments of the words of a call."""
-    lines = ["def adapter(start, stop, thread, place):"]
+    """The source of what threads call: it makes a loop's arguments of the words of a call.
+
+    Its symbol comes from its name, which no other loop may share: units that were compiled apart are loaded together.
+    """
+    lines = [f"def {_adapter_name(each)}(start, stop, thread, place):"]
     names = []
     for i, kind in enumerate(each.kinds):
         name = f"a{i}"
@@ -55,6 +58,10 @@ def adapter(each: loops.Loop) -> str:
     first = ["start", "stop", *(["thread"] if each.takes_thread else [])]
     lines.append(f"    body({', '.join(first + names)})")
     return "\n".join(lines)
+
+
+def _adapter_name(each: loops.Loop) -> str:
+    return each.name.replace(".", "_")
 
 
 def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
@@ -116,8 +123,11 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
     code: Code = {}
     for name, signature, function in todo:
         compiled = numba.cfunc(signature, error_model="numpy", fastmath=_FLAGS)(function)
-        library = compiled._library
-        code[name] = compiled._wrapper_name, library._codegen._tm.emit_object(library._final_module)
+        library, symbol = compiled._library, compiled._wrapper_name
+        for other in library._final_module.functions:
+            if not other.is_declaration and other.name != symbol:
+                other.linkage = "internal"  # each object has its own, whatever another calls by the same name
+        code[name] = symbol, library._codegen._tm.emit_object(library._final_module)
     return code
 
 
@@ -126,7 +136,7 @@ def _adapted(numba: Any, each: loops.Loop, scope: dict[str, Any]) -> Any:
     body = numba.njit(nogil=True, **_INNER)(each.body)
     scope = {**scope, "body": body}
     exec(adapter(each), scope)
-    return scope["adapter"]
+    return scope[_adapter_name(each)]
 
 
 def main(arguments: list[str]) -> int:

@@ -34,8 +34,8 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 CREW = "crew"  # the unit that is no file of kernels
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
-_FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many products relu"
-_FIRST += " rms_norm scaled_dot_product_attention scatter_add_rows softmax"
+_FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many muon products"
+_FIRST += " relu relu_dropout rms_norm scaled_dot_product_attention scatter_add_rows softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 MOST_PROCESSES = 4  # that compile side by side
 KEPT = 8  # files of a unit: of several versions, of processors that share a home
@@ -122,6 +122,13 @@ def library(unit: str = CREW) -> Library | None:
     return _library if _library is not None and unit in _library.units else None
 
 
+def prepare() -> None:
+    """Load the loops in a thread of its own, or have them made, while the program does something else. Who asks for
+    them meanwhile waits."""
+    if CREW not in _asked:
+        threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
+
+
 def _ask(units: tuple[str, ...]) -> None:
     """Load units, unless the first could not be."""
     global _library
@@ -174,7 +181,7 @@ def _loaded(library: Library | None, units: tuple[str, ...]) -> Library | None:
 def _code(units: Iterable[str] | None = None) -> Code:
     """The machine code of units, all by default, from the cache or new."""
     keys = _keys()
-    names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units)}
+    names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
     made: dict[str, Code] = {}
     for folder in _folders():
         code, missing = _read_all(folder, names)
@@ -250,9 +257,10 @@ def _keys() -> dict[str, str]:
 
 
 def _sources() -> dict[str, Path]:
-    """The file of each unit."""
-    loops = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
-    return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in sorted(loops)}}
+    """The file of each unit. A kernel that has only loops of others is none."""
+    files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
+    loops = {path.stem: path for path in sorted(files) if "\n@loop\n" in path.read_text(encoding="utf-8")}
+    return {CREW: Path(__file__).with_name("crew.py"), **loops}
 
 
 def _read(path: Path) -> Code | None:

@@ -2,7 +2,7 @@
 (``backend/compiled``, the extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``sgd``,
+fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``muon``, ``sgd``,
 ``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what several kernels share.
 """
 

@@ -1,6 +1,6 @@
 """Convolution over one or two axes: what a window meets at some rows of places is unrolled into a block that stays in
 cache, and multiplied there. A thread takes such rows of one image, or of one image some channels; for the weight's
-gradient, some channels of several images.
+gradient, some channels of several images. With steps of 1 the result and x's gradient come without (shifted_numba.py).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import blas
+from .. import blas, shifted_numba
 from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, laid_or_none, loop, scratch
-from ..compiled.native import row, sgemm
+from ..compiled.native import load16, row, sgemm, store16
 from ..dtype import Array
 from ..window import Ints, Window
 from . import Gradients, Needs, wanted
@@ -30,6 +30,16 @@ def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
     first = max(0, (-offset + step - 1) // step)
     last = min(count, (n - 1 - offset) // step + 1)
     return min(first, count), max(min(first, count), last)
+
+
+@inline
+def take(source: int, to: int, count: int) -> None:
+    """Copy some float32, sixteen at a time: rows of an image are short, and a call for each would take longer."""
+    whole = count - count % 16
+    for j in range(0, whole, 16):
+        store16(to + 4 * j, load16(source + 4 * j, 16), 16)
+    for j in range(whole, count):
+        row(to + 4 * j, 1)[0] = row(source + 4 * j, 1)[0]
 
 
 @inline
@@ -53,8 +63,7 @@ def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) ->
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
             seen, met = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
-                for j in range(last - first):
-                    seen[j] = met[j]
+                take(image + 4 * start, to + 4 * ((i * rows + r) * places + first), last - first)
             else:
                 for j in range(last - first):
                     seen[j] = met[j * shape[9]]
@@ -224,6 +233,8 @@ def _cut(shape: Array, channels: int) -> tuple[int, int]:
 
 def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: int) -> Array:
     """The convolution."""
+    if shifted_numba.takes(window, weight.shape[1]):
+        return shifted_numba.apply(x, weight, bias, window, groups)
     lengths = x.shape[2:]
     shape = geometry(window, x.shape[1], lengths, len(weight), groups)
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
@@ -237,6 +248,8 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
 
 def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
     """The gradient of x."""
+    if (found := shifted_numba.apply_back(g, weight, window, groups, lengths)) is not None:
+        return found
     inner = weight.shape[1]
     shape = geometry(window, inner * groups, lengths, len(weight), groups)
     out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)

@@ -24,8 +24,13 @@ def _masked(x: Array, keep: Array, scale: float) -> Array:
     return out
 
 
+def takes(x: Array, keep: Array) -> bool:
+    """Whether the loops take these."""
+    return fits(x) and keep.dtype == np.bool_ and keep.shape == x.shape
+
+
 def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
-    if not fits(x) or keep.dtype != np.bool_ or keep.shape != x.shape:
+    if not takes(x, keep):
         return NotImplemented
     return _masked(x, keep, scale), None
 

@@ -11,6 +11,7 @@ from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...backend import of, random
 from ...ops.dropout import dropout as op
+from ...ops.dropout import relu_dropout as relu_op
 from ...tensor import Tensor
 from ...tracebacks import warn
 from ._checks import probability
@@ -28,9 +29,19 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     probability("dropout", p)
     if not training or p == 0.0:
         return input
-    keep = keep_mask(input, input.array.shape, p, input.array.strides)
-    args = (input, keep, 0.0 if p == 1 else 1 / (1 - p))
+    args = _drawn(input, p)
     return mutate(input, op, args) if inplace else apply(op, args)
+
+
+def relu_dropout(input: Tensor, p: float) -> Tensor:
+    """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
+    return apply(relu_op, _drawn(input, p))
+
+
+def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
+    """What the ops of dropout take."""
+    keep = keep_mask(input, input.array.shape, p, input.array.strides)
+    return input, keep, 0.0 if p == 1 else 1 / (1 - p)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

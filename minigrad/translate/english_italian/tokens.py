@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from .lexicon import DAYS, MEN, NOUNS, WOMEN
 
@@ -47,7 +48,8 @@ _SENTENCE_END = frozenset(".?!")
 
 def _clean(text: str) -> str:
     """`text` composed (NFC), with straight apostrophes and English contractions written out."""
-    text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+    if not text.isascii() or "`" in text:
+        text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
     if "'" in text:
         for pattern, expanded in _CONTRACTIONS:
             text = pattern.sub(expanded, text)
@@ -78,17 +80,25 @@ def tokenize(text: str) -> list[str]:
     """
     words: list[str] = _TOKEN.findall(_clean(text))
     tokens: list[str] = []
+    begins = True
     for position, word in enumerate(words):
-        lower = word.lower()
-        if lower in _PROPER:
-            word = _PROPER[lower]
-        elif lower == "i":
+        if word in ("i", "I"):
             following = words[position + 1].lower() if position + 1 < len(words) else ""
             word = "i" if following in _AFTER_I else "I"
-        elif not tokens or tokens[-1] in _SENTENCE_END or (len(word) > 1 and word.isupper()):
-            word = lower
+        else:
+            word = _written(word, begins)
         tokens.append(word)
+        begins = word in _SENTENCE_END
     return tokens
+
+
+@lru_cache(1 << 14)
+def _written(word: str, begins: bool) -> str:
+    """A word as a token; ``begins``: it is the first of a sentence."""
+    lower = word.lower()
+    if lower in _PROPER:
+        return _PROPER[lower]
+    return lower if begins or (len(word) > 1 and word.isupper()) else word
 
 
 def detokenize(tokens: list[str]) -> str:

@@ -392,3 +392,13 @@ def test_numpy_kernels_where_numba_is_missing() -> None:
 @needs_numba
 def test_numpy_kernels_where_nothing_can_be_compiled(tmp_path: Path) -> None:
     assert ran("sys.executable = '/no/such/python'", MINIGRAD_CACHE=str(tmp_path)) == ["1", "True"]
+
+
+def test_no_two_loops_have_one_symbol() -> None:
+    """Units that were compiled apart are loaded together: in one process, their first functions' numbers are equal."""
+    symbols = {}
+    for unit in ("relu_numba", "tanh_numba"):
+        for name, (symbol, _) in store._compiled([unit])[unit].items():
+            assert name.replace(".", "_") in symbol
+            symbols[name] = symbol
+    assert len(set(symbols.values())) == len(symbols) == 4

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend import parallel
+from minigrad.backend import parallel, shifted_numba
 from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
 from minigrad.ops.registry import REGISTRY
@@ -35,6 +35,13 @@ def arguments(lengths: tuple[int, ...], window: Window, groups: int, n: int = 3)
     return normal(n, 4, *lengths), normal(8, 4 // groups, *window.kernel, seed=1), normal(8, seed=2)
 
 
+@pytest.fixture(params=["unrolled", "shifted"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few channels, too, each of the two ways to go about steps of 1."""
+    monkeypatch.setattr(shifted_numba, "CHANNELS", 1 if request.param == "shifted" else 1 << 30)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("space", [convolve_numba.SPACE, 1])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("lengths", "window", "groups"), PLANES, ids=str)
@@ -43,23 +50,27 @@ def test_convolve(
 ) -> None:
     """In one block, and a row of places at a time."""
     monkeypatch.setattr(convolve_numba, "SPACE", space)
+    monkeypatch.setattr(shifted_numba, "SPACE", space)
     x, weight, shift = arguments(lengths, window, groups)
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(0, 1, 2) if bias else (0, 1))
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(1,))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("space", [convolve_numba.SPACE, 1])
 @pytest.mark.parametrize(("lengths", "window", "groups"), PLANES, ids=str)
 def test_convolve_back(
     lengths: tuple[int, ...], window: Window, groups: int, space: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convolve_numba, "SPACE", space)
+    monkeypatch.setattr(shifted_numba, "SPACE", space)
     _, weight, _ = arguments(lengths, window, groups)
     y = normal(3, 8, *window.places(lengths))
     check("convolve_back", y, weight, window, groups, lengths, differentiable=(0, 1))
     check("convolve_back", y, weight, window, groups, lengths, differentiable=(0,))
 
 
+@pytest.mark.usefixtures("way")
 def test_more_channels_and_images_than_a_block() -> None:
     window = Window((3, 3), ONE, ((1, 1), (1, 1)), ONE)
     x, weight = normal(9, 37, 8, 17), normal(3, 37, 3, 3, seed=1)
@@ -67,6 +78,7 @@ def test_more_channels_and_images_than_a_block() -> None:
     check("convolve", x[:, :1], weight[:, :1], None, window, 1, differentiable=(0, 1))
 
 
+@pytest.mark.usefixtures("way")
 def test_infinities_and_nan_stay_where_they_are() -> None:
     window = Window((3, 3), ONE, ((1, 1), (1, 1)), ONE)
     x, weight = normal(2, 2, 6, 7), abs(normal(3, 2, 3, 3, seed=1))

@@ -1,0 +1,45 @@
+"""Dropout behind max(x, 0), in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.loops import FLOAT32, Flags, Flat, grain, laid, loop
+from ..dtype import Array
+from . import Gradients, Needs
+from .dropout_numba import takes
+
+ZERO = np.float32(0.0)
+
+
+@loop
+def rectified(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
+    """max(x, 0) · keep · scale, and NaN where x is"""
+    x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
+    factor = np.float32(scale)
+    for i in range(stop - start):
+        positive = ZERO if x[i] <= ZERO else x[i]
+        out[i] = positive * (np.float32(keep[i]) * factor)
+
+
+@loop
+def rectified_slope(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: Flat) -> None:
+    """g · scale where y > 0, else 0"""
+    g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
+    factor = np.float32(scale)
+    for i in range(stop - start):
+        dx[i] = g[i] * (factor if y[i] > ZERO else ZERO)
+
+
+def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, Array]:
+    if not takes(x, keep):
+        return NotImplemented
+    x, out = laid(x), np.empty(x.shape, FLOAT32)
+    rectified(x.size, grain(x.size, 9), x, np.ascontiguousarray(keep), scale, out)
+    return out, out
+
+
+def backward(needs: Needs, y: Array, g: Array, x: None, keep: None, scale: float) -> Gradients:
+    g, dx = laid(g), np.empty(g.shape, FLOAT32)
+    rectified_slope(g.size, grain(g.size, 12), g, y, scale, dx)
+    return dx, None, None
