@@ -183,11 +183,16 @@ def _wrapped(data: Any, kind: Any) -> Any:
     return (array % (int(limits.max) + 1)).astype(kind)
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
 def _plain(data: Any) -> Any:
     """Lists with NumPy values in place of tensors; those of one element are numbers, whatever their shape."""
     if isinstance(data, Variable):
         return data.array.item() if data.array.size == 1 else of(data.array).to_numpy(data.array)
-    return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
+    if not isinstance(data, (list, tuple)) or _NUMBERS.issuperset(map(type, data)):
+        return data
+    return [_plain(item) for item in data]
 
 
 def _holds_numpy(data: Any) -> bool:
