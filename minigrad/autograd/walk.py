@@ -15,6 +15,7 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import of, xp
+from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast, clone
 from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
@@ -258,7 +259,7 @@ class Walk:
             if gradient is None or (self.useful is not None and target not in self.useful):
                 continue
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
-                gradient = _fit(gradient, shape, dtype)
+                gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             for observer in observers:
                 observer.delivered(node, i, gradient)
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
@@ -421,14 +422,21 @@ def _is_new(gradient: Array, g: Any) -> bool:
     return g is not None and gradient is not g and gradient.base is None
 
 
-def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
     """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
+    if isinstance(gradient, InParts):
+        return gradient if isinstance(target, Node) and _takes_parts(target) else gradient.array()
     array = bare(gradient)
     if array.shape != shape:
         gradient = sum_to(gradient, shape)
     if array.dtype is not dtype and array.dtype != dtype:
         gradient = cast(gradient, dtype)
     return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
+
+
+def _takes_parts(node: Node) -> bool:
+    """Whether a gradient may come part by part: nobody else looks at it."""
+    return (node.op.name == "reshape" or hasattr(node.kernel, "PARTS")) and not (node.hooks or watch.observers)
 
 
 def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:

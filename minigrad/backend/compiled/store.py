@@ -97,6 +97,8 @@ class Library:
         self._kept += engine, code
         self.units.update(units)
         self.addresses |= {name: engine.get_function_address(symbol) for name, (symbol, _) in code.items()}
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            _leave_to_disk("llvmlite")
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of crew.py, to be called without the GIL."""
@@ -109,6 +111,19 @@ def _add_symbols(binding: Any) -> None:
     for name in _C_NAMES:
         if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
             binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+
+
+def _leave_to_disk(name: str) -> None:
+    """Give back the memory of a shared library's code, which the system reads again if somebody runs it: LLVM's, some
+    30 MiB that have done what they were needed for. On Linux alone."""
+    if not sys.platform.startswith("linux"):
+        return
+    advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        place, rights, *about = line.split()
+        if rights == "r-xp" and name in about[-1]:
+            start, end = (int(address, 16) for address in place.split("-"))
+            advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), no_need)
 
 
 def library(unit: str = CREW) -> Library | None:

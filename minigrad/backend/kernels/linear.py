@@ -5,8 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from ..dtype import Array
+from ..in_parts import InParts
 from ..products import column_sums, matmul, slopes_of_linear
 from . import Gradients, Needs, wanted
+
+PARTS = True  # ``backward`` takes a ``InParts`` gradient
 
 
 def check(x: Array, weight: Array) -> None:
@@ -34,8 +37,13 @@ def as_rows(x: Array) -> Array:
     return x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
-def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
-    rows, slopes = as_rows(x), as_rows(g)
+def backward(needs: Needs, saved: None, g: Array | InParts, x: Array, weight: Array, bias: Array | None) -> Gradients:
+    rows = as_rows(x)
+    if isinstance(g, InParts):
+        if needs[0] and needs[1] and (made := g.slopes_of_linear(weight, rows, needs[2])) is not None:
+            return wanted(needs, made[0].reshape(x.shape), *made[1:])
+        g = g.array()
+    slopes = as_rows(g)
     if needs[0] and needs[1] and (found := slopes_of_linear(slopes, weight, rows, needs[2])) is not None:
         return wanted(needs, found[0].reshape(x.shape), *found[1:])
     dx = matmul(slopes, weight).reshape(x.shape) if needs[0] else None

@@ -1,0 +1,238 @@
+"""A gradient that is made where it is used: ``cross_entropy`` behind ``linear``, against the same with arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.autograd.observer import Observer, observed
+from minigrad.backend import parallel
+from minigrad.backend.in_parts import InParts
+from minigrad.backend.kernels import cross_entropy_numba as kernel
+from minigrad.nn import functional as F
+from tests.support.compiled_checks import needs_numba
+
+pytestmark = needs_numba
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Gradients of logits come in parts, however few there are; how each was used."""
+    used: list[str] = []
+    rows, slopes = kernel.LogitSlope.rows, kernel.LogitSlope.slopes_of_linear
+
+    def whole(self: Any) -> Any:
+        used.append("whole")
+        return rows(self)
+
+    def parts(self: Any, *args: Any) -> Any:
+        used.append("parts")
+        return slopes(self, *args)
+
+    monkeypatch.setattr(kernel, "LARGE", 1)
+    monkeypatch.setattr(kernel.LogitSlope, "rows", whole)
+    monkeypatch.setattr(kernel.LogitSlope, "slopes_of_linear", parts)
+    yield used
+
+
+def drawn(rows: int, inner: int, classes: int, bias: bool = True) -> tuple[Any, Any, Any, Any]:
+    mg.manual_seed(0)
+    x, weight = mg.randn(rows, inner, requires_grad=True), mg.randn(classes, inner, requires_grad=True)
+    target = mg.randint(0, classes, (rows,))
+    target[::5] = -100
+    return x, weight, mg.randn(classes, requires_grad=True) if bias else None, target
+
+
+SIZES = [(2, 3, 2), (7, 5, 9), (300, 33, 700), (260, 16, 257), (700, 8, 16)]
+
+
+@pytest.mark.parametrize("how", [{}, {"label_smoothing": 0.1}, {"reduction": "sum"}], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("sides", [kernel.SIDES, 1])
+def test_linear_takes_it_in_parts(
+    sides: int,
+    size: tuple[int, int, int],
+    bias: bool,
+    weighted: bool,
+    how: dict[str, Any],
+    made: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against float64, where there is no kernel."""
+    monkeypatch.setattr(kernel, "SIDES", sides)
+    monkeypatch.setattr(kernel, "ROWS", min(sides, kernel.ROWS))
+    *leaves, target = drawn(*size, bias)
+    shares = mg.rand(size[2]) + 0.5 if weighted else None
+    F.cross_entropy(F.linear(*leaves), target, shares, **how).backward()
+    assert made == ["parts"]
+    wide = [None if leaf is None else leaf.detach().double().requires_grad_() for leaf in leaves]
+    F.cross_entropy(F.linear(*wide), target, None if shares is None else shares.double(), **how).backward()
+    for one, other in zip(leaves, wide, strict=True):
+        if one is not None:
+            expected = other.grad.numpy()
+            np.testing.assert_allclose(one.grad.numpy(), expected, rtol=1e-4, atol=2e-6 * abs(expected).max())
+
+
+def run(made: list[str], use: Any) -> list[Any]:
+    """The gradients of a program that does something with the logits, and the same where they come whole."""
+    found = []
+    for large in (1, 1 << 60):
+        kernel.LARGE = large  # ``made`` puts it back
+        x, weight, bias, target = drawn(40, 6, 30)
+        seen = use(F.linear(x.view(8, 5, 6), weight, bias), target, (x, weight, bias))
+        found.append([host(a) for a in seen] + [host(leaf.grad) for leaf in (x, weight, bias) if leaf.grad is not None])
+        if large == 1:
+            made.append("|")
+    return found
+
+
+def host(a: Any) -> Any:
+    return a.detach().numpy().copy() if isinstance(a, mg.Tensor) else a
+
+
+def loss_of(logits: Any, target: Any) -> Any:
+    return F.cross_entropy(logits.view(-1, 30), target)
+
+
+def plain(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    loss_of(logits, target).backward()
+    return []
+
+
+def twice(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    loss = loss_of(logits, target)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    return []
+
+
+def retained(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    logits.retain_grad()
+    loss_of(logits, target).backward()
+    return [logits.grad]
+
+
+def hooked(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    logits.register_hook(lambda g: 2 * g)
+    loss_of(logits, target).backward()
+    return []
+
+
+def asked(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    return list(mg.autograd.grad(loss_of(logits, target), (logits, *leaves)))
+
+
+def used_again(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    (loss_of(logits, target) + logits.square().mean() + loss_of(logits * 2, target)).backward()
+    return []
+
+
+def turned(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    loss_of(logits.transpose(0, 1).contiguous(), target).backward()
+    return []
+
+
+def cut(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    F.cross_entropy(logits.reshape(-1, 15), target.repeat(2) % 15).backward()
+    return []
+
+
+def watched(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    arrived: list[Any] = []
+
+    class Watcher(Observer):
+        def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+            arrived.append(np.array(gradient))
+
+    with observed(Watcher()):
+        loss_of(logits, target).backward()
+    return arrived
+
+
+def second_order(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    (g,) = mg.autograd.grad(loss_of(logits, target), leaves[:1], create_graph=True)
+    g.square().sum().backward()
+    return []
+
+
+def frozen(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    loss_of(F.linear(leaves[0].detach(), leaves[1], leaves[2]), target).backward()
+    return []
+
+
+def function(logits: Any, target: Any, leaves: Any) -> list[Any]:
+    class Double(mg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    loss_of(Double.apply(logits), target).backward()
+    return []
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (plain, ["parts"]),
+        (twice, ["parts", "parts"]),
+        (retained, ["whole"]),
+        (hooked, ["whole"]),
+        (asked, ["whole"]),
+        (used_again, ["whole", "whole"]),
+        (turned, ["whole"]),
+        (cut, ["whole"]),
+        (watched, ["whole"]),
+        (second_order, []),
+        (frozen, ["whole"]),
+        (function, ["whole"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_who_wants_it_whole_gets_an_array(use: Any, expected: list[str], made: list[str]) -> None:
+    found, arrays = run(made, use)
+    assert made[: made.index("|")] == expected
+    assert len(found) == len(arrays) >= 2
+    for a, b in zip(found, arrays, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    rng = np.random.default_rng(0)
+    logits, x, weight = (rng.standard_normal(s).astype(np.float32) for s in ((600, 900), (600, 20), (900, 20)))
+    args = logits, rng.integers(0, 900, 600), None, -100, 0.1
+    g = rng.random(600).astype(np.float32)
+    before, found = parallel.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            parallel.set_num_threads(threads)
+            level = kernel.forward((True,), *args)[1]
+            made = kernel.LogitSlope(kernel._given(*args), g, level).slopes_of_linear(weight, x, True)
+            assert made is not None
+            found.append([a.tobytes() for a in made if a is not None])
+    finally:
+        parallel.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_array_that_it_stands_for() -> None:
+    class Ones(InParts):
+        def rows(self) -> Any:
+            return np.ones((6, 4), np.float32)
+
+    ones = Ones((2, 3, 4), np.dtype(np.float32))
+    assert np.asarray(ones).shape == ones.shape == (2, 3, 4)
+    assert ones.reshape((6, 4)).shape == (6, 4) and isinstance(ones.reshape((6, 4)), InParts)
+    assert isinstance(ones.reshape((2, 12)), np.ndarray)
+    assert ((ones + np.float32(1)) == 2).all() and ((np.ones((2, 3, 4)) + ones) == 2).all()
+    assert np.array(ones, np.float64).dtype == np.float64
+    assert repr(ones) == "<Ones (2, 3, 4) to be made>"
