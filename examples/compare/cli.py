@@ -20,6 +20,7 @@ from .sizes import KINDS, sized
 PRESET = "toy"
 # Attention as in the papers has one layer of a recurrent network on each side.
 OPTIONS = {"layers": 1, "dropout": 0.1}
+UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # fair to all
 LAYERS = {"convolution": 4, "transformer": 2}
 
 
@@ -78,4 +79,4 @@ def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabul
     every = max(1, options.updates // 2)
     lengths = {"steps": options.updates, "warm_up": min(200, options.updates // 5), "evaluate_every": every}
     sizes = sized(name, start.changed(shape), options.weights, vocabulary)
-    return {**shape, **sizes, **lengths, "snapshot_every": options.updates, "seed": options.seed}
+    return {**shape, **UPDATES, **sizes, **lengths, "snapshot_every": options.updates, "seed": options.seed}

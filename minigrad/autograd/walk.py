@@ -17,7 +17,7 @@ from ..backend import dtype as dt
 from ..backend import of, xp
 from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast, clone
-from ..ops.op import bare, watch
+from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
 from .mode import enable_grad, state
 from .observer import span
@@ -403,8 +403,7 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
 
 
 def _described(node: Node) -> str:
-    op = node.op
-    name = op.param(node.plan.inputs[0])
+    op, name = node.op, node.op.param(node.plan.inputs[0])
     where = (
         f"called at {spelled(node.place)}" if node.place else "autograd.detect_anomaly() names the line that called it"
     )
@@ -436,7 +435,8 @@ def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
 
 def _takes_parts(node: Node) -> bool:
     """Whether a gradient may come part by part: nobody else looks at it."""
-    return (node.op.name == "reshape" or hasattr(node.kernel, "PARTS")) and not (node.hooks or watch.observers)
+    fits = node.op is REGISTRY.get("reshape") or hasattr(node.kernel, "PARTS")
+    return fits and not (node.hooks or watch.observers)
 
 
 def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:

@@ -114,8 +114,8 @@ def _add_symbols(binding: Any) -> None:
 
 
 def _leave_to_disk(name: str) -> None:
-    """Give back the memory of a shared library's code, which the system reads again if somebody runs it: LLVM's, some
-    30 MiB that have done what they were needed for. On Linux alone."""
+    """Give back the memory of a shared library's code, which the system reads again if somebody runs it: LLVM's has
+    done what it was needed for. On Linux alone."""
     if not sys.platform.startswith("linux"):
         return
     advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to

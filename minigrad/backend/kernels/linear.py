@@ -9,7 +9,7 @@ from ..in_parts import InParts
 from ..products import column_sums, matmul, slopes_of_linear
 from . import Gradients, Needs, wanted
 
-PARTS = True  # ``backward`` takes a ``InParts`` gradient
+PARTS = True  # ``backward`` takes a gradient ``InParts``
 
 
 def check(x: Array, weight: Array) -> None:

@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -303,6 +303,43 @@ def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
     assert store.library() is not None and made == ["crew", "a_numba"]
     assert store.library("a_numba") is store.library() and len(made) == 2
     assert store.library("ab_numba") is store.library() and made[2:] == ["ab_numba"]
+
+
+def test_a_kernel_of_others_loops_is_no_unit(cache: Path) -> None:
+    units = store._sources()
+    assert "convolve_numba" in units and "shifted_numba" in units and store.CREW in units
+    assert "convolve_back_numba" not in units
+    assert store.library("convolve_back_numba") is store.library()
+
+
+def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    fresh(monkeypatch)
+    monkeypatch.setattr(store, "is_wanted", lambda: True)
+    monkeypatch.setattr(store, "_loaded", lambda library, units: names.append(current_thread().name))
+    store.prepare()
+    assert store.library() is None  # waits
+    store.prepare()
+    assert names == ["minigrad kernels"] or names == [current_thread().name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is given back on Linux alone")
+def test_code_that_was_left_to_disk_still_runs() -> None:
+    from llvmlite import binding
+
+    def resident() -> int:
+        """KiB of files in memory."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssFile"))
+
+    text = "define i32 @f() { ret i32 3 }"
+    binding.parse_assembly(text)
+    before = resident()
+    store._leave_to_disk("no library")
+    assert abs(resident() - before) < 1024
+    store._leave_to_disk("llvmlite")
+    assert resident() < before
+    assert "ret i32 3" in str(binding.parse_assembly(text))
 
 
 def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
