@@ -289,5 +289,6 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
     dbias = None
     if needs[2]:
         planes = laid(g).reshape(-1, prod(g.shape[2:]))
-        dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
+        with blas.one_thread():  # else OpenBLAS's threads wake, and take a core from what follows
+            dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import blas
 from ..dtype import Array
 from ..parallel import over_rows
 from ..products import column_sums, matmul
@@ -40,8 +41,9 @@ def loss_and_gradients(kind: type[Loss], needs: Needs, *args: Any) -> tuple[Arra
     share = 1.0 if reduction == "sum" else 1 / len(counted) if len(counted) else float("nan")
     loss = kind(needs, rows, weight, bias, classes, smoothing, share)
     if len(rows):
-        loss.add_all_chunks()
-        loss.take_targets_off()
+        with blas.one_thread():  # else products with vectors wake OpenBLAS's threads
+            loss.add_all_chunks()
+            loss.take_targets_off()
     dx = loss.dx
     if dx is not None and not whole:
         dx = np.zeros_like(x, order="C")
