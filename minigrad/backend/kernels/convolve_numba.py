@@ -13,7 +13,7 @@ import numpy as np
 from .. import blas, shifted_numba
 from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, laid_or_none, loop, scratch
-from ..compiled.native import load16, row, sgemm, store16
+from ..compiled.native import row, sgemm
 from ..dtype import Array
 from ..window import Ints, Window
 from . import Gradients, Needs, wanted
@@ -30,16 +30,6 @@ def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
     first = max(0, (-offset + step - 1) // step)
     last = min(count, (n - 1 - offset) // step + 1)
     return min(first, count), max(min(first, count), last)
-
-
-@inline
-def take(source: int, to: int, count: int) -> None:
-    """Copy some float32, sixteen at a time: rows of an image are short, and a call for each would take longer."""
-    whole = count - count % 16
-    for j in range(0, whole, 16):
-        store16(to + 4 * j, load16(source + 4 * j, 16), 16)
-    for j in range(whole, count):
-        row(to + 4 * j, 1)[0] = row(source + 4 * j, 1)[0]
 
 
 @inline
@@ -63,7 +53,8 @@ def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) ->
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
             seen, met = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
-                take(image + 4 * start, to + 4 * ((i * rows + r) * places + first), last - first)
+                for j in range(last - first):
+                    seen[j] = met[j]
             else:
                 for j in range(last - first):
                     seen[j] = met[j * shape[9]]
