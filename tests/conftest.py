@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import signal
 from collections import Counter
@@ -91,6 +92,12 @@ def _keep_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
             kept.append(item)
     config.hook.pytest_deselected(items=list(set(items) - set(kept)))
     items[:] = kept
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that is marked as a comparison with PyTorch is skipped where that is missing, whatever it imports."""
+    if item.get_closest_marker("parity") and not importlib.util.find_spec("torch"):
+        pytest.skip("PyTorch is not installed: no comparison with it")
 
 
 def pytest_report_header() -> str:
