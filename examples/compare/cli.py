@@ -19,7 +19,7 @@ from .sizes import KINDS, sized
 
 PRESET = "toy"
 # Attention as in the papers has one layer of a recurrent network on each side.
-OPTIONS = {"layers": 1, "dropout": 0.1}
+OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
 UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # fair to all
 LAYERS = {"convolution": 4, "transformer": 2}
 
