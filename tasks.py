@@ -37,6 +37,7 @@ TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h",
 CACHES = (
     "build",
     "dist",
+    "site",
     "htmlcov",
     "minigrad_nn.egg-info",
     ".coverage",
@@ -107,6 +108,13 @@ def index(python: str, args: list[str]) -> int:
     return max(call([python, str(Path("docs") / name), *args]) for name in GENERATORS)
 
 
+def site(python: str, args: list[str]) -> int:
+    """The site, in site/. What it is built with is pinned by hashes."""
+    pinned = ROOT / "web" / "requirements.txt"
+    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "--require-hashes"]
+    return call([*command, "-r", str(pinned)]) or call([python, "-m", "web", *args])
+
+
 def check(python: str, args: list[str]) -> int:
     """Style, types and tests, all of them even if one fails."""
     return max([lint(python, []), types(python, []), test(python, args)])
@@ -133,6 +141,9 @@ TASKS = {
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
     "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),
+    "site": Task(
+        "build the site in site/, where the framework runs in the browser; --serve shows it", site, "fast,translate"
+    ),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

@@ -197,8 +197,9 @@ def _notes(held: dict[str, float | None]) -> list[str]:
     also = "; PyTorch is not installed" if theirs is None else f", importing PyTorch {theirs:.0f}"
     return [
         "ratio: minigrad's time over PyTorch's, medians both",
-        "products: the step's matrix products alone, on NumPy, each the best of many; to products: the best step over them",
+        "products: the step's matrix products alone, on NumPy, each the best of many",
+        "to products: the best step over them",
         "on NumPy: minigrad with MINIGRAD_FAST=0, as without the extra fast",
-        f"goal: where products take more than {MOST_PRODUCTS} of it, {OF_PRODUCTS} times their time in place of it (column to products)",
+        f"goal: where products take more than {MOST_PRODUCTS} of it, {OF_PRODUCTS} times their time in place of it",
         f"memory: the process's peak, of which importing minigrad takes {ours:.0f} MiB{also}",
     ]

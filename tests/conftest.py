@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,8 @@ from minigrad.backend import cuda, parallel
 from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
-DEVICES = ["cpu", "strict", "strict kernels", *GPUS]
+PLAIN = ["cpu"] if sys.platform == "emscripten" else ["cpu", "strict", "strict kernels"]  # nobody has GPUs there
+DEVICES = [*PLAIN, *GPUS]
 MANY = 60  # cases of a test function, of which ``--sample`` takes a part
 SLOW_START = (
     "tests/backend/test_cuda",
@@ -102,7 +104,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_report_header() -> str:
     """Where there is no GPU no test is made for one: say so, and why, in the first lines."""
-    names = "cpu, strict, strict kernels"
+    names = ", ".join(PLAIN)
     return f"devices: {names}, cuda" if GPUS else f"devices: {names}; no GPU: {cuda.why_not()}"
 
 

@@ -106,7 +106,8 @@ class span:
     Args:
         name: what it is called in a profile.
         kind: "module", "step", "data", "walk" or "call".
-        subject: the module, the optimiser and so on; of a call a list, which holds the result when the span ends.
+        subject: the module, the optimiser and so on; of a walk its roots; of a call a list, which holds the result
+            when the span ends.
     """
 
     __slots__ = ("arguments", "observers")

@@ -53,7 +53,7 @@ def backward(
     roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
     targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    with span("backward", "walk"):
+    with span("backward", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
         if targets is not None:
             sums = [(leaf, (g, False)) for leaf, g in zip(targets, walk.gradients, strict=True) if g is not None]
@@ -84,7 +84,7 @@ def grad(
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    with span("grad", "walk"):
+    with span("grad", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):

@@ -102,6 +102,7 @@ bfloat16 = ExtraDType("bfloat16", 2)
 float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
     ExtraDType(f"float{n}", 1) for n in ("8_e4m3fn", "8_e4m3fnuz", "8_e5m2", "8_e5m2fnuz", "8_e8m0fnu", "4_e2m1fn_x2")
 )
+_SHORT = np.dtype(np.intp).itemsize < 8
 _PAIRS = np.dtype("V1")  # bytes of two numbers of 4 bits, which are only kept
 _UNSIGNED = (uint16, uint32, uint64)
 # Of the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
@@ -209,6 +210,12 @@ def kind_of(array: Array) -> str:
     """NumPy's letter for the kind of an array's numbers, with "f" for bfloat16, too."""
     letter: str = array.dtype.kind
     return "f" if letter == "V" else letter
+
+
+def counted(array: Array) -> Array:
+    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system, such as WebAssembly, NumPy's are
+    int32."""
+    return array.astype(np.int64) if _SHORT else array
 
 
 def widened(array: Array) -> Array:

@@ -32,7 +32,7 @@ class Taps:
         olds = self.indices[taps, new]
         order = np.lexsort((new, olds))
         olds, taps, new = olds[order], taps[order], new[order]
-        count = np.bincount(olds, minlength=self.length)
+        count = np.bincount(olds.astype(np.intp), minlength=self.length)
         place = np.arange(len(olds)) - (np.cumsum(count) - count)[olds]
         indices = np.full((max(1, count.max(initial=0)), self.length), -1, np.int64)
         indices[place, olds] = new

@@ -162,6 +162,8 @@ def _from_python(data: Any, dtype: Any) -> Any:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")
     if dt.kind_of(array) not in "bifuc":
         raise TypeError(f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})")
+    if dtype is None and array.dtype.kind == "i" and not _holds_numpy(data):
+        array = dt.counted(array)
     if dtype is None and array.dtype.kind == "f" and (array.size == 0 or not _holds_numpy(data)):
         array = array.astype(dt.get_default_dtype().numpy)
     if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):

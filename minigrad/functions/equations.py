@@ -209,7 +209,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     least, relative = _limits(A, atol, rtol) if tol is None else _limits(A, tol, 0.0)
     values: Any = np.linalg.eigvalsh if hermitian else lambda a: np.linalg.svd(a, compute_uv=False)
     count = lambda a: ops.significant(values(a), least, relative).sum(-1) if a.size else np.zeros(a.shape[:-2], int)
-    return wrap(on_host(count, (square(A, "matrix_rank") if hermitian else A).array))
+    return wrap(dt.counted(on_host(count, (square(A, "matrix_rank") if hermitian else A).array)))
 
 
 # Equations -------------------------------------------------------------------------------------------------

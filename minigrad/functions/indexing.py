@@ -503,7 +503,7 @@ def unique(
     m = xp(input.array)
     parts = m.unique(dt.widened(input.array), return_inverse=True, return_counts=True, axis=dim)
     values = parts[0].astype(input.array.dtype, copy=False)
-    inverse, counts = parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
+    inverse, counts = map(dt.counted, (parts[1].reshape(input.array.shape if dim is None else -1), parts[2]))
     extra = ([wrap(inverse)] if return_inverse else []) + ([wrap(counts)] if return_counts else [])
     return (wrap(values), *extra) if extra else wrap(values)
 

@@ -308,7 +308,7 @@ def repeat_interleave(
     """
     if repeats is None:
         m = xp(input.array)
-        input, repeats = wrap(m.arange(input.array.size)), input
+        input, repeats = wrap(m.arange(input.array.size, dtype=np.int64)), input
     if dim is None:
         input, dim = flatten(input), 0
     args = (input, raw(repeats), axis(dim, input.array.ndim))

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
-from ..backend.dtype import get_default_dtype, has_gradient, iinfo, kind_of, widened
+from ..backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
@@ -185,7 +185,7 @@ def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> Any:
     shape[place] = -1
     reached = (host == best) | (host != host)
     places = np.maximum.accumulate(np.where(reached, np.arange(host.shape[place]).reshape(shape), 0), axis=place)
-    indices = tensor_on(places, input.device)
+    indices = tensor_on(counted(places), input.device)
     return kind(apply(i.gather, (input, place, indices)), indices)
 
 
@@ -294,7 +294,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if input.array.ndim != 1 or input.array.dtype.kind not in "iu" or (input.array.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     factors = None if weights is None else raw(weights)
-    counts = xp(input.array).bincount(input.array.astype(np.int64), factors, minlength)
+    counts = xp(input.array).bincount(input.array.astype(np.intp), factors, minlength)
     dtype = np.int64 if factors is None else np.float32 if factors.dtype == np.float32 else np.float64
     return wrap(counts.astype(dtype))
 
@@ -437,10 +437,11 @@ def unique_consecutive(
     first = np.ones(len(rows), bool)
     first[1:] = (flat[1:] != flat[:-1]).any(1)
     starts = np.flatnonzero(first)
-    inverse = (np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
+    inverse = counted(np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
     rows = rows.astype(input.array.dtype, copy=False)
     values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
-    parts = [values] + [inverse] * return_inverse + [np.diff(np.append(starts, len(rows)))] * return_counts
+    counts = counted(np.diff(np.append(starts, len(rows))))
+    parts = [values] + [inverse] * return_inverse + [counts] * return_counts
     results = tuple(tensor_on(np.array(part, order="C"), input.device) for part in parts)
     return results if len(results) > 1 else results[0]
 

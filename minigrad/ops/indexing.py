@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import holds, in_order, of, xp
-from ..backend.dtype import Array, widened
+from ..backend.dtype import Array, counted, widened
 from .elementwise import where
 from .op import Op, Traced, bare, op
 from .shape import Shape, reshape
@@ -190,7 +190,7 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
     """The indices of the elements that are not 0, an array for each axis"""
-    return tuple(xp(x).nonzero(x))
+    return tuple(map(counted, xp(x).nonzero(x)))
 
 
 @op(
@@ -217,8 +217,8 @@ def _stable_order(x: Array, dim: int, descending: bool) -> Array:
     """Indices that sort an axis, stably in both directions."""
     m, x = xp(x), widened(x)
     if not descending:
-        return m.argsort(x, axis=dim, kind="stable")
-    backwards = m.argsort(m.flip(x, dim), axis=dim, kind="stable")
+        return counted(m.argsort(x, axis=dim, kind="stable"))
+    backwards = counted(m.argsort(m.flip(x, dim), axis=dim, kind="stable"))
     return x.shape[dim] - 1 - m.flip(backwards, dim)
 
 
@@ -240,7 +240,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
         chosen = m.take_along_axis(near, order, -1)
     else:
         chosen = m.argsort(key, axis=-1, kind="stable")[..., :k]
-    return m.moveaxis(chosen, -1, dim)
+    return counted(m.moveaxis(chosen, -1, dim))
 
 
 def _smallest(key: Array, k: int) -> Array:

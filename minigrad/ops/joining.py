@@ -122,13 +122,18 @@ def _slice_at(g: Array, dim: int, index: int) -> Array:
 @op("dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
 def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
     """Each element of an axis ``repeats`` times in a row (one number, or one for each)"""
-    return xp(x).repeat(x, repeats, axis=dim)
+    return xp(x).repeat(x, _times(repeats), axis=dim)
+
+
+def _times(repeats: Any) -> Any:
+    """Numbers of copies as array libraries take them: on a 32-bit system they refuse int64."""
+    return repeats.astype(np.intp, copy=False) if hasattr(repeats, "dtype") else repeats
 
 
 def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     """The sum of each element's copies."""
     module = xp(repeats) if hasattr(repeats, "dtype") else xp(bare(g))
-    source = module.repeat(module.arange(shape[dim]), repeats)
+    source = module.repeat(module.arange(shape[dim]), _times(repeats))
     return index_add(shape, dim, source, g)
 
 

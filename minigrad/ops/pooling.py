@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import xp
-from ..backend.dtype import Array
+from ..backend.dtype import Array, counted
 from ..backend.window import Ints, Window
 from .convolution import padded
 from .op import op
@@ -75,7 +75,7 @@ def largest_cells(x: Array, window: Window) -> Array:
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
     cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
-    return m.where(chosen == 0, _grid(x.shape[2:], firsts), cells)  # all -inf: the first that is no padding
+    return counted(m.where(chosen == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first that is no padding
 
 
 def _cell(lengths: Ints, along: Any) -> Any:

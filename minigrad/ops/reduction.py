@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import in_order, products, xp
-from ..backend.dtype import Array
+from ..backend.dtype import Array, counted
 from .elementwise import exp, where
 from .op import op
 from .shape import broadcast_to, reshape
@@ -191,10 +191,10 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 
 
 def _index_of(found: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool) -> Array:
-    return found.reshape(keepdim_shape(shape, dim)) if keepdim and shape else found
+    return counted(found.reshape(keepdim_shape(shape, dim)) if keepdim and shape else found)
 
 
 @op
 def count_nonzero(x: Array, dim: Axes = None) -> Array:
     """How many elements are not 0"""
-    return (x != 0).sum(axis=dim)
+    return (x != 0).sum(axis=dim, dtype=np.int64)

@@ -63,7 +63,7 @@ def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
 
 def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
     pid = os.getpid()
-    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    names = {getattr(thread, "native_id", thread.ident): thread.name for thread in threading.enumerate()}
     program = {"name": os.path.basename(sys.argv[0]) or "python"}
     yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": program}
     for thread in sorted({event.thread for event in recorder.events}):

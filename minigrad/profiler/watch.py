@@ -30,7 +30,7 @@ class _Thread(threading.local):
     def __init__(self, stacks: list[list[Event]]) -> None:
         self.events: list[Event] = []
         self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if it has one, and a call's results
-        self.number = threading.get_native_id()
+        self.number = getattr(threading, "get_native_id", threading.get_ident)()  # WebAssembly has none
         stacks.append(self.events)
 
 

@@ -7,6 +7,7 @@ that all have the same one: each is compared with all before it.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 _MOST_BITS = 1 << 14  # of an integer, whose hash is not kept: it would be computed for each use of the key
 _MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
 _DEEPEST = 50
-_MOST_ALIKE = 64  # of one hash: 64-bit integers share theirs by eight at most, floating-point numbers by some tens
+# Of one hash: 64-bit integers share theirs by eight at most, floating-point numbers by some tens; by twice as many on a
+# 32-bit system, where hashes are remainders by 2³¹ - 1
+_MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
 _FEW = 128  # keys that are fast in any case
 
 

@@ -1,6 +1,7 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
-The safetensors library writes. Reading is here: from a map or from memory, with bfloat16, which NumPy alone lacks.
+The safetensors library writes, or where it is missing plain_safetensors.py. Reading is here: from a map or from
+memory, with bfloat16, which NumPy alone lacks.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
+from . import plain_safetensors
 from .source import Ndarray, Source, aligned, from_halves, replaced
 
 _LARGEST_HEADER = 100_000_000  # the format's own limit
@@ -42,17 +44,25 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name to a path (replaced in one step) or to a binary file object. Raises OSError."""
-    import safetensors.numpy
-
+    library, refused = _library()
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
     if hasattr(f, "write"):
-        f.write(safetensors.numpy.save(dense, metadata))
+        f.write(library.save(dense, metadata))
         return
     with replaced(f) as temporary:
         try:
-            safetensors.numpy.save_file(dense, temporary, metadata)
-        except safetensors.SafetensorError as error:
+            library.save_file(dense, temporary, metadata)
+        except refused as error:
             raise OSError(f"cannot write {f}: {error}") from error
+
+
+def _library() -> tuple[Any, type[Exception]]:
+    """What writes files, and its error: the library, or ours where there is none, as in WebAssembly."""
+    try:
+        import safetensors.numpy
+    except ImportError:
+        return plain_safetensors, plain_safetensors.SafetensorError
+    return safetensors.numpy, safetensors.SafetensorError
 
 
 def begins(source: Source) -> bool:

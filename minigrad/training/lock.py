@@ -47,8 +47,8 @@ def _locked_itself(folder: Path) -> Iterator[None]:
 
 
 def _lock(handle: int, folder: Path) -> None:
-    if sys.platform == "win32":
-        return
+    if sys.platform in ("win32", "emscripten"):
+        return  # a browser's tab has one process, and no locks
     import fcntl
 
     deadline = time.monotonic() + PATIENCE

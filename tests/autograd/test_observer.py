@@ -124,10 +124,12 @@ def test_attached_observers_watch_until_they_are_detached(diary: Diary) -> None:
 def test_an_observer_of_all_threads(diary: Diary) -> None:
     x = mg.ones(2)
     attach(diary, everywhere=True)
-    thread = threading.Thread(target=lambda: x.exp())
-    thread.start()
-    thread.join()
-    detach(diary)
+    try:
+        thread = threading.Thread(target=lambda: x.exp())
+        thread.start()
+        thread.join()
+    finally:  # also where there are no threads
+        detach(diary)
     threading.Thread(target=lambda: x.tanh()).start()
     assert [event[:2] for event in diary.events] == [("applying", "exp"), ("applied", "exp")]
 

@@ -49,13 +49,7 @@ def test_table_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("products", "goal"),
-    [
-        (None, "0.60"),
-        (0.2, "0.60"),
-        (0.479, "0.60"),
-        (0.481, "1.25 × products"),
-        (0.6, "1.25 × products"),
-    ],
+    [(None, "0.60"), (0.2, "0.60"), (0.479, "0.60"), (0.481, "1.25 × products"), (0.6, "1.25 × products")],
 )
 def test_where_products_take_most_the_goal_follows_them(products: float | None, goal: str) -> None:
     assert steps.goal("small", products) == goal

@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import struct
+import sys
 import time
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
@@ -18,10 +19,11 @@ from minigrad.serialization.keys import checked
 from tests.serialization.test_machine import archive
 
 MANY = 50_000
+MODULUS = sys.hash_info.modulus  # 2⁶¹ - 1; on a 32-bit system 2³¹ - 1
 ALIKE = {
-    "huge integers": [(i + 2**70) * (2**61 - 1) for i in range(MANY)],
+    "huge integers": [(i + 2**70) * MODULUS for i in range(MANY)],
     "complex numbers": [complex(-1000003 * i, i) for i in range(MANY)],
-    "tuples": [((i + 2**70) * (2**61 - 1), "x") for i in range(MANY)],
+    "tuples": [((i + 2**70) * MODULUS, "x") for i in range(MANY)],
 }
 
 

@@ -19,7 +19,7 @@ __all__ = ["browser", "contrast", "open_file", "texts", "wait_for"]
 
 NEEDED = "playwright drives the browser: pip install playwright"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND"  # no name leads anywhere
+NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # no name leads anywhere
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", NOBODY]
 
 

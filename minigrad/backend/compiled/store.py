@@ -140,7 +140,7 @@ def library(unit: str = CREW) -> Library | None:
 def prepare() -> None:
     """Load the loops in a thread of its own, or have them made, while the program does something else. Who asks for
     them meanwhile waits."""
-    if CREW not in _asked:
+    if CREW not in _asked and is_wanted():
         threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
 
 

@@ -114,7 +114,7 @@ class Loss:
             if smoothing:
                 self.dweight -= column_sums(x) * even
         if self.dbias is not None:
-            self.dbias -= np.bincount(target, minlength=count).astype(x.dtype) * hit
+            self.dbias -= np.bincount(target.astype(np.intp, copy=False), minlength=count).astype(x.dtype) * hit
             self.dbias -= dtype(share * smoothing / count * len(x))
 
 

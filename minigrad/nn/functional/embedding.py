@@ -8,6 +8,7 @@ from ...autograd import no_grad
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import xp
+from ...backend.dtype import counted
 from ...functions.creation import arange
 from ...functions.indexing import unique
 from ...functions.pointwise import where
@@ -157,7 +158,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         expected = f"offsets[0] has to be 0 and offsets[-1] not greater than input's length {input.array.size}"
         raise RuntimeError(f"{expected}, but got {int(starts[0])} and {int(starts[-1])}")
     places: Any = xp(starts).arange(input.array.size)
-    return wrap(xp(starts).searchsorted(starts, places, side="right") - 1), starts.shape[0]
+    return wrap(counted(xp(starts).searchsorted(starts, places, side="right")) - 1), starts.shape[0]
 
 
 def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:

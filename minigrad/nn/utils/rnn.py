@@ -126,13 +126,14 @@ def pack_padded_sequence(
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     checked = _checked_lengths(lengths, time, batch)
-    order = None if enforce_sorted else np.argsort(-checked, kind="stable")
+    order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
     if order is None and (checked[1:] > checked[:-1]).any():
         raise RuntimeError(
             f"pack_padded_sequence: the lengths must be sorted in decreasing order, not {checked.tolist()}: pass "
             "enforce_sorted=False to have the sequences sorted"
         )
-    sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1)  # the sequences that have each step, (T)
+    # The sequences that have each step, (T)
+    sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
     index = _packed_rows(sizes, order, time, batch, batch_first)
     data = input.reshape(time * batch, *input.shape[2:])[index]
     return PackedSequence(data, tensor(sizes), None if order is None else tensor(order, device=input.device))
@@ -192,7 +193,7 @@ def pad_packed_sequence(
     if total_length is not None and total_length < longest:
         raise ValueError(f"total_length={total_length} is shorter than the longest sequence, of {longest} steps")
     time = longest if total_length is None else total_length
-    lengths = (sizes[:, None] > np.arange(batch)).sum(axis=0)
+    lengths = (sizes[:, None] > np.arange(batch)).sum(axis=0, dtype=np.int64)
     order = None if sequence.sorted_indices is None else sequence.sorted_indices.numpy(force=True)
     lengths = lengths if order is None else lengths[np.argsort(order)]
     index = _packed_rows(sizes, order, time, batch, batch_first)

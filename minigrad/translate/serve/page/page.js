@@ -10,8 +10,11 @@ const view = new AttentionView({ source: $("source"), target: $("target"), map: 
 let running = null; // what stops the translation that is under way
 let latest = 0; // the number of the newest request for attention: answers to older ones are dropped
 
+/** The answer of whoever translates: this page's server, or what a page without one has set in its place. */
+const ask = (path, body, signal) => (window.minigradAnswers ?? askServer)(path, body, signal);
+
 /** POST (with a body) or GET; throws an Error whose message is for the person. */
-async function ask(path, body, signal) {
+async function askServer(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
   const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
   let response, answer;

@@ -1,0 +1,34 @@
+"""The library in WebAssembly: a part of its own tests runs in the browser's Python, in Node."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from web import core_tests
+
+ROOT = Path(core_tests.__file__).parent.parent
+MISSING = [program for program in ("node", "npm") if shutil.which(program) is None]
+SAMPLE = (
+    *(f"tests/autograd/test_{name}.py" for name in ("function", "mode", "observer", "tape", "views")),
+    *(f"tests/nn/test_{name}.py" for name in ("init", "layers", "losses", "module", "pooling", "state_dict")),
+    *(f"tests/serialization/test_{name}.py" for name in ("checkpoint", "plain_safetensors", "serialization")),
+    *("tests/ops/test_joining.py", "tests/ops/test_slopes.py", "tests/functions", "tests/optim"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {' and '.join(MISSING)}, for the browser's Python")
+def test_a_sample_of_the_tests_passes_in_the_browsers_python() -> None:
+    command = [sys.executable, "-m", "web.core_tests", *SAMPLE]
+    ran = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    lines = (ran.stdout + ran.stderr).splitlines()[-60:]
+    told = "\n".join(line[:300] for line in lines)  # Node prints lines of a megabyte
+    assert ran.returncode == 0, told
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", ran.stdout.rpartition("under Pyodide:")[2])}
+    assert counts["passed"] >= 500 and "failed" not in counts, told

@@ -1,0 +1,334 @@
+"""The site's pages: links lead on, every public name is there, and no page asks another host for anything.
+
+Those that build the whole site need MkDocs (web/requirements.txt), and are skipped without it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from urllib.parse import unquote
+
+import pytest
+
+import minigrad
+from tests.support.documents import blocks
+from web import docstrings, documents, evidence, hooks, notebooks, pages, public, reference, sources
+from web.documents import ROOT, relaid, relink
+
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'none'"
+)
+BY_OTHERS = ("scripts/cells.js", "scripts/playground.js", "scripts/translator.js", "styles/site.css")
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#L(\d+))?\)")
+
+
+# Documents -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ("[a](viz.md#graph)", "[a](viz.md#graph)"),
+        ("[a](../README.md)", "[a](../index.md)"),
+        ("[a](../minigrad/ops/op.py#L131)", "[a](../source/minigrad/ops/op.py.md#L131)"),
+        ("[a](../tests/compat/programs)", "[a](../source/tests/compat/programs/index.md)"),
+        ("[a](../examples/notebooks/1_first_steps.ipynb)", "[a](../examples/notebooks/1_first_steps.md)"),
+        ("![a](gallery/graph.svg)", "![a](gallery/graph.svg)"),
+        ("[a](nowhere.md)", "[a](nowhere.md)"),  # MkDocs reports it
+        ("[a](https://arxiv.org/abs/1706.03762)", "[a](https://arxiv.org/abs/1706.03762)"),
+        ("```python\n[a](../minigrad/tensor.py)\n```", "```python\n[a](../minigrad/tensor.py)\n```"),
+    ],
+)
+def test_links_lead_to_pages_of_the_site(link: str, expected: str) -> None:
+    linked: set[str] = set()
+    assert relink(link, "docs/viz.md", "docs/viz.md", linked) == expected
+    assert bool(linked) == ("source/" in expected)
+
+
+def test_links_lead_from_where_the_page_stands() -> None:
+    linked: set[str] = set()
+    assert relink("[a](docs/viz.md)", "README.md", "index.md", linked) == "[a](docs/viz.md)"
+    assert relink("[a](viz.md)", "docs/x.md", "how_it_works.md", linked) == "[a](docs/viz.md)"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("text\n- a\n  b\n- c", "text\n\n- a\n    b\n- c"),
+        (
+            "1. a\n\n   ```python\n   x\n       y\n   ```\n2. b",
+            "1. a\n\n    ```python\n    x\n        y\n    ```\n2. b",
+        ),
+        ("- a\n  - b\n\nafter", "- a\n    - b\n\nafter"),
+        ("    code\n    - no item", "    code\n    - no item"),
+        (r"| `a \| b` | c \| d |", r"| `a | b` | c \| d |"),
+        ("<!-- note -->\n| a |", "\n| a |"),
+        ("```text\n- a\n  b\n```", "```text\n- a\n  b\n```"),
+    ],
+)
+def test_lists_and_tables_are_laid_out_for_python_markdown(written: str, expected: str) -> None:
+    assert relaid(written) == expected
+
+
+def test_every_document_is_in_the_menu() -> None:
+    menu = (ROOT / "web" / "mkdocs.yml").read_text(encoding="utf-8")
+    shown = [documents.page_of(path) for path in documents.documents()]
+    assert [page for page in shown if f": {page}\n" not in menu] == []
+
+
+def test_a_notebook_has_its_cells_and_pictures(tmp_path: Path) -> None:
+    text = notebooks.page(ROOT / "examples" / "notebooks" / "1_first_steps.ipynb", tmp_path / "first.md")
+    assert text.startswith("# ")
+    assert "```python\nimport minigrad as mg" in text
+    named = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert named and all((tmp_path / name).stat().st_size for name in named)
+
+
+def test_the_engine_is_shown_in_full() -> None:
+    text = pages.how_it_works()
+    for path in pages.ENGINE:
+        assert sources.placeholder(path, f"{Path(path).stem}-") in text
+    anchors: set[str] = set()
+    page = SimpleNamespace(present_anchor_ids=anchors)
+    html = hooks.on_page_content(sources.placeholder("minigrad/ops/op.py", "op-"), page)
+    lines = (ROOT / "minigrad" / "ops" / "op.py").read_text(encoding="utf-8").splitlines()
+    assert html.count('<span class="line"') == len(lines)
+    assert f"op-L{len(lines)}" in page.present_anchor_ids
+    shown = re.sub(r"<[^>]+>", "", html).replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+    assert shown.replace("&#39;", "'").replace("&amp;", "&").splitlines() == lines
+
+
+def test_every_picture_of_the_gallery_is_on_its_page() -> None:
+    text = pages.gallery()
+    assert [p.name for p in (ROOT / "docs" / "gallery").iterdir() if f"(docs/gallery/{p.name})" not in text] == []
+
+
+# Reference -----------------------------------------------------------------------------------------------
+
+
+def headings(text: str) -> list[str]:
+    """The anchors of a page of the reference."""
+    return re.findall(r"^#{3,4} `[^`]+` \{ #(\S+) \}$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", ["minigrad", "minigrad.nn.functional", "minigrad.optim", "minigrad.distributions"])
+def test_every_public_name_is_on_its_page(module: str) -> None:
+    loaded = importlib.import_module(module)
+    listed = getattr(loaded, "__all__", None) or [n for n in vars(loaded) if not n.startswith("_")]
+    expected = {f"{module}.{name}" for name in listed if not isinstance(getattr(loaded, name), ModuleType)}
+    found = headings(reference.write(module))
+    assert expected <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_every_method_of_tensor_is_on_its_page() -> None:
+    found = headings(reference.write(reference.TENSOR))
+    members = {name for name in dir(minigrad.Tensor) if not name.startswith("_")}
+    plain = {name for name in members if isinstance(inspect.getattr_static(minigrad.Tensor, name), ModuleType)}
+    missing = {f"{reference.TENSOR}.{name}" for name in members - plain} - set(found)
+    assert not [name for name in missing if callable(getattr(minigrad.Tensor, name.rpartition(".")[2]))]
+
+
+def test_every_module_with_a_list_of_names_has_a_place() -> None:
+    """A room of the package that is new must get a page: each name of an ``__all__`` is somewhere."""
+    rooms = [f"minigrad.{path.parent.name}" for path in (ROOT / "minigrad").glob("*/__init__.py")]
+    rooms += [f"minigrad.{path.stem}" for path in (ROOT / "minigrad").glob("*.py") if not path.stem.startswith("_")]
+    known = {entry.anchor for module in reference.modules() for entry in reference.entries(module)}
+    listed = {f"{m}.{n}" for m in rooms if getattr(importlib.import_module(m), "__all__", ()) for n in public.names(m)}
+    assert [name for name in listed - known if not name.startswith(("minigrad.names.", "minigrad.version."))] == []
+
+
+def test_an_op_is_shown_with_its_rule_and_its_tests() -> None:
+    text = reference.write("minigrad")
+    entry = text[text.index("{ #minigrad.softmax }") : text.index("{ #minigrad.sqrt }")]
+    assert "minigrad/ops/softmax.py#L" in entry and "dx = " in entry and "cases.py#L" in entry
+    assert "Source: [minigrad/functions/pointwise.py:" in entry
+    assert "```pycon\n>>> " in entry
+
+
+def test_a_method_is_shown_as_it_is_called() -> None:
+    text = re.sub(r"<[^>]+>", "", reference.write(reference.TENSOR))
+    assert "minigrad.Tensor.abs_() -&gt; Tensor" in text
+    assert "minigrad.Tensor.requires_grad: bool" in text
+
+
+def test_an_alias_leads_to_what_it_is_another_name_for() -> None:
+    text = reference.write("minigrad")
+    assert "{ #minigrad.multiply }\n\nThe same as [`minigrad.mul`](../reference/minigrad.md#minigrad.mul)." in text
+
+
+@pytest.mark.parametrize("module", ["minigrad", "minigrad.nn", "minigrad.viz", "minigrad.models"])
+def test_links_of_the_reference_lead_to_lines_that_are_there(module: str) -> None:
+    for target, line in LINK.findall(reference.write(module)):
+        if not target.startswith("../reference/"):
+            path = ROOT / os.path.normpath(Path("docs") / target)
+            assert path.exists(), target
+            assert not line or int(line) <= len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_name_leads_to_its_definition() -> None:
+    file, line = public.place("abs", minigrad.abs, "minigrad.functions.pointwise")
+    assert "unary(e.abs)" in (ROOT / file).read_text(encoding="utf-8").splitlines()[line - 1]
+    file, line = public.place("Linear", minigrad.nn.Linear, "minigrad.nn")
+    assert (ROOT / file).read_text(encoding="utf-8").splitlines()[line - 1].startswith("class Linear(")
+
+
+def test_ops_are_found_in_a_function_and_in_its_closure() -> None:
+    assert [op.name for op in evidence.ops(minigrad.exp)] == ["exp"]
+    assert "sum" in [op.name for op in evidence.ops(minigrad.sum)]
+
+
+@pytest.mark.parametrize(
+    ("doc", "expected"),
+    [
+        ("x_i * y < [2]", r"x\_i \* y &lt; \[2\]"),
+        ("``a_b`` of `c*d`", "``a_b`` of `c*d`"),
+        (
+            "Sum.\n\nArgs:\n    x: one\n        more.\n    y, z: two.",
+            "Sum.\n\n**Args**\n\n- `x`: one more.\n- `y, z`: two.",
+        ),
+        ("Raises:\n    ValueError: no.", "**Raises**\n\n- `ValueError`: no."),
+        ("Returns:\n    A\n    tensor.", "**Returns**\n\nA tensor."),
+        (">>> 1\n1", "```pycon\n>>> 1\n1\n```"),
+        ("So:\n\n    a = b\n      c", "So:\n\n```text\na = b\n  c\n```"),
+        ("- one\n  more\n- two", "- one more\n- two"),
+        ("-x, elementwise.", r"\-x, elementwise."),
+    ],
+)
+def test_docstrings_become_markdown(doc: str, expected: str) -> None:
+    assert docstrings.markdown(doc) == expected
+
+
+# Templates -----------------------------------------------------------------------------------------------
+
+
+def test_templates_have_the_policy_and_name_no_host() -> None:
+    folder = ROOT / "web" / "overrides"
+    assert f'http-equiv="Content-Security-Policy" content="{POLICY}"' in (folder / "main.html").read_text("utf-8")
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()]
+    assert not [text for text in texts if re.search(r"(?:https?:)?//\w", re.sub(r"/\*.*?\*/", "", text))]
+
+
+# The whole site ------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What a page loads and links to, the places in it, and its cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag's addresses."""
+        of = dict(attrs)
+        self.places.update(filter(None, (of.get("id"), of.get("name"))))
+        if tag in ("script", "img", "iframe", "source", "audio", "video") and of.get("src"):
+            self.loads.append(str(of["src"]))
+        elif tag == "link" and of.get("href"):
+            self.loads.append(str(of["href"]))
+        elif tag == "a" and of.get("href"):
+            self.links.append(str(of["href"]))
+
+
+def need_mkdocs() -> None:
+    """Skip a test where MkDocs is not installed."""
+    if importlib.util.find_spec("material") is None:
+        pytest.skip("not installed: mkdocs-material (pip install --require-hashes -r web/requirements.txt)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["source/minigrad/size.py.md#L99999", "source/nowhere.py.md", "#nowhere"])
+def test_a_broken_link_fails_the_build(link: str, tmp_path: Path) -> None:
+    need_mkdocs()
+    source = tmp_path / "docs" / "source" / "minigrad" / "size.py.md"
+    source.parent.mkdir(parents=True)
+    source.write_text(sources.page("minigrad/size.py"), encoding="utf-8")
+    menu = [{"Start": "index.md"}]
+    start = tmp_path / "docs" / "index.md"
+    start.write_text("# A\n\n[a](source/minigrad/size.py.md#L3)\n", encoding="utf-8")
+    pages.run_mkdocs(tmp_path / "docs", tmp_path / "site", menu)
+    assert 'id="L3"' in (tmp_path / "site" / "source" / "minigrad" / "size.py.html").read_text(encoding="utf-8")
+    start.write_text(f"# A\n\n[a]({link})\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        pages.run_mkdocs(tmp_path / "docs", tmp_path / "site", menu)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The site, built once."""
+    need_mkdocs()
+    folder = tmp_path_factory.mktemp("site")
+    pages.build(folder)
+    for name in BY_OTHERS:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    yield folder
+
+
+@pytest.fixture(scope="module")
+def read(site: Path) -> dict[str, Page]:
+    """Its pages."""
+    files = sorted(site.rglob("*.html"))
+    return {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
+
+
+@pytest.mark.slow
+def test_no_page_loads_from_another_host(read: dict[str, Page]) -> None:
+    wrong = [(name, url) for name, page in read.items() for url in page.loads if re.match(r"(\w+:)?//", url)]
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere(site: Path, read: dict[str, Page]) -> None:
+    broken = []
+    for name, page in read.items():
+        for url in page.links + page.loads:
+            path, _, place = unquote(url).partition("#")
+            if re.match(r"\w+:|//|/", url) or name == "404.html":  # 404.html stands in every place
+                continue
+            target = os.path.normpath(Path(name).parent / path) if path else name
+            target = f"{target}/index.html".removeprefix("./") if (site / target).is_dir() else target
+            if not (site / target).exists() or (place and target in read and place not in read[target].places):
+                broken.append((name, url))
+    assert broken == []
+
+
+@pytest.mark.slow
+def test_every_python_block_can_get_a_button(site: Path) -> None:
+    for path in documents.documents():
+        if path.endswith(".md"):
+            written = sum(block.language == "python" for block in blocks((ROOT / path).read_text(encoding="utf-8")))
+            html = (site / documents.page_of(path)).with_suffix(".html").read_text(encoding="utf-8")
+            assert html.count('<div class="language-python highlight">') == written, path
+
+
+@pytest.mark.slow
+def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        name = path.relative_to(site)
+        if name.parts[0] != "lectures":  # pages by themselves, each with a stricter policy
+            text = path.read_text(encoding="utf-8")
+            assert f'content="{POLICY}"' in text, name
+            assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name
+
+
+@pytest.mark.slow
+def test_names_and_documents_can_be_searched_for(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"] for entry in index["docs"]}
+    assert {"reference/minigrad.html#minigrad.relu", "docs/viz.html#graph"} <= found
+    assert not [place for place in found if place.startswith("source/")]

@@ -1,0 +1,121 @@
+"""Whatever a program does, it reaches neither the page, nor what the browser keeps for the site, nor another host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import until
+
+pytestmark = pytest.mark.slow
+Visit = Callable[..., Any]
+RUN = """async (code) => {
+  try { return (await window.minigradCells.runner.run(code)).error; } catch (error) { return String(error); }
+}"""
+OUTPUT = "window.minigradCells.cells[0].output.element"
+
+
+@pytest.fixture
+def page(visit: Visit) -> Any:
+    """The first page."""
+    return visit("index.html")
+
+
+@pytest.mark.parametrize(
+    "reach",
+    [
+        "js.document",
+        "js.window",
+        "js.parent.document",
+        "js.localStorage.getItem('x')",
+        "js.caches.keys",
+        "js.indexedDB.open('x')",
+        "js.importScripts('/scripts/runner.js')",
+        "js.XMLHttpRequest.new().open('GET', '/index.html', False)",
+        "js.eval('1')",
+    ],
+)
+def test_javascript_reaches_nothing_of_the_page(reach: str, page: Any, visit: Visit) -> None:
+    code = f"import js\nfound = {reach}\n" + ("found.send()" if "XMLHttp" in reach else "")
+    error = page.evaluate(RUN, code)
+    if "caches" in reach and error is None:  # the object is there, what it holds is not
+        error = page.evaluate(RUN, "from pyodide.ffi import run_sync\nrun_sync(js.caches.keys())")
+    assert error is not None, f"{reach} is reached"
+    visit.wrong.clear()  # type: ignore[attr-defined]  # refusals stand in the console
+
+
+@pytest.mark.parametrize("where", ["https://example.org/", "/index.html", "http://127.0.0.1:9/"])
+def test_no_request_leaves(where: str, page: Any, visit: Visit, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda made: asked.append(made.url))
+    page.on("websocket", lambda made: asked.append(made.url.replace("ws", "http", 1)))
+    socket = where.replace("http", "ws", 1)
+    for reach in (f"js.fetch({where!r})", f"js.WebSocket.new({socket!r})", f"js.Worker.new({where!r})"):
+        page.evaluate(RUN, f"import js\ntry:\n    {reach}\nexcept BaseException as error:\n    print(error)")
+    page.wait_for_timeout(500)
+    assert not [url for url in asked if url.startswith(("https://example.org", "http://127.0.0.1:9/"))]
+    assert f"{address}index.html" not in asked
+    visit.wrong.clear()  # type: ignore[attr-defined]
+
+
+def test_messages_of_its_own_change_nothing_but_its_output(page: Any, visit: Visit) -> None:
+    """A program can speak to the page as worker.js does; all that it can say is text."""
+    evil = {"type": "out", "stream": "stdout", "text": "<img src=x onerror=alert(1)>"}
+    page.locator(".run-bar").nth(0).get_by_text("Edit").click()
+    until(page, "Boolean(window.minigradCells.cells[0].editor)")
+    code = f"import _page, json\n_page.say(json.dumps({evil!r}))\nprint('<script>alert(2)</script><b>bold</b>')"
+    page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
+    page.locator(".run-bar").nth(0).get_by_text("Run").click()
+    until(page, "window.minigradCells.cells[0].done")
+    assert page.evaluate(f"{OUTPUT}.querySelectorAll('img, script, b').length") == 0
+    assert "<b>bold</b>" in page.locator(".run-output").nth(0).inner_text()
+
+
+def test_html_of_a_program_stands_in_an_origin_of_its_own(page: Any, visit: Visit) -> None:
+    html = (
+        "<script>try { parent.document.title = 'reached' } catch { document.title = 'kept out' }</script><h1>mine</h1>"
+    )
+    code = f"class Evil:\n    def _repr_html_(self):\n        return {html!r}\nEvil()"
+    page.evaluate("async () => { await window.minigradCells.cells[0].edit() }")
+    page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
+    page.locator(".run-bar").nth(0).get_by_text("Run").click()
+    until(page, f"{OUTPUT}.querySelector('iframe')")
+    assert page.evaluate(f"{OUTPUT}.querySelector('iframe').getAttribute('sandbox')") == "allow-scripts allow-downloads"
+    page.wait_for_timeout(500)
+    assert page.title() != "reached"
+    visit.wrong.clear()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds"),
+    [
+        ("import numpy\nnumpy.ones(2**29)", ("MemoryError", "_ArrayMemoryError", "ValueError")),
+        ("[0] * 2**30", ("MemoryError",)),
+        ("def f(): return f()\nf()", ("RecursionError",)),
+        ("import os\nos.fork()", ("OSError", "AttributeError", "BlockingIOError")),
+        ("import threading\nthreading.Thread(target=print).start()", ("RuntimeError",)),
+        ("input()", ("EOFError", "OSError")),
+        ("import sys\nsys.exit(3)", ("SystemExit",)),
+    ],
+)
+def test_a_program_that_asks_too_much_is_told_so(code: str, kinds: tuple[str, ...], page: Any) -> None:
+    error = page.evaluate(RUN, code)
+    assert error["kind"] in kinds
+    assert page.evaluate(RUN, "assert 1 + 1 == 2") is None
+
+
+STUBBORN = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+
+
+@pytest.mark.parametrize(("code", "kept"), [(STUBBORN, True), ("sum(range(10**12))", False)])
+def test_a_program_that_does_not_want_to_end_is_ended(code: str, kept: bool, page: Any) -> None:
+    """Of one that catches the interrupt the next one ends it; a call that looks at none loses the interpreter."""
+    page.evaluate(RUN, "here = 1")
+    page.evaluate("(code) => { window.going = window.minigradCells.runner.run(code).catch(String) }", code)
+    page.wait_for_timeout(500)
+    page.evaluate("window.minigradCells.runner.stop()")
+    assert "stopped" in str(page.evaluate("window.going"))
+    error = page.evaluate(RUN, "assert here == 1")
+    assert (error is None) == kept

@@ -1,0 +1,41 @@
+"""Build the site, and show it:  python -m web [--serve] [--port N] [--no-build] [--out FOLDER]"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .build import SITE, build
+from .server import serve
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    p = argparse.ArgumentParser(prog="python tasks.py site", description="Build the site, in a folder.")
+    p.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help="where (default: site/)")
+    p.add_argument("--serve", action="store_true", help="show it on this machine")
+    p.add_argument("--port", type=int, default=8000, help="to show it at (default: 8000; 0: any that is free)")
+    p.add_argument("--no-build", action="store_true", help="show what is there")
+    return p
+
+
+def main() -> int:
+    """Do what the command line says."""
+    options = parser().parse_args()
+    if not options.no_build:
+        build(options.out)
+    elif not (options.out / "index.html").exists():
+        print(f"There is no site in {options.out}: leave out --no-build.", file=sys.stderr)
+        return 1
+    if options.serve:
+        try:
+            serve(options.out, options.port)
+        except OSError as error:
+            print(f"Port {options.port} cannot be used ({error.strerror}): give another with --port.", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

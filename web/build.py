@@ -1,0 +1,44 @@
+"""Builds the whole site into a folder."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import interpreter, node, pages, scripts, translator
+
+ROOT = Path(__file__).parent.parent
+SITE = ROOT / "site"
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'none'"
+)
+
+
+def build(site: Path = SITE) -> None:
+    """Build the site anew. What was there is removed once the new one stands.
+
+    Raises:
+        SystemExit: a program that it needs is missing, or a part has failed.
+    """
+    made = site.with_name(f".{site.name}-in-the-making")
+    shutil.rmtree(made, ignore_errors=True)
+    steps: dict[str, Callable[[], object]] = {
+        "installing what comes from npm": node.install,
+        "writing the documents": lambda: pages.build(made),
+        "packing Python": lambda: interpreter.build(made / "python"),
+        "putting scripts together": lambda: scripts.build(made),
+        "packing the translator": lambda: translator.build(made, POLICY),
+    }
+    for what, step in steps.items():
+        begun = time.perf_counter()
+        print(f"{what} ...", flush=True)
+        step()
+        print(f"{what}: {time.perf_counter() - begun:.0f} s", flush=True)
+    shutil.rmtree(site, ignore_errors=True)
+    made.rename(site)
+    downloads = sum(file.stat().st_size for file in (site / "python").iterdir()) / 1e6
+    print(f"the site is in {site}; Python is a download of {downloads:.1f} MB")

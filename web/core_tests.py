@@ -1,0 +1,52 @@
+"""The core of the test suite in the browser's Python: Pyodide in Node, without a browser.
+
+    python -m web.core_tests [ARGUMENT OF PYTEST...]
+
+Without arguments it runs the folders of CORE. pytest goes along from this environment, as it is plain Python.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+from . import node, packs
+
+HERE = Path(__file__).parent
+CORE = tuple(f"tests/{name}" for name in ("ops", "functions", "autograd", "nn", "optim", "serialization"))
+PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
+
+
+def pytest_files() -> Iterator[tuple[str, bytes]]:
+    """pytest and what it imports, as they lie in site-packages; of their metadata what pytest reads of itself."""
+    for name in PYTEST:
+        found = distribution(name)
+        for file in sorted(found.files or [], key=str):
+            if file.suffix == ".py" or file.name in ("METADATA", "entry_points.txt"):
+                yield file.as_posix(), Path(str(found.locate_file(file))).read_bytes()
+
+
+def main(arguments: list[str]) -> None:
+    """Build the packs, and run pytest on them.
+
+    Raises:
+        SystemExit: a test has failed, or what is needed is missing.
+    """
+    if find_spec("pytest") is None:
+        raise SystemExit('The tests need pytest: pip install -e ".[test]".')
+    node.install()
+    with tempfile.TemporaryDirectory() as folder:
+        packs.build(Path(folder))
+        with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
+            for name, content in pytest_files():
+                archive.writestr(name, content)
+        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *(arguments or CORE))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,88 @@
+"""Docstrings as Markdown: paragraphs, lists of arguments and errors, examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+HEADINGS = ("Args", "Attributes", "Raises", "Returns", "Shape", "Shapes", "Yields")
+HEADING = re.compile(rf"({'|'.join(HEADINGS)}):\s*(.*)", re.DOTALL)
+ENTRY = re.compile(r"([*\w][\w.*, ]*): (.*)", re.DOTALL)
+CODE = re.compile(r"(``.+?``|`[^`\n]+`)", re.DOTALL)
+
+
+def markdown(doc: str) -> str:
+    """A docstring, without indentation of its own, as Markdown."""
+    return "\n\n".join(part for block in _blocks(doc) for part in _block(block))
+
+
+def _blocks(doc: str) -> Iterator[str]:
+    """The parts between empty lines. An example goes on to its end, a section to the next line without indentation."""
+    held = ""
+    for part in re.split(r"\n\s*\n", doc.strip("\n")):
+        goes_on = held.startswith(">>>") and part.startswith(">>>")
+        if held and (goes_on or (part.startswith(" ") and HEADING.match(held))):
+            held += f"\n\n{part}"
+        else:
+            if held:
+                yield held
+            held = part
+    if held:
+        yield held
+
+
+def _block(block: str) -> Iterator[str]:
+    if block.startswith(">>>"):
+        yield f"```pycon\n{block}\n```"
+    elif block.startswith("    "):
+        yield f"```text\n{_dedented(block)}\n```"
+    elif found := HEADING.match(block):
+        yield f"**{found[1]}**"
+        yield _section(found[1], found[2] if "\n" not in block else block.split("\n", 1)[1], block)
+    elif _is_list(block):
+        yield "\n".join(f"- {prose(item)}" for item in re.split(r"^- ", block, flags=re.MULTILINE)[1:])
+    else:
+        yield prose(block)
+
+
+def _is_list(block: str) -> bool:
+    return all(line.startswith(("- ", "  ")) for line in block.split("\n"))
+
+
+def _section(heading: str, body: str, block: str) -> str:
+    """The entries of a section as a list, or its text."""
+    first = block.split("\n", 1)[0].partition(":")[2].strip()
+    body = _dedented(body)
+    if heading in ("Returns", "Yields", "Shape", "Shapes") or first:
+        return prose(f"{first} {body}" if first and "\n" in block else body)
+    entries: list[str] = []
+    for line in body.split("\n"):
+        if line.startswith(" ") and entries:
+            entries[-1] += f" {line.strip()}"
+        elif line.strip():
+            entries.append(line.strip())
+    return "\n".join(f"- {_entry(entry)}" for entry in entries)
+
+
+def _entry(entry: str) -> str:
+    """``name: text`` with the name as code."""
+    found = ENTRY.match(entry)
+    return f"`{found[1]}`: {prose(found[2])}" if found else prose(entry)
+
+
+def prose(text: str) -> str:
+    """A paragraph, whose signs mean themselves, but for code in back quotes."""
+    parts = CODE.split(" ".join(text.split()))
+    joined = "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+    return re.sub(r"^([-+#]|\d+(?=\.))", r"\\\1" if joined[:1] in "-+#" else r"\1", joined)
+
+
+def _escaped(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]{}])", r"\\\1", text)
+
+
+def _dedented(block: str) -> str:
+    rows = block.split("\n")
+    indent = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip()), default=0)
+    return "\n".join(row[indent:] for row in rows)

@@ -1,0 +1,141 @@
+"""The repository's Markdown, written for GitHub, as Python-Markdown reads it, with links that lead on in the site.
+
+The site keeps the places of the repository: docs/viz.md stays docs/viz.md. README.md is its first page, notebooks
+become pages, and what else a document links to (a file, a line, a folder) becomes a page below source/.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).parent.parent
+PICTURES = (".svg", ".png", ".gif", ".jpg", ".webp")
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r" *(```+|~~~+)")
+ITEM = re.compile(r"( *)([-*+]|\d+\.)( +)(?=\S)")
+
+
+def documents() -> list[str]:
+    """The paths of all that is a page by itself, in the repository."""
+    notebooks = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *notebooks]
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def pictures() -> list[str]:
+    """The paths of the pictures beside the documents."""
+    found = sorted(path for path in (ROOT / "docs").rglob("*") if path.suffix in PICTURES)
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def page_of(path: str) -> str:
+    """Where in the site a file or folder of the repository is shown."""
+    if path == "README.md":
+        return "index.md"
+    if path in documents():
+        return path.removesuffix(".ipynb").removesuffix(".md") + ".md"
+    if path in pictures():
+        return path
+    return f"source/{path}/index.md" if (ROOT / path).is_dir() else f"source/{path}.md"
+
+
+# Links ---------------------------------------------------------------------------------------------------
+
+
+def relink(text: str, place: str, page: str, linked: set[str]) -> str:
+    """A document whose links lead to pages of the site. A link that leads nowhere stays, and MkDocs reports it.
+
+    Args:
+        text: Markdown.
+        place: where it stands in the repository, from which its links lead.
+        page: where it stands in the site.
+        linked: gets the files and folders that need a page below source/.
+    """
+
+    def led(match: re.Match[str]) -> str:
+        target = PurePosixPath(os.path.normpath(PurePosixPath(place).parent / match[1])).as_posix()
+        if target.startswith("..") or not (ROOT / target).exists():
+            return match[0]
+        shown = page_of(target)
+        if shown.startswith("source/"):
+            linked.add(target)
+        return f"]({os.path.relpath(shown, PurePosixPath(page).parent).replace(os.sep, '/')}{match[2] or ''})"
+
+    return "\n".join(line if fenced else LINK.sub(led, line) for line, fenced in _lines(text))
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it stands in a fenced block."""
+    fence = ""
+    for line in text.split("\n"):
+        found = FENCE.match(line)
+        if fence:
+            yield line, True
+            if found and line.strip() == fence:
+                fence = ""
+        else:
+            yield line, bool(found)
+            fence = found[1] if found else ""
+
+
+# Layout --------------------------------------------------------------------------------------------------
+
+
+def relaid(text: str) -> str:
+    """Markdown as Python-Markdown takes it: what belongs to an item of a list is indented by 4, a list stands apart
+    from the paragraph before it, and a bar in the code of a table has no backslash."""
+    text = re.sub(r"^<!--.*?-->\n", "\n", text, flags=re.MULTILINE | re.DOTALL)
+    text = text.replace("<details>", '<details markdown="1">')
+    result: list[str] = []
+    columns: list[int] = []  # where the content of each open item begins
+    for line, fenced in _lines(text):
+        if not line.strip():
+            result.append("")
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        inside = fenced and not FENCE.match(line)
+        continued = bool(columns)
+        while not inside and columns and indent < columns[-1] and _ends(line, result):
+            columns.pop()
+        item = None if fenced else ITEM.match(line)
+        if item and len(item[1]) <= (columns[-1] if columns else 0) + 3:
+            if not continued and result and result[-1]:
+                result.append("")
+            result.append("    " * len(columns) + line.lstrip(" "))
+            columns.append(len(item[0]))
+        else:
+            result.append("    " * len(columns) + _table_row(line[min(indent, columns[-1]) if columns else 0 :]))
+    return "\n".join(result)
+
+
+def _ends(line: str, before: list[str]) -> bool:
+    """Whether a line with less indentation ends an item: another item, or what follows an empty line, does."""
+    return bool(ITEM.match(line)) or not before or not before[-1]
+
+
+def _table_row(line: str) -> str:
+    """A row of a table: bars within code are told by the back quotes alone."""
+    if not line.startswith("|"):
+        return line
+    return re.sub(r"(`+)(.+?)\1", lambda code: code[0].replace("\\|", "|"), line)
+
+
+def sections(text: str) -> Iterator[str]:
+    """The paragraphs and items of a document, outside of fenced blocks."""
+    outside = "\n".join("" if fenced else line for line, fenced in _lines(text))
+    yield from filter(None, (part.strip("\n") for part in re.split(r"\n\n|\n(?=- )", outside)))
+
+
+def paragraph(text: str, start: str) -> str:
+    """The paragraph that begins with these words.
+
+    Raises:
+        LookupError: there is none: the document was written anew.
+    """
+    for part in sections(text):
+        if part.startswith(start):
+            return part
+    raise LookupError(f"no paragraph begins with {start!r}")

@@ -1,0 +1,16 @@
+"""What MkDocs calls while it builds: source is put into pages after Markdown, which is slow with much HTML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from web.sources import filled
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """The page's HTML, with the files that it shows. MkDocs checks links against their lines."""
+    anchors: set[str] = set()
+    result = filled(html, anchors)
+    if page.present_anchor_ids is not None:
+        page.present_anchor_ids |= anchors
+    return result

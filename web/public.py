@@ -1,0 +1,98 @@
+"""The public names of a module: what ``__all__`` lists, or else what its file defines and re-exports by name."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .documents import ROOT
+
+
+def names(module: str) -> dict[str, Any]:
+    """The public names of a module, and their values; no modules."""
+    loaded = import_module(module)
+    listed = getattr(loaded, "__all__", None) or _exported(module)
+    found = {name: getattr(loaded, name) for name in sorted(set(listed)) if not name.startswith("_")}
+    return {name: value for name, value in found.items() if not isinstance(value, ModuleType)}
+
+
+def _exported(module: str) -> Iterator[str]:
+    """Functions and classes that a module without ``__all__`` defines, or imports under its own name or all at once."""
+    loaded = import_module(module)
+    for node in ast.parse(Path(str(loaded.__file__)).read_text(encoding="utf-8")).body:
+        for name in _bound(node, module):
+            value = getattr(loaded, name, None)
+            if inspect.isroutine(value) or inspect.isclass(value):
+                yield name
+
+
+def _bound(node: ast.stmt, module: str) -> Iterator[str]:
+    """The names that a statement at the top of a file binds for others."""
+    if isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            if alias.name == "*":
+                package = module if _is_package(module) else module.rpartition(".")[0]
+                yield from names(f"{package}.{node.module}")
+            elif alias.asname == alias.name:
+                yield alias.name
+    else:
+        yield from assigned(node)
+
+
+def _is_package(module: str) -> bool:
+    return Path(str(import_module(module).__file__)).name == "__init__.py"
+
+
+def assigned(node: ast.AST) -> Iterator[str]:
+    """The names that a definition or an assignment binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for part in (name for target in targets for name in ast.walk(target)):
+            if isinstance(part, ast.Name):
+                yield part.id
+
+
+@cache
+def lines(file: str) -> dict[str, int]:
+    """Where the names of a file are bound at first, and the members of its classes: "Linear", "Linear.forward"."""
+    found: dict[str, int] = {}
+    for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+        for name in assigned(node):
+            found.setdefault(name, node.lineno)
+        if isinstance(node, ast.ClassDef):
+            for member in node.body:
+                found.update({f"{node.name}.{name}": member.lineno for name in assigned(member)})
+    return found
+
+
+def file_of(module: str) -> str:
+    """The path of a module's file in the repository."""
+    return Path(str(import_module(module).__file__)).resolve().relative_to(ROOT.resolve()).as_posix()
+
+
+def place(name: str, value: Any, module: str) -> tuple[str, int]:
+    """The file and line where a name is defined: its value's own file, or else the module's.
+
+    Args:
+        name: as the page has it. value: what it means. module: where the name is public.
+    """
+    function = inspect.unwrap(value) if callable(value) else value
+    own = str(getattr(function, "__module__", None))
+    known = [own, module] if own.startswith("minigrad.") else [module]
+    for candidate in known:
+        for spelled in (getattr(function, "__qualname__", name), name):
+            if line := lines(file_of(candidate)).get(spelled):
+                return file_of(candidate), line
+    if code := getattr(function, "__code__", None):
+        path = Path(code.co_filename).resolve()
+        if path.is_relative_to(ROOT):
+            return path.relative_to(ROOT.resolve()).as_posix(), int(code.co_firstlineno)
+    return file_of(module), 1

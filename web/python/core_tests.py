@@ -1,0 +1,74 @@
+"""Run by the browser's own Python (web/node.mjs): pytest on the checkout's tests, and minigrad from its pack.
+
+A test that asks for what WebAssembly has not, or for a package that is not there, is skipped with the system's own
+words; all other errors are failures.
+"""
+
+import os
+import sys
+import zipfile
+from collections import Counter
+from typing import Any
+
+PACKAGES = "/lib/python3.11/site-packages"
+REFUSED = ("can't start new thread", "does not support processes")
+ABSENT = ("_multiprocessing", "ml_dtypes", "safetensors", "torch")
+
+sys.dont_write_bytecode = True  # the checkout is the builder's
+with zipfile.ZipFile("/packs/pytest.zip") as archive:
+    archive.extractall(PACKAGES)
+os.chdir("/checkout")
+
+import pytest  # noqa: E402, now that it is there
+
+import minigrad  # noqa: E402, F401, the pack's, before pytest finds the checkout's
+
+
+class Platform:
+    """A plugin: skips what the platform refuses, and counts."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Whole files are marked as comparisons with PyTorch: here those tests alone are skipped that ask it."""
+        for node in {node for item in items for node in item.listchain()}:
+            node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "parity"]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Any:
+        report = yield
+        return skipped(report, report.call, str(collector.path))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        report = yield
+        return skipped(report, call, str(item.path))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or not report.passed:
+            self.outcomes[report.outcome] += 1
+
+
+def skipped(report: Any, call: Any, path: str) -> Any:
+    """The report of a call, as one that was skipped if the platform has refused it."""
+    if report.failed and call.excinfo is not None and (reason := refusal(call.excinfo.value)):
+        report.outcome, report.longrepr = "skipped", (path, 0, f"Skipped: {reason}")
+    return report
+
+
+def refusal(error: BaseException | None) -> str:
+    """Why the platform cannot run the test, if that is the reason of an error; else ""."""
+    while error is not None:
+        absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in ABSENT
+        if absent or any(words in str(error) for words in REFUSED):
+            return f"WebAssembly: {error}"
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+platform = Platform()
+options = ["--capture=sys", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q", "--tb=short"]
+status = pytest.main([*options, *sys.argv[1:]], plugins=[platform])
+print("under Pyodide:", ", ".join(f"{count} {outcome}" for outcome, count in sorted(platform.outcomes.items())))
+sys.exit(int(status))

@@ -1,0 +1,189 @@
+"""Runs a page's programs: cells that share a namespace, with output, errors and pictures as messages to the page.
+
+A message is a dict that JSON can hold. The page asks with ``act``; what a program writes or shows goes out through
+``emit`` while it runs. Text stays text all the way: the page never takes it for markup.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import itertools
+import json
+import keyword
+import linecache
+import rlcompleter
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import minigrad
+from minigrad.viz import show
+from minigrad.viz.view import View
+
+from .losses import watch
+
+MOST_TEXT = 200_000  # characters of output of a cell; what comes after is counted, not shown
+MOST_COMPLETIONS = 60
+
+namespace: dict[str, Any] = {}
+_numbers = itertools.count()
+
+
+def emit(message: dict[str, Any]) -> None:
+    """Send a message to the page."""
+    import _page  # the worker's (worker.js)
+
+    _page.say(json.dumps(message))
+
+
+class Stream(io.TextIOBase):
+    """Standard output or error, which goes to the page line by line, and as far as anybody reads."""
+
+    def __init__(self, name: str, send: Callable[[dict[str, Any]], None]):
+        self.name, self._send = name, send
+        self._held: list[str] = []
+        self._sent = 0
+
+    def writable(self) -> bool:
+        """As of a file that is written."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep what has no line's end yet, so that a bar of many small writes is few messages."""
+        self._held.append(text)
+        if "\n" in text or "\r" in text or len(self._held) > 100:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Send what is held."""
+        text = "".join(self._held)
+        self._held.clear()
+        room = MOST_TEXT - self._sent
+        self._sent += len(text)
+        if text and room > 0:
+            more = "\n[more than is shown here]\n" if len(text) > room else ""
+            self._send({"type": "out", "stream": self.name, "text": text[:room] + more})
+
+
+def act(message: str) -> str:
+    """Do what a message asks, and answer: JSON in, JSON out. Of errors of the program's own the answer tells."""
+    asked = json.loads(message)
+    return json.dumps(ACTS[asked["type"]](asked))
+
+
+def run(asked: dict[str, Any]) -> dict[str, Any]:
+    """Run a cell: {"code", "name"}. What its last expression is worth is shown, as in a notebook."""
+    name = f"<{asked.get('name', 'program')}>"
+    out, err = Stream("stdout", emit), Stream("stderr", emit)
+    saved = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = out, err
+    show.shown_by(display)
+    try:
+        with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):
+            value = _value_of(asked["code"], name)
+            if value is not None:
+                namespace["_"] = value
+                display(value)
+        return {"error": None}
+    except BaseException as error:  # of any kind: it is the reader's, who is shown it
+        return {"error": told(error, name)}
+    finally:
+        out.flush()
+        err.flush()
+        sys.stdout, sys.stderr = saved
+
+
+def _value_of(code: str, name: str) -> Any:
+    """Run all statements; the value of the last, if it is an expression."""
+    namespace.setdefault("__name__", "__main__")
+    namespace.setdefault("__builtins__", builtins)
+    namespace.setdefault("display", display)
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    tree = ast.parse(code, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), namespace)
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), name, "eval"), namespace)
+
+
+class Handle:
+    """What is shown can change: IPython's, so that a program runs there as well."""
+
+    def __init__(self, name: str):
+        self.display_id = name
+
+    def update(self, value: Any) -> None:
+        """Show another value in its place."""
+        emit({**_shown(value), "id": self.display_id})
+
+
+def display(*values: Any, display_id: str | bool | None = None, **_: Any) -> Handle | None:
+    """Show values by the richest form each has: a page in a frame, a picture, or its repr. As IPython's."""
+    handle = None
+    if display_id:
+        handle = Handle(f"shown {next(_numbers)}" if display_id is True else display_id)
+    for value in values:
+        emit({**_shown(value), **({"id": handle.display_id} if handle else {})})
+    return handle
+
+
+def _shown(value: Any) -> dict[str, Any]:
+    """The message that shows a value."""
+    if isinstance(value, View):
+        page = value.page()
+        return {"type": "out", "stream": "html", "text": page.html(), "height": page.height, "title": page.title}
+    title = type(value).__name__
+    for method, stream in (("_repr_svg_", "svg"), ("_repr_html_", "html")):
+        made = None if isinstance(value, type) else getattr(value, method, None)
+        if callable(made) and isinstance(content := made(), str):
+            return {"type": "out", "stream": stream, "text": content, "height": None, "title": title}
+    return {"type": "out", "stream": "result", "text": repr(value)[:MOST_TEXT] + "\n"}
+
+
+def told(error: BaseException, name: str) -> dict[str, Any]:
+    """An error as the page shows it: its traceback from the program's own first line on, and which line that is."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [i for i, frame in enumerate(frames) if frame.filename == name]
+    shown = frames[own[0] :] if own else []
+    line = frames[own[-1]].lineno if own else getattr(error, "lineno", None)
+    head = ["Traceback (most recent call last):\n", *traceback.format_list(shown)] if shown else []
+    text = "".join([*head, *traceback.format_exception_only(type(error), error)])
+    if isinstance(error, KeyboardInterrupt):
+        return {"kind": "KeyboardInterrupt", "text": "stopped\n", "line": line}
+    return {"kind": type(error).__name__, "text": text[-MOST_TEXT:], "line": line}
+
+
+def complete(asked: dict[str, Any]) -> dict[str, Any]:
+    """What the name before the cursor could become: {"text"} is the dotted name as far as it is written."""
+    completer = rlcompleter.Completer({**vars(builtins), **namespace})
+    found: list[str] = []
+    while len(found) < MOST_COMPLETIONS and (name := completer.complete(asked["text"], len(found))) is not None:
+        found.append(name.rstrip("() "))
+    known = [name for name in dict.fromkeys(found) if not name.rpartition(".")[2].startswith("_")]
+    return {"names": [{"name": name, "keyword": keyword.iskeyword(name)} for name in known]}
+
+
+def reset(_asked: dict[str, Any]) -> dict[str, Any]:
+    """Forget all names, and every setting of minigrad's that a program changes."""
+    namespace.clear()
+    minigrad.manual_seed(0)
+    minigrad.set_grad_enabled(True)
+    minigrad.set_default_dtype(minigrad.float32)
+    return {}
+
+
+def translator(asked: dict[str, Any]) -> dict[str, Any]:
+    """Answer a request of the translator's page, and tell the losses of its training."""
+    from .translate import act  # what other pages do without
+
+    with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):
+        return act(asked)
+
+
+Act = Callable[[dict[str, Any]], dict[str, Any]]
+ACTS: dict[str, Act] = {"run": run, "complete": complete, "reset": reset, "translator": translator}

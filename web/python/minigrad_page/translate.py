@@ -1,0 +1,73 @@
+"""The translator's answers, by the server's own functions, and a few more steps of its training."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import minigrad as mg
+from minigrad.models.translation import pad
+from minigrad.optim import AdamW
+from minigrad.text.tokenizer import BOS, EOS
+from minigrad.translate import Translator
+from minigrad.translate.data import read_shipped
+from minigrad.translate.serve import api
+
+FILE = "/model.safetensors"
+BATCH = 16  # sentence pairs
+PAIRS = 4000  # of the corpus that ships with minigrad
+RATE = 3e-4
+
+_held: list[Translator] = []
+
+
+def act(asked: dict[str, Any]) -> dict[str, Any]:
+    """Answer a request of the page: {"path", "body"}; of a refused one {"error"}."""
+    if not _held:
+        _held.append(Translator.load(FILE))
+    try:
+        return {"answer": PATHS[asked["path"]](_held[0], asked.get("body") or {})}
+    except api.Refused as error:
+        return {"error": error.message}
+
+
+def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+    """Train ``steps`` updates on pairs that the grammar writes; answers with their losses. The page draws them as they
+    come (losses.py)."""
+    model = translator.model.train()
+    adam = AdamW(model.parameters(), lr=RATE)
+    losses = []
+    for _ in range(int(request["steps"])):
+        source, target = zip(*itertools.islice(_pairs, BATCH), strict=True)
+        loss = model.loss(_padded(translator, source, "source"), _padded(translator, target, "target"))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    model.eval()
+    return {"losses": losses}
+
+
+def _endless() -> Iterator[tuple[str, str]]:
+    """Pairs of the shipped corpus, from the first on, again and again."""
+    train = read_shipped(PAIRS)["train"]
+    while True:
+        yield from zip(train.source, train.target, strict=True)
+
+
+def _padded(translator: Translator, sentences: Sequence[str], side: str) -> mg.Tensor:
+    """The ids of sentences, as the model is trained on them."""
+    tokenizer = getattr(translator.tokenizers, side)
+    begin = [BOS] if side == "target" else []
+    return pad([[*begin, *tokenizer.encode(text), EOS] for text in sentences])
+
+
+_pairs = _endless()
+PATHS: dict[str, Callable[[Translator, dict[str, Any]], Any]] = {
+    "/about": lambda translator, _: api.about(translator),
+    "/translate": api.translate,
+    "/attention": api.attention,
+    "/linked": api.linked,
+    "/train": train,
+}

@@ -1,0 +1,327 @@
+"""The reference: of every public name its signature, its docstring, its gradient rules, its place and its tests.
+
+The names come from the running library, since many are made there: a page for each module, an anchor for each name
+(#minigrad.relu). What two modules share stands on the first one's page.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from . import docstrings, evidence, public
+
+TENSOR = "minigrad.Tensor"
+MODULES = {  # section: pages, each a module and those below it that belong there
+    "Tensors": ["minigrad", TENSOR, "minigrad.linalg", "minigrad.fft", "minigrad.special", "minigrad.masked"],
+    "Gradients": ["minigrad.autograd", "minigrad.func", "minigrad.ops"],
+    "Layers": ["minigrad.nn", "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.utils"],
+    "Training": ["minigrad.optim", "minigrad.optim.lr_scheduler", "minigrad.utils.data", "minigrad.training"],
+    "Models": ["minigrad.models", "minigrad.text", "minigrad.translate", "minigrad.music"],
+    "Mathematics": ["minigrad.distributions", "minigrad.signal"],
+    "Pictures and times": ["minigrad.viz", "minigrad.profiler"],
+    "Files, machines, PyTorch": ["minigrad.serialization", "minigrad.utils", "minigrad.cuda", "minigrad.backend"],
+}
+MODULES["Files, machines, PyTorch"] += ["minigrad.compat"]
+BELOW = {
+    "minigrad.autograd": ("functional", "graph", "function", "observer"),
+    "minigrad.backend": ("extras",),
+    "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types", "weak"),
+    "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
+    "minigrad.models": (
+        *("autoencoder", "bert", "classifiers", "conv_seq2seq", "gpt2", "music_transformer", "seq2seq", "skip_gram"),
+        *("transformer", "transformer_xl", "layers", "relative", "r_drop", "cache", "causal", "continuation"),
+        *("decoding", "generation", "pretrained", "translation"),
+    ),
+    "minigrad.nn": ("attention", "parallel"),
+    "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn", "stateless"),
+    "minigrad.ops": ("op",),
+    "minigrad.optim": ("swa_utils",),
+    "minigrad.profiler": ("summary",),
+    "minigrad.signal": ("windows",),
+    "minigrad.text": ("generate", "pretrained", "risk", "scores", "word_pieces"),
+    "minigrad.translate": ("english_italian",),
+    "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
+    "minigrad.viz": (
+        *("attention", "attention.view", "graph", "graph.view", "playback", "playback.view", "piano_roll"),
+        *("piano_roll.view", "trace", "training", "training.view"),
+    ),
+}
+WIDTH = 88
+OVERVIEW = """\
+---
+title: Reference
+---
+
+# Reference
+
+Every public name: how it is called, what it computes, its gradient rules, and where it is defined and tested. Names and
+arguments are PyTorch's wherever PyTorch has the thing: [PyTorch's names](pytorch.md) tells what differs.
+[All ops](ops.md) has the primitives, with their rules, on one page.
+"""
+SPELLINGS = """\
+## Other spellings
+
+For programs that are written for PyTorch, [`minigrad.compat`](../reference/minigrad.compat.md) supplies these as well:
+
+{names}
+{{: .spellings }}
+"""
+
+
+class Entry(NamedTuple):
+    """A public name.
+
+    Attributes:
+        page: the module whose page it is on.
+        module: where it is public. name: its name there.
+        value: what it means.
+        group: the module of its family, under whose heading it stands.
+    """
+
+    page: str
+    module: str
+    name: str
+    value: Any
+    group: str
+
+    @property
+    def anchor(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether it is a function or a class, which has one place where it is explained."""
+        return callable(self.value) or isinstance(self.value, property)
+
+
+# What there is -------------------------------------------------------------------------------------------
+
+
+def modules() -> list[str]:
+    """The modules that have a page."""
+    return [module for section in MODULES.values() for module in section]
+
+
+@cache
+def entries(page: str) -> tuple[Entry, ...]:
+    """All public names of a page."""
+    if page == TENSOR:
+        return tuple(_methods())
+    below = [f"{page}.{name}" for name in BELOW.get(page, ())]
+    found: dict[str, Entry] = {}
+    seen: set[int] = set()
+    for module in [page, *below]:
+        for name, value in public.names(module).items():
+            if module == page or id(value) not in seen:
+                entry = Entry(page, module, name, value, _group(page, module, name, value))
+                found[entry.anchor] = entry
+                seen.add(id(value))
+    return tuple(found.values())
+
+
+def _methods() -> Iterator[Entry]:
+    """The methods and properties of Tensor."""
+    tensor: Any = import_module("minigrad").Tensor
+    for name in dir(tensor):
+        value = inspect.getattr_static(tensor, name)
+        if not name.startswith("_") and (callable(value) or isinstance(value, property)):
+            yield Entry(TENSOR, TENSOR, name, value, _families().get(name.rstrip("_"), "minigrad.tensor"))
+
+
+@cache
+def _families() -> dict[str, str]:
+    """The module of ``minigrad.functions`` that defines a function or a method."""
+    names: Any = import_module("minigrad.names")
+    define: Any = import_module("minigrad.functions.define")
+    return {name: family.__name__ for family in names._families for name, _, _ in define.public(family)}
+
+
+def _group(page: str, module: str, name: str, value: Any) -> str:
+    if page == "minigrad":
+        return _families().get(name) or (value.__module__ if inspect.isroutine(value) else "minigrad.backend.dtype")
+    own = str(getattr(value, "__module__", ""))
+    return module if module != page or not own.startswith(f"{page}.") else own
+
+
+@cache
+def canonical() -> dict[int, Entry]:
+    """Where the functions and classes are explained, by identity: under their own names, if there are several."""
+    found: dict[int, Entry] = {}
+    for entry in (entry for page in modules() for entry in entries(page) if entry.is_defined):
+        held = found.setdefault(id(entry.value), entry)
+        own = getattr(entry.value, "__name__", "")
+        if held.page == entry.page and held.name != own == entry.name:
+            found[id(entry.value)] = entry
+    return found
+
+
+# Pages ---------------------------------------------------------------------------------------------------
+
+
+def file_name(page: str) -> str:
+    """The file of a page, in reference/."""
+    return f"{page}.md"
+
+
+def navigation() -> list[Any]:
+    """The pages by section, as MkDocs takes them."""
+    sections = [
+        {section: [{page: f"reference/{file_name(page)}"} for page in pages]} for section, pages in MODULES.items()
+    ]
+    return ["reference/index.md", *sections]
+
+
+def overview() -> str:
+    """The first page: what each module is for. Its links lead from the folder docs of the repository."""
+    parts = [OVERVIEW]
+    for section, pages in MODULES.items():
+        parts.append(f'## {section}\n\n<div class="modules" markdown="1">\n\n| module | what it has |\n|---|---|')
+        for page in pages:
+            link = f"[`{page}`](../reference/{file_name(page)})"
+            parts.append(f"| {link} | {len(entries(page))} names. {_summary(page)} |")
+        parts.append("\n</div>\n")
+    return "\n".join(parts)
+
+
+def _summary(module: str) -> str:
+    """The first paragraph of a module's docstring."""
+    loaded = import_module("minigrad").Tensor if module == TENSOR else import_module(module)
+    return docstrings.prose((inspect.getdoc(loaded) or "").split("\n\n")[0]).replace("|", "\\|")
+
+
+def write(page: str) -> str:
+    """The page of a module, whose links lead from the folder docs of the repository."""
+    doc = inspect.getdoc(import_module("minigrad").Tensor if page == TENSOR else import_module(page)) or ""
+    parts = [f"---\ntitle: {page}\n---\n\n# `{page}`", docstrings.markdown(doc)]
+    ordered = sorted(entries(page), key=lambda entry: (entry.group != page, entry.group, entry.name.lower()))
+    for group, listed in groupby(ordered, key=lambda entry: entry.group):
+        if group != page:
+            parts.append(f"## {group.removeprefix('minigrad.')}\n\n{_summary(group)}")
+        parts += [part for entry in listed for part in _entry(entry)]
+    parts += _spellings(page)
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    """A name: heading, signature, docstring, rules, places."""
+    yield f"### `{entry.name}` {{ #{entry.anchor} }}"
+    home = canonical().get(id(entry.value), entry)
+    if entry.page != TENSOR and home.anchor != entry.anchor:
+        yield f"The same as {_reference(home)}."
+        return
+    yield _signature(entry.anchor, entry.value, bound=entry.page == TENSOR)
+    doc = _doc(entry.value)
+    free = _free(entry)
+    yield docstrings.markdown(doc.split("\n\n")[0] if free else doc)
+    if free:
+        yield f"As a function, with its gradient rules: {_reference(free)}."
+    else:
+        yield evidence.rules(entry.value)
+    if inspect.isclass(entry.value) and entry.anchor != TENSOR:
+        yield from _members(entry)
+    elif entry.anchor == TENSOR:
+        yield f"Its methods have [a page of their own](../reference/{file_name(TENSOR)})."
+    yield _places(entry)
+
+
+def _doc(value: Any) -> str:
+    """A docstring; nothing where it is that of the value's class, as of a number."""
+    return (inspect.getdoc(value) or "") if callable(value) or isinstance(value, property) else ""
+
+
+def _free(entry: Entry) -> Entry | None:
+    """The function of which an entry is the method."""
+    if entry.page != TENSOR:
+        return None
+    functions = {other.name: other for other in entries("minigrad")}
+    return functions.get(entry.name) or functions.get(entry.name.rstrip("_"))
+
+
+def _reference(entry: Entry) -> str:
+    return f"[`{entry.anchor}`](../reference/{file_name(entry.page)}#{entry.anchor})"
+
+
+def _places(entry: Entry) -> str:
+    """Links to the definition and to tests."""
+    file, line = public.place(entry.name, entry.value, _home(entry))
+    parts = [f"Source: [{file}:{line}](../{file}#L{line})"]
+    area = {"minigrad": "functions", TENSOR: "functions"}.get(entry.page, f"{entry.page}.".split(".")[1])
+    named = [f"[{file}](../{file}#L{line})" for file, line in evidence.tests(entry.name, area, file)]
+    parts += [f"Named in {' and '.join(named)}"] if named else []
+    return f"{' · '.join(parts)}\n{{: .places }}"
+
+
+def _home(entry: Entry) -> str:
+    """The module in whose file a name may be bound."""
+    return entry.group if entry.page in ("minigrad", TENSOR) else entry.module
+
+
+def _members(entry: Entry) -> Iterator[str]:
+    """The methods and properties that a class defines itself; those without a docstring by name alone."""
+    bare = []
+    for name, member in vars(entry.value).items():
+        value = getattr(member, "__func__", member)
+        if name.startswith("_") or not (inspect.isroutine(value) or isinstance(value, property)):
+            continue
+        if not value.__doc__:
+            bare.append(name)
+            continue
+        yield f"#### `{entry.name}.{name}` {{ #{entry.anchor}.{name} }}"
+        yield _signature(f"{entry.name}.{name}", value, bound=not isinstance(member, staticmethod))
+        yield docstrings.markdown(inspect.getdoc(value) or "")
+    if bare:
+        yield f"It also defines {', '.join(f'`{name}`' for name in bare)}."
+
+
+def _spellings(page: str) -> Iterator[str]:
+    """Names that ``minigrad.compat`` supplies in a module."""
+    names = [name for name in import_module("minigrad.extension").layer().others(page) if not name.startswith("_")]
+    known = {entry.name for entry in entries(page)}
+    if rest := sorted(set(names) - known):
+        yield SPELLINGS.format(names=" ".join(f"`{name}`" for name in rest))
+
+
+# Signatures ----------------------------------------------------------------------------------------------
+
+
+def _signature(name: str, value: Any, bound: bool = False) -> str:
+    """How a name is called, coloured; of a constant its value. A bound method's object stands before its name."""
+    text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
+    if isinstance(value, property):
+        text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name
+    pygments: Any = import_module("pygments")
+    formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
+    lexer: Any = import_module("pygments.lexers").PythonLexer()
+    shown = pygments.highlight(text or f"{name} = {_value(value)}", lexer, formatter).rstrip("\n")
+    return f'<div class="highlight signature"><pre><code>{shown}</code></pre></div>'
+
+
+def _call(name: str, value: Any, bound: bool) -> str:
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return f"{name}(...)"
+    parameters = list(signature.parameters.values())[bound:]
+    written = list(_written().written_parameters(parameters))
+    result = signature.return_annotation
+    end = "" if inspect.isclass(value) or result is signature.empty else f" -> {_written().annotation(result)}"
+    line = f"{name}({', '.join(written)}){end}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"{name}(", *(f"    {parameter}," for parameter in written), f"){end}"])
+
+
+@cache
+def _written() -> Any:
+    """docs/generate_names.py, which writes signatures as they stand in source."""
+    return import_module("docs.generate_names")
+
+
+def _value(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= WIDTH and " at 0x" not in text else f"... ({type(value).__name__})"

@@ -1,0 +1,49 @@
+"""Shows the built site on this machine, with the headers that a host should send as well.
+
+``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy`` let a program be stopped with its names kept:
+without them its interpreter is started anew.
+"""
+
+from __future__ import annotations
+
+import functools
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Files of a folder, with the headers above."""
+
+    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript", ".gz": "application/gzip"}
+
+    def end_headers(self) -> None:
+        """Add the headers."""
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing of requests."""
+
+
+def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """A server of the folder on localhost; port 0 is any that is free. Raises OSError: the port is taken."""
+    return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(folder)))
+
+
+def serve(folder: Path, port: int) -> None:
+    """Show the folder until Ctrl-C."""
+    with server(folder, port) as running:
+        print(f"The site is at http://127.0.0.1:{running.server_address[1]}/ (Ctrl-C ends this)", flush=True)
+        try:
+            running.serve_forever()
+        except KeyboardInterrupt:
+            print()

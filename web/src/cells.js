@@ -1,0 +1,140 @@
+// Makes the Python blocks of a document run: a button, then an editor with output below it. Blocks of a page share one
+// interpreter, which starts at the first run.
+
+import { needed } from "./elsewhere.js";
+import { createOutput } from "./output.js";
+import { progressText, Runner } from "./runner.js";
+
+let current = null; // the cell that runs
+const cells = [];
+const runner = new Runner((message) => current?.hear(message));
+window.minigradCells = { cells, runner }; // for tests, and for who looks
+
+/** A button with text. */
+function button(text, title, action) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.title = title;
+  made.addEventListener("click", action);
+  return made;
+}
+
+class Cell {
+  constructor(block, code, number) {
+    this.block = block;
+    this.code = code;
+    this.name = `block ${number}`;
+    this.original = code.textContent.replace(/\n$/, "");
+    this.bar = document.createElement("div");
+    this.bar.className = "run-bar";
+    this.runButton = button("Run", "Run this block (Shift-Enter in the editor)", () => this.run());
+    this.editButton = button("Edit", "Change the program", () => this.edit().then((editor) => editor.focus()));
+    this.stopButton = button("Stop", "Stop the program", () => runner.stop());
+    this.resetButton = button("Reset", "The program as it was, and no names left from earlier runs", () => this.reset());
+    this.stopButton.disabled = true;
+    this.state = document.createElement("span");
+    this.state.className = "run-state";
+    this.state.setAttribute("role", "status");
+    this.bar.append(this.runButton, this.stopButton, this.editButton, this.resetButton, this.state);
+    block.after(this.bar);
+    const below = document.createElement("div");
+    this.bar.after(below);
+    this.output = createOutput(below);
+  }
+
+  get text() {
+    return this.editor ? this.editor.text : this.original;
+  }
+
+  /** The editor in the block's place. */
+  async edit() {
+    if (this.editor) return this.editor;
+    const { createEditor } = await import("./editor.js");
+    const place = document.createElement("div");
+    place.className = "run-editor";
+    this.block.before(place);
+    this.block.hidden = true;
+    this.editor = createEditor({
+      parent: place,
+      text: this.original,
+      label: `Python, ${this.name}`,
+      run: () => this.run(),
+      complete: async (text) => (runner.started && !runner.busy ? (await runner.ask("complete", { text })).names : []),
+    });
+    return this.editor;
+  }
+
+  hear(message) {
+    if (message.type === "out") {
+      this.state.textContent = "running";
+      this.output.add(message);
+    } else if (message.type !== "loss") {
+      this.state.textContent = progressText(message);
+    }
+  }
+
+  /** Run it, after the blocks above that have not run: a page's programs go on from each other. */
+  async run() {
+    if (current) return null;
+    for (const before of cells.slice(0, cells.indexOf(this))) {
+      if (!before.done && !(await before.runAlone())) return null;
+    }
+    return this.runAlone();
+  }
+
+  async runAlone() {
+    current = this;
+    this.output.clear();
+    this.editor?.mark(null);
+    this.state.textContent = "running";
+    this.runButton.disabled = true;
+    this.stopButton.disabled = false;
+    const begun = performance.now();
+    try {
+      const { error } = await runner.run(this.text, this.name);
+      if (error) this.output.error(error);
+      if (error) this.editor?.mark(error.line);
+      this.done = !error;
+      const seconds = (performance.now() - begun) / 1000;
+      this.state.textContent = error ? "" : `done in ${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
+    } catch (error) {
+      for (const cell of cells) cell.done = false; // the names are gone with the interpreter
+      this.output.note(error.message);
+      this.state.textContent = "";
+    } finally {
+      current = null;
+      this.runButton.disabled = false;
+      this.stopButton.disabled = true;
+    }
+    return this.done;
+  }
+
+  async reset() {
+    await runner.stop();
+    for (const cell of cells) cell.done = false;
+    if (runner.started) await runner.ask("reset");
+    this.output.clear();
+    if (this.editor) this.editor.text = this.original;
+    this.state.textContent = "";
+  }
+}
+
+let number = 0;
+for (const code of document.querySelectorAll(".md-content .language-python code, .md-content code.language-python")) {
+  const block = code.closest(".highlight") ?? code.closest("pre");
+  if (block.dataset.block) continue;
+  block.dataset.block = ++number;
+  const lacking = needed(number);
+  if (!lacking) {
+    cells.push(new Cell(block, code, number));
+    continue;
+  }
+  const why = document.createElement("p");
+  why.className = "run-state";
+  why.textContent = `Not in a browser: this needs ${lacking}.`;
+  block.after(why);
+}
+
+// What scrolls can be scrolled by keyboard.
+for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset__table")) box.tabIndex = 0;

@@ -1,0 +1,243 @@
+// The playground: a program at the left; at the right what it prints, its losses, and pictures of what it computed.
+
+import { createCurve } from "./curve.js";
+import { createEditor } from "./editor.js";
+import { hashOf, programOf } from "./link.js";
+import { createOutput } from "./output.js";
+import { progressText, Runner } from "./runner.js";
+import examples from "examples";
+
+const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain: "Explain", attention: "Attention" };
+const USUAL = { graph: "viz.graph(loss)", playback: "viz.playback(loss)", explain: "print(viz.explain(x))", attention: "viz.attention(model, x)" };
+const EXPORTED = "try:\n    display\nexcept NameError:  # outside of notebooks\n\n    def display(value, **_):\n        return type(\"Shown\", (), {\"update\": lambda self, value: None})()\n\n";
+
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+/** The expressions that a program's own head gives for the panels: lines "#| graph: viz.graph(loss)". */
+function panelsOf(program) {
+  const found = [...program.matchAll(/^#\| (\w+): (.+)$/gm)].map(([, name, code]) => [name, code]);
+  return { ...USUAL, ...Object.fromEntries(found) };
+}
+
+class Playground {
+  constructor(root) {
+    this.root = root;
+    root.className = "play";
+    this.runner = new Runner((message) => this.hear(message));
+    this.build();
+    this.sink = this.outputs.output;
+    this.runner.start().then(
+      () => this.say("ready"),
+      (error) => this.say(error.message),
+    );
+    this.load();
+    addEventListener("hashchange", () => this.load());
+  }
+
+  // The parts ---------------------------------------------------------------------------------------------
+
+  build() {
+    const menu = make("select", { id: "example", ariaLabel: "Example", onchange: () => this.show(examples[menu.value]) });
+    menu.append(...examples.map(({ title }, i) => make("option", { value: i, textContent: title })));
+    this.menu = menu;
+    this.runButton = make("button", { type: "button", className: "main", textContent: "Run", title: "Shift-Enter", onclick: () => this.run() });
+    this.stopButton = make("button", { type: "button", textContent: "Stop", disabled: true, onclick: () => this.runner.stop() });
+    this.state = make("span", { className: "run-state" });
+    this.state.setAttribute("role", "status");
+    const bar = make("div", { className: "play-bar" }, menu, this.runButton, this.stopButton, ...this.exports(), this.state);
+    const place = make("div", { className: "play-editor" });
+    const right = make("div", { className: "play-right" }, this.tabs(), ...this.panels());
+    this.root.append(bar, make("div", { className: "play-sides" }, place, right));
+    const complete = async (text) => (this.runner.busy ? [] : (await this.runner.ask("complete", { text })).names);
+    this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete });
+    window.playground = this; // for tests, and for who looks
+  }
+
+  exports() {
+    const button = (textContent, title, onclick) => make("button", { type: "button", textContent, title, onclick });
+    return [
+      button("Link", "Copy a link that carries this program", () => this.link()),
+      button(".py", "Save as a Python file", () => this.save("program.py", this.exported())),
+      button(".ipynb", "Save as a notebook", () => this.save("program.ipynb", this.notebook())),
+    ];
+  }
+
+  tabs() {
+    const list = make("div", { className: "play-tabs" });
+    list.setAttribute("role", "tablist");
+    this.tab = {};
+    for (const [name, title] of Object.entries(PANELS)) {
+      const tab = make("button", { type: "button", id: `tab-${name}`, textContent: title, onclick: () => this.open(name) });
+      tab.setAttribute("role", "tab");
+      tab.setAttribute("aria-controls", `panel-${name}`);
+      this.tab[name] = tab;
+      list.append(tab);
+    }
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const names = Object.keys(PANELS);
+      const at = names.findIndex((name) => this.tab[name] === document.activeElement);
+      const next = names[(at + step + names.length) % names.length];
+      this.select(next);
+      this.tab[next].focus();
+    });
+    return list;
+  }
+
+  panels() {
+    this.panel = {};
+    this.outputs = {};
+    this.expression = {};
+    return Object.keys(PANELS).map((name) => {
+      const panel = make("div", { id: `panel-${name}`, className: "play-panel" });
+      panel.setAttribute("role", "tabpanel");
+      panel.setAttribute("aria-labelledby", `tab-${name}`);
+      if (name === "output") this.curve = createCurve(panel);
+      else panel.append(this.asking(name));
+      this.outputs[name] = createOutput(panel);
+      this.panel[name] = panel;
+      return panel;
+    });
+  }
+
+  /** What a panel shows is an expression, which can be changed. */
+  asking(name) {
+    const input = make("input", { type: "text", spellcheck: false, ariaLabel: `What ${PANELS[name]} shows` });
+    input.addEventListener("keydown", (event) => event.key === "Enter" && this.draw(name));
+    this.expression[name] = input;
+    const button = make("button", { type: "button", textContent: "Show", onclick: () => this.draw(name) });
+    return make("div", { className: "play-ask" }, input, button);
+  }
+
+  select(name) {
+    for (const other of Object.keys(PANELS)) {
+      this.tab[other].setAttribute("aria-selected", String(other === name));
+      this.tab[other].tabIndex = other === name ? 0 : -1;
+      this.panel[other].hidden = other !== name;
+    }
+    this.selected = name;
+  }
+
+  /** Select a panel, and draw it if the program has run since it was drawn. */
+  open(name) {
+    this.select(name);
+    if (name !== "output" && this.ran && this.drawn[name] !== this.ran) this.draw(name);
+  }
+
+  // What comes and goes ------------------------------------------------------------------------------------
+
+  say(text) {
+    this.state.textContent = text;
+  }
+
+  hear(message) {
+    if (message.type === "out") this.sink.add(message);
+    else if (message.type === "loss") this.curve.add(message.step, message.loss);
+    else this.say(progressText(message));
+  }
+
+  show({ program }) {
+    this.editor.text = program;
+    this.ran = 0;
+    this.drawn = {};
+    for (const output of Object.values(this.outputs)) output.clear();
+    this.curve.clear();
+    this.select("output");
+    for (const [name, code] of Object.entries(panelsOf(program))) if (this.expression[name]) this.expression[name].value = code;
+  }
+
+  /** The program of the link, which is read but not run, or the first example. */
+  async load() {
+    try {
+      const program = await programOf(location.hash);
+      this.show(program === null ? examples[0] : { program });
+      if (program !== null) this.outputs.output.note("This program came with the link. Nothing of it has run: read it, then press Run.");
+    } catch (error) {
+      this.show(examples[0]);
+      this.outputs.output.note(`The link's program cannot be read: ${error.message}`);
+    }
+  }
+
+  /** Ask for a program's or an expression's run, whose output goes to one panel. */
+  async asked(name, code, what) {
+    if (this.runner.busy) return null;
+    this.sink = this.outputs[name];
+    this.sink.clear();
+    this.runButton.disabled = true;
+    this.stopButton.disabled = false;
+    this.say("running");
+    try {
+      const { error } = await this.runner.run(code, what);
+      if (error) this.sink.error(error);
+      this.say(error ? "" : "done");
+      return error;
+    } catch (error) {
+      this.sink.note(error.message);
+      this.say("");
+      return { kind: "stopped", line: null };
+    } finally {
+      this.runButton.disabled = false;
+      this.stopButton.disabled = true;
+    }
+  }
+
+  async run() {
+    if (this.runner.busy) return;
+    this.select("output");
+    this.curve.clear();
+    this.editor.mark(null);
+    if (this.runner.started) await this.runner.ask("reset");
+    const error = await this.asked("output", this.editor.text, "program");
+    if (error) this.editor.mark(error.line);
+    this.ran = (this.ran || 0) + 1;
+  }
+
+  async draw(name) {
+    if (this.runner.busy) return;
+    this.drawn[name] = this.ran;
+    await this.asked(name, `from minigrad import viz\n${this.expression[name].value}`, PANELS[name].toLowerCase());
+  }
+
+  // Taking it along ----------------------------------------------------------------------------------------
+
+  async link() {
+    const url = new URL(await hashOf(this.editor.text), location.href).href;
+    history.replaceState(null, "", url);
+    try {
+      await navigator.clipboard.writeText(url);
+      this.say("the link is copied");
+    } catch {
+      this.say("the link is in the address bar");
+    }
+  }
+
+  exported() {
+    const program = this.editor.text;
+    if (!/\bdisplay\(/.test(program)) return program;
+    const head = /^(?:"""[^]*?"""\n)?(?:#\|.*\n)*/.exec(program)[0];
+    return `${head}${head ? "\n" : ""}${EXPORTED}${program.slice(head.length)}`;
+  }
+
+  notebook() {
+    const cell = (code) => ({ cell_type: "code", execution_count: null, metadata: {}, outputs: [], source: code });
+    const expressions = Object.entries(panelsOf(this.editor.text)).filter(([name]) => this.editor.text.includes(`#| ${name}:`));
+    const cells = [cell(this.editor.text), ...expressions.map(([, code]) => cell(`from minigrad import viz\n\n${code}`))];
+    const kernelspec = { display_name: "Python 3", language: "python", name: "python3" };
+    const numbered = cells.map((one, i) => ({ ...one, id: `cell-${i}` }));
+    return JSON.stringify({ cells: numbered, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 }, null, 1);
+  }
+
+  save(name, text) {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    make("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+}
+
+const root = document.getElementById("playground");
+if (root) new Playground(root);

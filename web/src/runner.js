@@ -1,0 +1,175 @@
+// Runs Python for a page. The files come from this site, once; then they lie in the browser's cache. The program runs
+// in a frame of an origin of its own (frame.js), so that whatever it does, it does not reach this page.
+
+const CACHE = "minigrad-python-";
+const PATIENCE = 1500; // ms for a program to notice that it is to stop; then its interpreter is given up
+
+const MEGA = 1024 * 1024;
+
+const base = new URL("../python/", import.meta.url);
+
+/** The files of Python, by name: from the cache, or from the site, telling how many bytes have come. */
+async function fetchFiles(progress) {
+  const manifest = await (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
+  const store = await openCache(CACHE + manifest.version);
+  const total = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  let came = 0;
+  const count = (bytes) => progress({ came: (came += bytes), total });
+  const files = await Promise.all(manifest.files.map((file) => fetchFile(file, store, count)));
+  return { files: Object.fromEntries(files), versions: manifest.versions };
+}
+
+/** The cache of this version; those of older ones are thrown away. Without a cache (a private window): null. */
+async function openCache(name) {
+  try {
+    for (const key of await caches.keys()) if (key.startsWith(CACHE) && key !== name) await caches.delete(key);
+    return await caches.open(name);
+  } catch {
+    return null;
+  }
+}
+
+/** [name, bytes] of a file, unpacked. It travels and is kept compressed, whatever the server does. */
+async function fetchFile({ name, path, sha256 }, store, count) {
+  const url = new URL(path, base);
+  const kept = await store?.match(url);
+  const response = kept ?? (await fetch(url, { integrity: `sha256-${sha256}` }));
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
+  if (!kept) await store?.put(url, response.clone()).catch(() => {}); // a full disk is no reason to stop
+  const packed = new Uint8Array(await response.arrayBuffer());
+  count(packed.length);
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return [name, await new Response(unpacked).arrayBuffer()];
+}
+
+/** The document of the frame: its own policy forbids it every request. */
+function frameDocument(script) {
+  const policy =
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; connect-src blob:";
+  return `<!doctype html><meta http-equiv="Content-Security-Policy" content="${policy}"><script>${script}</script>`;
+}
+
+/**
+ * An interpreter: `run` and others ask it, one at a time, in order. What comes meanwhile goes to `listen`.
+ */
+export class Runner {
+  constructor(listen = () => {}) {
+    this.listen = listen;
+    this.waiting = new Map(); // by id: what to call with the answer
+    this.next = 0;
+    this.started = null;
+  }
+
+  /** Start Python, once. Resolves when it can run something. */
+  start() {
+    this.started ??= this.#start().catch((error) => {
+      this.#end(error);
+      throw error;
+    });
+    return this.started;
+  }
+
+  async #start() {
+    const attempt = (this.attempt = {});
+    const { files } = await fetchFiles((loaded) => this.listen({ type: "loading", ...loaded }));
+    if (attempt !== this.attempt) throw new Error("stopped");
+    const text = (name) => new Blob([files[name]]);
+    const script = [text("pyodide.js"), "\n", text("pyodide.asm.js"), "\n", text("worker.js")];
+    const packages = { numpy: files["numpy.tar"], minigrad: files["minigrad.tar"] };
+    const inside = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+    const needed = Object.fromEntries(inside.map((name) => [name, files[name]]));
+    const frame = (this.frame = document.createElement("iframe"));
+    frame.hidden = true;
+    frame.title = "Python";
+    frame.sandbox = "allow-scripts";
+    frame.allow = "cross-origin-isolated";
+    frame.srcdoc = frameDocument(new TextDecoder().decode(files["frame.js"]));
+    document.body.append(frame);
+    await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    await new Promise((resolve, reject) => {
+      this.ready = { resolve, reject };
+      port1.onmessage = ({ data }) => attempt === this.attempt && this.#hear(data);
+      const buffers = [...Object.values(needed), ...Object.values(packages)];
+      frame.contentWindow.postMessage({ script, files: needed, packages }, "*", [port2, ...buffers]);
+    });
+  }
+
+  #hear(message) {
+    if (message.type === "ready") {
+      this.stoppable = message.stoppable;
+      this.ready.resolve();
+    } else if (message.type === "answer") {
+      this.waiting.get(message.id)?.resolve(message.value);
+      this.waiting.delete(message.id);
+    } else if (message.type === "broken") {
+      const error = new Error(`Python has stopped, and is started anew when it is needed again: ${message.why}`);
+      this.ready.reject(error);
+      this.#end(error);
+    } else {
+      this.listen(message);
+    }
+  }
+
+  /** Ask the interpreter (cells.py, ACTS), and wait for the answer. */
+  async ask(type, message = {}) {
+    await this.start();
+    const id = this.next++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.port.postMessage({ ...message, type, id });
+    });
+  }
+
+  /** Run a program; resolves to {error}, which is null or {kind, text, line}. */
+  run(code, name = "program") {
+    return this.ask("run", { code, name });
+  }
+
+  /** Put a file where the program finds it. */
+  async write(path, bytes) {
+    await this.start();
+    this.port.postMessage({ type: "file", path, bytes });
+  }
+
+  /** Whether something is running or waiting. */
+  get busy() {
+    return this.waiting.size > 0;
+  }
+
+  /** Stop what runs: as Ctrl-C does, or, if that does not help in time, by giving up the interpreter and its state. */
+  async stop() {
+    if (this.port && this.stoppable && this.busy) {
+      const end = performance.now() + PATIENCE;
+      while (this.busy && performance.now() < end) {
+        this.port.postMessage({ type: "stop" }); // again and again: a program may catch the first
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      if (!this.busy) return;
+    }
+    this.restart("stopped, with all names: they are gone");
+  }
+
+  /** Give up the interpreter. The next question starts another. */
+  restart(why = "restarted") {
+    this.#end(new Error(why));
+  }
+
+  #end(error) {
+    this.attempt = null;
+    this.frame?.remove();
+    this.port?.close();
+    this.frame = this.port = this.started = null;
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+/** How far the loading of Python has come, in words. */
+export function progressText(message) {
+  if (message.type === "progress") return `${message.what} …`;
+  const [came, total] = [message.came / MEGA, message.total / MEGA];
+  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MiB (once: then they are kept) …`;
+}

@@ -1,0 +1,97 @@
+// The translator's page as `serve` shows it, with Python in the browser in place of the server; and some training.
+
+import { createCurve } from "./curve.js";
+import { frame } from "./output.js";
+import { progressText, Runner } from "./runner.js";
+
+const STEPS = 5;
+const MODEL = "model.safetensors";
+
+const $ = (id) => document.getElementById(id);
+const status = document.createElement("p");
+status.className = "quiet";
+status.id = "loading";
+status.setAttribute("role", "status");
+$("about").after(status);
+
+let curve = null;
+const runner = new Runner((message) => {
+  if (message.type === "loss") curve?.add(message.step, message.loss);
+  else if (message.type !== "out") status.textContent = progressText(message);
+});
+
+let opened = null;
+
+/** Start Python, and hand it the model's file. */
+function open() {
+  opened ??= (async () => {
+    const [model] = await Promise.all([
+      fetch(MODEL).then((response) => (response.ok ? response.arrayBuffer() : Promise.reject(new Error(`${MODEL}: ${response.status}`)))),
+      runner.start(),
+    ]);
+    await runner.write(`/${MODEL}`, model);
+    status.textContent = `The model, ${(model.byteLength / 2 ** 20).toFixed(1)} MiB of numbers in half precision, runs in this page.`;
+  })();
+  return opened;
+}
+
+window.minigradAnswers = async (path, body, signal) => {
+  await open();
+  if (signal?.aborted) throw new DOMException("superseded", "AbortError");
+  const { answer, error } = await runner.ask("translator", { path, body: body ?? {} });
+  if (error) throw new Error(error);
+  return answer;
+};
+
+/** The link to the page of all attention and graphs leads to a frame below. */
+$("linked").addEventListener("click", async (event) => {
+  event.preventDefault();
+  const query = new URL(event.currentTarget.href).searchParams;
+  const place = $("graph-place");
+  place.replaceChildren("drawing …");
+  try {
+    const html = await window.minigradAnswers("/linked", { text: query.get("text"), beam: Number(query.get("beam")) });
+    place.replaceChildren(frame(html, 900, "Attention and graph"));
+    place.scrollIntoView({ behavior: "smooth" });
+  } catch (error) {
+    place.textContent = error.message;
+  }
+});
+
+/** A section with a button that trains on. */
+function training() {
+  const section = document.createElement("section");
+  const button = document.createElement("button");
+  const told = document.createElement("p");
+  const place = document.createElement("div");
+  const graph = document.createElement("div");
+  section.id = "training";
+  section.setAttribute("aria-label", "Training");
+  button.type = "button";
+  button.textContent = `Train ${STEPS} steps more`;
+  told.className = "quiet";
+  told.textContent = "On 16 pairs each, which the grammar of the shipped corpus writes here.";
+  told.setAttribute("role", "status");
+  graph.id = "graph-place";
+  section.append(button, told, place);
+  document.querySelector("main").append(graph, section);
+  curve = createCurve(place);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    told.textContent = "training …";
+    const begun = performance.now();
+    try {
+      const { losses } = await window.minigradAnswers("/train", { steps: STEPS });
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+      told.textContent = `${STEPS} steps in ${seconds} s; loss ${losses[0].toFixed(3)} at first, ${losses.at(-1).toFixed(3)} at last`;
+    } catch (error) {
+      told.textContent = error.message;
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+training();
+window.translatorPage = { runner }; // for tests, and for who looks
+await import("../../minigrad/translate/serve/page/page.js");

@@ -1,0 +1,88 @@
+// Python in a worker of its own: Pyodide, NumPy and minigrad, all handed over as bytes. It asks no network for anything.
+// Put together by frame.js with pyodide.js and pyodide.asm.js before it, so that nothing is loaded by address.
+
+"use strict";
+
+const HOME = "https://minigrad.invalid/"; // where Pyodide believes its files to be: requests for them are answered below
+const SITE_PACKAGES = "/lib/python3.11/site-packages";
+
+let pyodide, cells, interrupt;
+const waiting = []; // messages that came while Python was starting
+
+const say = (message, transfer = []) => self.postMessage(message, transfer);
+
+/** Answer Pyodide's requests from the files that the page has handed over. */
+function serve(files) {
+  const kinds = { wasm: "application/wasm", json: "application/json", zip: "application/zip" };
+  self.fetch = async (request) => {
+    const name = String(request.url ?? request).replace(HOME, "");
+    if (!(name in files)) throw new TypeError(`this page has no file ${name}, and no network`);
+    const type = kinds[name.split(".").pop()] ?? "application/octet-stream";
+    return new Response(files[name], { headers: { "Content-Type": type } });
+  };
+}
+
+/** Put the files of a tar archive (packs.py) into site-packages. */
+function unpack(archive) {
+  const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
+  const made = new Set();
+  for (let at = 0; archive[at]; ) {
+    const [name, prefix] = [text(at, 100), text(at + 345, 155)];
+    const size = parseInt(text(at + 124, 12), 8);
+    const path = `${SITE_PACKAGES}/${prefix ? `${prefix}/` : ""}${name}`;
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    if (!made.has(folder)) pyodide.FS.mkdirTree(folder);
+    made.add(folder);
+    pyodide.FS.writeFile(path, archive.subarray(at + 512, at + 512 + size), { canOwn: true });
+    at += 512 + 512 * Math.ceil(size / 512);
+  }
+}
+
+/** Start Python, with the packages unpacked, and tell how far it has come. */
+async function start({ files, packages, flag }) {
+  serve(files);
+  say({ type: "progress", what: "starting Python" });
+  pyodide = await loadPyodide({ indexURL: HOME, fullStdLib: false, stdin: () => null });
+  pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // which NumPy calls for large temporaries
+  interrupt = flag ? new Uint8Array(flag) : null;
+  if (interrupt) pyodide.setInterruptBuffer(interrupt);
+  for (const [name, bytes] of Object.entries(packages)) {
+    say({ type: "progress", what: `unpacking ${name}` });
+    unpack(new Uint8Array(bytes));
+  }
+  say({ type: "progress", what: "importing minigrad" });
+  pyodide.registerJsModule("_page", { say: (text) => say(JSON.parse(text)) });
+  cells = pyodide.pyimport("minigrad_page.cells");
+  say({ type: "ready", stoppable: Boolean(interrupt) });
+  while (waiting.length) act(waiting.shift());
+}
+
+/** Run what the page asks for; whatever goes wrong is an answer as well. */
+function act(message) {
+  if (interrupt) interrupt[0] = 0;
+  const { type, id } = message;
+  try {
+    const answer = cells.act(JSON.stringify(message));
+    say({ type: "answer", id, value: JSON.parse(answer) });
+  } catch (error) {
+    // Python's own errors are part of an answer: what comes here has broken the interpreter.
+    say({ type: "broken", id, asked: type, why: String(error).slice(0, 2000) });
+  }
+}
+
+self.onmessage = async ({ data }) => {
+  if (data.type === "start") {
+    try {
+      await start(data);
+    } catch (error) {
+      say({ type: "broken", why: String(error?.stack ?? error).slice(0, 2000) });
+    }
+  } else if (data.type === "file") {
+    pyodide.FS.mkdirTree(data.path.replace(/\/[^/]*$/, ""));
+    pyodide.FS.writeFile(data.path, new Uint8Array(data.bytes));
+  } else if (cells) {
+    act(data);
+  } else {
+    waiting.push(data);
+  }
+};

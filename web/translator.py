@@ -1,0 +1,67 @@
+"""The translator in the page: the toy translator's weights in half precision, and the page that `serve` shows.
+
+That page is the package's own (minigrad/translate/serve/page), whose requests translator.js answers in the browser.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import minigrad
+from minigrad.training.checkpoints import write_checkpoint
+from minigrad.viz.page import asset
+
+from . import node
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
+RUN = ROOT / "runs" / "toy"
+MODEL = "model.safetensors"
+
+
+def trained() -> Path:
+    """The toy translator's file, which is trained if it is not there: a minute or two.
+
+    Raises:
+        SystemExit: the training has failed.
+    """
+    if not (RUN / MODEL).exists():
+        print("training the toy translator, for the page ...", flush=True)
+        if subprocess.run([sys.executable, "-m", "minigrad", "train", "--run", str(RUN)], check=False).returncode:
+            raise SystemExit("The toy translator could not be trained: see above.")
+    return RUN / MODEL
+
+
+def halved(model: Path, to: Path) -> None:
+    """Write a model's file with its weights in half precision: half as large, each number right to 3 digits."""
+    checkpoint = minigrad.load(model)
+    weights = {name: weight.half() for name, weight in checkpoint["model"].items()}
+    write_checkpoint(to, {**checkpoint, "model": weights})
+
+
+def build(site: Path, policy: str) -> None:
+    """Write translator_page/ of the site: the page, its scripts and styles, and the model.
+
+    Args:
+        policy: the site's content security policy.
+    """
+    folder = site / "translator_page"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (PAGE / "page.html").read_text(encoding="utf-8")
+    text = re.sub(r'(href|src)="/', r'\1="', text)  # the site may lie in a folder of its host
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {meta}', 1)
+    text = text.replace("</head>", '  <link rel="stylesheet" href="more.css">\n</head>', 1)
+    (folder / "index.html").write_text(text, encoding="utf-8")
+    for name in ("base.css", "dark.css"):
+        (folder / name).write_text(asset(name), encoding="utf-8")
+    for name in ("page.css", "icon.svg"):
+        (folder / name).write_bytes((PAGE / name).read_bytes())
+    (folder / "more.css").write_bytes((HERE / "src" / "translator_page.css").read_bytes())
+    options = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
+    node.run("esbuild", str(HERE / "src" / "translator_page.js"), *options, f"--outfile={folder / 'page.js'}")
+    halved(trained(), folder / MODEL)
