@@ -52,7 +52,7 @@ $("linked").addEventListener("click", async (event) => {
   try {
     const html = await window.minigradAnswers("/linked", { text: query.get("text"), beam: Number(query.get("beam")) });
     place.replaceChildren(frame(html, 900, "Attention and graph"));
-    place.scrollIntoView({ behavior: "smooth" });
+    place.scrollIntoView();
   } catch (error) {
     place.textContent = error.message;
   }
