@@ -142,7 +142,9 @@ TASKS = {
     "types": Task("check the types with mypy", types, "dev"),
     "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),
     "site": Task(
-        "build the site in site/, where the framework runs in the browser; --serve shows it", site, "fast,translate"
+        "build the site in site/, where the framework runs in the browser; --serve shows it",
+        site,
+        "fast,tensorboard,translate",
     ),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),

@@ -57,6 +57,6 @@ def test_attention_graph_and_training(visit: Visit) -> None:
     assert page.locator("#map").inner_text()
     page.click("#linked")
     page.locator("#graph-place iframe").wait_for()
-    page.click("#training button")
+    page.locator("#training button").press("Enter")  # not a click: what is drawn above moves it
     until(page, "document.querySelector('#training p').textContent.includes('steps in')")
     assert page.locator("#training .line").count() == 1
