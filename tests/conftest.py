@@ -97,8 +97,9 @@ def _keep_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that is marked as a comparison with PyTorch is skipped where that is missing, whatever it imports."""
-    if item.get_closest_marker("parity") and not importlib.util.find_spec("torch"):
+    """A test that is itself marked as a comparison with PyTorch is skipped where that is missing, whatever it imports.
+    Of a file that is marked, those are that ask PyTorch (tests/support/parity.py)."""
+    if any(mark.name == "parity" for mark in item.own_markers) and not importlib.util.find_spec("torch"):
         pytest.skip("PyTorch is not installed: no comparison with it")
 
 

@@ -22,7 +22,8 @@ _showers: list[Shower] = []
 
 
 def shown_by(shower: Shower | None) -> None:
-    """From now on let a program that holds this one show every view: an editor, a page. None: as before."""
+    """Give every view that is to be shown to a function: that of an editor, or of a page in which Python runs. None: to
+    the notebook or the browser again."""
     _showers[:] = [] if shower is None else [shower]
 
 

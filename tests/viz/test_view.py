@@ -159,3 +159,14 @@ def test_a_frame_is_as_high_as_its_page(open_file: Callable[..., Any], tmp_path:
     wait_for(page, "document.querySelector('iframe').style.height != '900px'")
     inner = page.frame_locator("iframe").locator("body").evaluate("node => node.getBoundingClientRect().height")
     assert page.evaluate("document.querySelector('iframe').clientHeight") == min(math.ceil(inner), 1000)
+
+
+def test_another_program_shows_views() -> None:
+    seen: list[Any] = []
+    view = viz.positional_encoding(4, 8)
+    show.shown_by(seen.append)
+    try:
+        view.show()
+    finally:
+        show.shown_by(None)
+    assert seen == [view]
