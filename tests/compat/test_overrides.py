@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import operator
 import pickle
 import threading
@@ -104,6 +105,14 @@ CALLS: list[Callable[[Any, Any], Any]] = [
 def test_modes_see_the_functions_that_they_see_in_pytorch(number: int) -> None:
     found, expected = (seen(*pair, CALLS[number]) for pair in both())
     assert found == expected
+
+
+def test_functions_show_their_signature_within_a_mode_and_after_it() -> None:
+    functions = [minigrad.abs, minigrad.Tensor.detach_, minigrad.Tensor.abs, minigrad.nn.functional.linear]
+    before = [inspect.signature(function) for function in functions]
+    with overrides.BaseTorchFunctionMode():
+        assert [inspect.signature(function) for function in functions] == before
+    assert [inspect.signature(function) for function in functions] == before
 
 
 def test_functions_are_as_before_after_the_last_mode() -> None:
