@@ -298,6 +298,7 @@ def _bodies() -> list[tuple[FunctionType, Any, Any]]:
         own = function.__code__
         run = FunctionType(own, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
         run.__kwdefaults__, run.__dict__ = function.__kwdefaults__, dict(function.__dict__)
+        run.__annotations__ = function.__annotations__
         special = name.rpartition(".")[2]
         called = getattr(Tensor, _OPERATORS[special]) if special in _OPERATORS else public
         call = _asking(called, run, operator=special.startswith("__"))

@@ -8,6 +8,7 @@ import operator
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -108,7 +109,8 @@ def test_modes_see_the_functions_that_they_see_in_pytorch(number: int) -> None:
 
 
 def test_functions_show_their_signature_within_a_mode_and_after_it() -> None:
-    functions = [minigrad.abs, minigrad.Tensor.detach_, minigrad.Tensor.abs, minigrad.nn.functional.linear]
+    functions = [minigrad.abs, minigrad.Tensor.detach_, minigrad.Tensor.type, minigrad.nn.functional.linear]
+    functions += [value for value in vars(minigrad.Tensor).values() if type(value) is FunctionType]
     before = [inspect.signature(function) for function in functions]
     with overrides.BaseTorchFunctionMode():
         assert [inspect.signature(function) for function in functions] == before
