@@ -29,7 +29,14 @@ MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
 
 # From the bottom up. A file imports from its own row and from those above it in this list, never from below.
 LAYERS: list[set[str]] = [
-    {"minigrad.backend", "minigrad.deferred", "minigrad.extension", "minigrad.tracebacks", "minigrad.version"},
+    {
+        "minigrad.backend",
+        "minigrad.deferred",
+        "minigrad.extension",
+        "minigrad.showing",
+        "minigrad.tracebacks",
+        "minigrad.version",
+    },
     {"minigrad.ops"},
     {"minigrad.autograd"},
     {"minigrad.handle", "minigrad.methods", "minigrad.size"},

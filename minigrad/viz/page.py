@@ -128,19 +128,19 @@ def _text(title: str) -> str:
 def _packed(data: Any) -> tuple[str, str]:
     """The type and content of a script element with data as JSON, long JSON compressed. Lone surrogates, which UTF-8
     cannot hold, are written as escapes, and arrive as they were."""
-    text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"))
     text = _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
     if len(text) < PACK_BYTES:
         return "application/json", text.translate(_SAFE)
     return "application/json+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
-def _plain(value: Any) -> Any:
-    """Data with strings in place of numbers that JSON lacks."""
+def plain(value: Any) -> Any:
+    """Data with strings in place of numbers that JSON lacks, as `viz.number` of the page reads them."""
     if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     return value

@@ -11,27 +11,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..showing import shower
 from ..utils.bar import in_notebook
 
-Shower = Callable[[Any], object]
-
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set where Linux can open a window
-
-
-_showers: list[Shower] = []
-
-
-def shown_by(shower: Shower | None) -> None:
-    """Give every view that is to be shown to a function: that of an editor, or of a page in which Python runs. None: to
-    the notebook or the browser again."""
-    _showers[:] = [] if shower is None else [shower]
 
 
 def show(view: Any, html: Callable[[], str]) -> None:
     """Show a view below the notebook's cell, or else its page in a browser. The page stays in the system's folder for
     temporary files, as nobody can say when the browser has read it."""
-    if _showers:
-        _showers[0](view)
+    if shown := shower():
+        shown(view)
         return
     if in_notebook():
         import_module("IPython.display").display(view)  # which has types in some versions, and none in others

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import minigrad as torch
-from minigrad import viz
+from minigrad import showing, viz
 from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module
@@ -164,9 +164,9 @@ def test_a_frame_is_as_high_as_its_page(open_file: Callable[..., Any], tmp_path:
 def test_another_program_shows_views() -> None:
     seen: list[Any] = []
     view = viz.positional_encoding(4, 8)
-    show.shown_by(seen.append)
+    showing.shown_by(seen.append)
     try:
         view.show()
     finally:
-        show.shown_by(None)
+        showing.shown_by(None)
     assert seen == [view]

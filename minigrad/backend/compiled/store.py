@@ -23,7 +23,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -257,6 +256,8 @@ def _is_safe(about: os.stat_result) -> bool:
 
 def _keys() -> dict[str, str]:
     """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
+    from importlib.metadata import version
+
     from llvmlite import binding
 
     features = binding.get_host_cpu_features().flatten()

@@ -18,6 +18,7 @@ class GraphView {
     this.legend = viz.el("div", { id: "legend" });
     document.querySelector("main").append(this.legend); // below the drawing, which it would cover
     this.panel = new GraphPanel(graph, (key) => this.reveal(key));
+    this.panel.change = this.change = new GraphChange(graph, () => this.redrawn());
     this.boxes = new GraphBoxes(graph, this.panel.names);
     this.drawing = new GraphDrawing(this.boxes, this.panel, (key) => this.press(key),
       (source, edges) => this.show(`w${source}`, this.panel.wire(edges)));
@@ -36,7 +37,8 @@ class GraphView {
   }
 
   /** What attention on the same page tells: its layers; and which module's to show here. */
-  heard({ layers, find }) {
+  heard({ layers, find, changeable }) {
+    if (changeable) this.redrawn();
     if (layers) {
       this.panel.layers = layers;
       this.redrawn();
@@ -194,10 +196,11 @@ class GraphView {
   /** Show what belongs to the selection: its wires, and what keeps its array alive. */
   mark() {
     const key = this.selected, id = key?.[0] === "n" ? Number(key.slice(1)) : null;
-    const marked = this.port.querySelectorAll(".selected, .keeps");
-    for (const old of marked) old.classList.remove("selected", "keeps");
+    const marked = this.port.querySelectorAll(".selected, .keeps, .moved");
+    for (const old of marked) old.classList.remove("selected", "keeps", "moved");
     const box = id === null ? key : this.boxOf(id), shown = key && (this.element(key) ?? this.element(box));
     shown?.classList.add("selected");
+    for (const moved of this.change.moved) this.element(this.boxOf(moved))?.classList.add("moved");
     for (const { node } of id === null ? [] : this.panel.keepers[id]) {
       this.element(this.boxOf(node))?.classList.add("keeps");
     }
@@ -267,7 +270,7 @@ class GraphView {
         button("closer", "+", "closer (+)", () => this.camera.zoom(1.25)),
         button("farther", "−", "farther (−)", () => this.camera.zoom(0.8))),
       this.search.element,
-      button("save", "Save SVG", "the drawing as it is", () => this.save()),
+      button("save", "Save SVG", "the drawing as it is", () => this.save()), this.change.undo, this.change.told,
       viz.shortcuts(SHORTCUTS), viz.theme.button());
   }
 
@@ -294,8 +297,12 @@ class GraphView {
   }
 
   redrawn() {
+    const at = document.activeElement?.dataset?.at, { scrollTop } = document.getElementById("panel");
     this.draw();
-    if (this.selected && this.selected[0] !== "w") this.select(this.selected);
+    if (!this.selected || this.selected[0] === "w") return;
+    this.select(this.selected);
+    document.getElementById("panel").scrollTop = scrollTop;
+    if (at) document.querySelector(`#panel [data-at="${at}"]`)?.focus({ preventScroll: true });
   }
 
   foldAll() {

@@ -12,6 +12,7 @@ class GraphPanel {
     this.go = go;
     this.names = new Map(graph.names ?? []); // of ops that are all there is in a module: the module's
     this.freed = graph.nodes.some(({ released }) => released);
+    this.change = null; // what takes other numbers (graph_change.js), on a graph's own page
     this.layers = []; // of attention that is shown on the same page: {path, told, …}
     this.into = graph.nodes.map(() => []);
     this.out = graph.nodes.map(() => []);
@@ -55,7 +56,7 @@ class GraphPanel {
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
       this.looks([node]),
       this.made(node),
-      this.section("Value", this.value(node.value), node.missing ? this.quiet(node.missing) : ""),
+      this.section("Value", this.value(node.value, "", node), node.missing ? this.quiet(node.missing) : ""),
       this.section("Gradient", this.gradient(node)),
       node.kind === "op" ? this.section("Inputs", this.inputs(id)) : "",
       op ? this.rules(op) : "",
@@ -231,21 +232,23 @@ class GraphPanel {
 
   // Numbers ------------------------------------------------------------------------------------------------
 
-  /** A value by its place in the data: its kind, and a table, or statistics and a heat map. */
-  value(place, otherwise = "") {
+  /** A value by its place in the data: its kind, and a table, or statistics and a heat map. A `node`'s own can be changed. */
+  value(place, otherwise = "", node = null) {
     const value = this.graph.values[place];
     if (!value) return otherwise && this.quiet(otherwise);
     const told = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
     return viz.el("div", { class: "value" }, this.quiet(GraphPanel.whole(told)),
-      value.table ? this.table(value.table) : "", value.statistics ? this.statistics(value.statistics) : "",
+      value.table ? this.table(value.table, node && this.change?.takes(value) ? node : null) : "", value.statistics ? this.statistics(value.statistics) : "",
       value.heat ? this.heat(value.heat, this.blockNames(value, this.heads.has(place))) : "");
   }
 
-  table(rows) {
-    const cell = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" },
-      GraphPanel.number(x));
-    return viz.el("div", { class: "scroll" },
-      viz.el("table", { class: "numbers" }, rows.map((row) => viz.el("tr", {}, row.map(cell)))));
+  /** Numbers row by row; those of a `node` that can be changed take others. */
+  table(rows, node = null) {
+    const shown = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" }, GraphPanel.number(x));
+    const cell = (x, at) => (node ? this.change.cell(node, at, x) : shown(x));
+    const table = viz.el("table", { class: "numbers" },
+      rows.map((row, i) => viz.el("tr", {}, row.map((x, j) => cell(x, i * row.length + j)))));
+    return viz.el("div", { class: "scroll" }, table, node ? this.quiet("Type another number: the rest follows.") : "");
   }
 
   statistics(all) {

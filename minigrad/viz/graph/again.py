@@ -26,7 +26,7 @@ _APART = 100  # times the dtype's rounding, by which two computations may differ
 Results = dict[Any, Array]  # by node and slot
 
 
-class UnknownError(Exception):
+class UnknownError(RuntimeError):
     """An argument is not known any more; says why."""
 
 

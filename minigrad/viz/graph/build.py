@@ -38,11 +38,11 @@ class Builder:
         self.tape = nodes_behind((root,))
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
-        self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
+        self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
         self._names = Names(modules, named, seen)
         self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
         self._graph = Graph(title, [], [], {}, {}, 0)
-        self._leaves: dict[int, Any] = {}  # by number
+        self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
         self._op_keys: dict[int, str] = {}  # by the op's id
         unseen = [node for node in self.tape if node not in self._ops_seen]
         self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in named)], self.tape))
@@ -56,7 +56,7 @@ class Builder:
     def leaves(self) -> list[Variable]:
         """The tensors that no recorded op made, and that want a gradient."""
         nodes = self._graph.nodes
-        return [leaf for i, leaf in self._leaves.items() if nodes[i].kind in ("input", "parameter")]
+        return [leaf for i, leaf in self.leaf_of.items() if nodes[i].kind in ("input", "parameter")]
 
     def is_released(self) -> bool:
         """Whether a backward has freed what nodes kept."""
@@ -125,10 +125,10 @@ class Builder:
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
         """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
-        number = self._place(value)
+        number = self.place(value)
         if number is None:
             number = self.number[id(value)] = len(self._graph.nodes)
-            self._leaves[number] = value
+            self.leaf_of[number] = value
             leaf = self._names.leaf(number, value, kind, reader, name)
             leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
             self._tell_value(leaf, value, since)
@@ -137,7 +137,7 @@ class Builder:
 
     def _tell_value(self, leaf: data.Node, value: Any, since: int) -> None:
         """Note the numbers of a tensor as an op of that order has read it, or that they are not known."""
-        if seen := self._leaves_seen.get(id(value)):
+        if seen := self.leaf_of_seen.get(id(value)):
             leaf.value = seen[0]
         elif isinstance(value, Faint):
             leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
@@ -147,7 +147,7 @@ class Builder:
             if isinstance(value, Variable) and is_changed(value._version, since):
                 leaf.attributes["changed"] = _NOW
 
-    def _place(self, value: Any) -> int | None:
+    def place(self, value: Any) -> int | None:
         """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
         node = value if isinstance(value, Node) else getattr(value, "_node", None)
         number = None if node is None else self.number.get(node)
@@ -156,7 +156,7 @@ class Builder:
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
-        parameters = (leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind == "parameter")
+        parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         paid = {id(memory) for leaf in parameters for memory in _owners(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
@@ -168,7 +168,7 @@ class Builder:
                 if owners := _owners(value):
                     new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
                     paid |= set(new)
-                    added.saved.append(Saved(name, sum(new.values()), self._place(whose)))
+                    added.saved.append(Saved(name, sum(new.values()), self.place(whose)))
 
 
 def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:

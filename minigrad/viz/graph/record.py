@@ -38,8 +38,19 @@ def record(
 
     Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
     """
-    nodes = built("graph", what, inputs, named or {}, modules)
-    return _with_gradients(nodes, backward or not isinstance(what, Variable))
+    return recorded(what, inputs, named or {}, backward, modules)[0]
+
+
+def recorded(
+    what: Variable | Callable[..., Any],
+    inputs: Sequence[Any],
+    named: Mapping[str, Any],
+    backward: bool,
+    modules: Mapping[str, Module] | None,
+) -> tuple[Graph, Builder]:
+    """The graph, see ``record``, and the nodes that it was made of."""
+    nodes = built("graph", what, inputs, named, modules)
+    return _with_gradients(nodes, backward or not isinstance(what, Variable)), nodes
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:

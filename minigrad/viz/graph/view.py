@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -16,12 +16,14 @@ from .data import Graph
 from .fold import BUDGET, Tree, total, tree
 from .labels import Direction, key_of, label_of, labels
 from .labels import packed as packed_label
-from .record import record
+from .record import recorded
+from .replay import MOST, Change, Replay, replay_of
 from .tints import Colour
 from .values import Stored
 
 _SCRIPTS = tuple(
-    f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_legend", "_camera", "_search", "")
+    f"graph{part}.js"
+    for part in ("_layout", "_panel", "_change", "_boxes", "_drawing", "_legend", "_camera", "_search", "")
 )
 _BODY = """<div id="graph">
 <header class="bar"></header>
@@ -62,14 +64,18 @@ def graph(
         TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """
-    recorded = what if isinstance(what, Graph) else record(what, inputs, named, backward, modules)
-    direction = direction or ("forward" if recorded.backward == "none" else "both")
+    if isinstance(what, Graph):
+        drawn, replay = what, None
+    else:
+        drawn, nodes = recorded(what, inputs, named, backward, modules)
+        replay = replay_of(nodes, drawn)
+    direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
         if value not in known:
             raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
     if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
         raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(recorded, direction, depth, fold, colour)
+    return GraphView(drawn, direction, depth, fold, colour, replay)
 
 
 @dataclass(eq=False)
@@ -82,10 +88,43 @@ class GraphView(Picture):
     depth: int | None
     fold: bool | int
     colour: Colour
+    replay: Replay | None = None  # what computes it again; None where it is too large, or plain data
+    changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
 
     def __repr__(self) -> str:
         boxes = len(self.tree.boxes(self.tree.opened))
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
+
+    def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
+        """The same graph with another number: what follows it is computed again, and backward. The program's own
+        tensors stay as they are.
+
+        Args:
+            node: its number, or its name, which one node alone has. Of a result the difference is added: what it was
+                computed from stays.
+            at: the element's place in flat order; by default all have the value.
+
+        Raises:
+            KeyError: no node has this name, or several have.
+            IndexError: there is no such node or element.
+            ValueError: the dtype has no such number.
+            RuntimeError: it cannot be computed again: an op of it is a Function of the program's own, what it read is
+                gone, it has more than a million results, or it was plain data.
+        """
+        if self.replay is None:
+            raise RuntimeError(f"this graph cannot be computed again: it is plain data, or has over {MOST:,} results")
+        number = self._number(node)
+        changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
+        return replace(self, graph=self.replay.changed(changes), changes=changes)
+
+    def _number(self, node: int | str) -> int:
+        nodes = self.graph.nodes
+        if isinstance(node, int):
+            return nodes[node].id
+        found = [each.id for each in nodes if each.name == node]
+        if len(found) != 1:
+            raise KeyError(f"{len(found) or 'no'} nodes are called {node!r}: give its number")
+        return found[0]
 
     @cached_property
     def tree(self) -> Tree:

@@ -1,0 +1,60 @@
+// Numbers that a person changes, where somebody around the page can compute what follows (a page in which Python runs).
+// A page that stands alone shows them, and no more.
+"use strict";
+
+class GraphChange {
+  /** `taken()` is called after other numbers have come. */
+  constructor(graph, taken) {
+    this.graph = graph;
+    this.taken = taken;
+    this.possible = false;
+    this.moved = new Set(); // nodes whose numbers are not those of the program
+    this.first = graph.nodes.map((node) => this.numbers(node, graph.values));
+    this.undo = viz.el("button", { id: "undo", type: "button", hidden: true,
+      title: "the numbers that the program has", onclick: () => this.ask({ undo: true }) }, "Undo changes");
+    this.told = viz.el("span", { id: "change", role: "status" });
+    viz.link.heard(({ changeable, changed, failed }) => {
+      if (changeable) this.possible = true;
+      if (changed) this.take(changed);
+      if (failed) this.told.textContent = failed;
+    });
+  }
+
+  numbers({ value }, values) { return JSON.stringify(values[value] ?? null); }
+
+  ask(change) {
+    this.told.textContent = "computing again …";
+    viz.link.tell({ change });
+  }
+
+  /** The same graph with other numbers: nodes, edges and groups are in the same order. */
+  take(data) {
+    const { graph } = this;
+    Object.assign(graph, { values: data.values, labels: data.labels });
+    data.nodes.forEach(({ value, gradient, missing }, i) => Object.assign(graph.nodes[i], { value, gradient, missing }));
+    data.edges.forEach((edge, i) => { graph.edges[i].gradient = edge.at(-1); });
+    data.groups.forEach(({ total }, i) => { graph.groups[i].total = total; });
+    this.moved = new Set(graph.nodes.filter((node, i) => this.numbers(node, graph.values) !== this.first[i]).map(({ id }) => id));
+    this.undo.hidden = !this.moved.size;
+    this.told.textContent = this.moved.size ? "computed again with your numbers" : "";
+    this.taken();
+  }
+
+  /** Whether a value's elements can be typed: those of real numbers that are shown one by one. */
+  takes(value) { return this.possible && value.table && !value.dtype.startsWith("complex"); }
+
+  /** A cell of a node's table that takes another number; all of it shows while it is being typed. */
+  cell(node, at, x) {
+    const full = String(x), short = GraphPanel.number(x);
+    const input = viz.el("input", { type: "text", inputmode: "decimal", value: short, title: full, "data-at": at,
+      "aria-label": `element ${at} of ${node.name || node.op}`, spellcheck: "false", size: Math.max(short.length, 3),
+      class: viz.number(x) < 0 ? "minus" : "",
+      onfocus: () => { input.value = full; input.select(); },
+      onblur: () => { input.value = short; },
+      onchange: () => {
+        const text = input.value.trim().replace("−", "-");
+        if (text && text !== full) this.ask({ node: node.id, at, text });
+      } });
+    return viz.el("td", {}, input);
+  }
+}

@@ -1,0 +1,166 @@
+"""A graph with other numbers: what follows a change is computed again, and backward from there.
+
+The ops of the tape run once more on copies of what they read, so the program's own tensors stay as they are. Leaves
+have the numbers that they have now. A change of a result adds the difference to it: what it was computed from stays,
+and its gradient goes back by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...autograd.mode import enable_grad
+from ...autograd.origin import Faint, there
+from ...autograd.tape import Node, Variable, apply, wrap
+from ...backend import ARRAY_TYPES, of
+from ...backend import dtype as dt
+from ...backend.dtype import Array
+from .again import GONE, UnknownError, kept_arguments
+from .build import Builder
+from .data import Graph
+from .observe import Shown, watch_backward
+from .values import value_of
+
+_run = np.errstate(all="ignore")(apply)
+MOST = 1_000_000  # elements of results together: a view of more keeps no tape alive for changes
+Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
+Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
+
+
+def replay_of(nodes: Builder, graph: Graph) -> Replay | None:
+    """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+    results = (edge[2] for node in nodes.tape for edge in node.edges)
+    return Replay(nodes, graph) if sum(int(np.prod(shape)) for shape in results) <= MOST else None
+
+
+class Replay:
+    """A tape that can run again, and the graph that was drawn of it.
+
+    Attributes:
+        graph: with the program's own numbers.
+    """
+
+    def __init__(self, nodes: Builder, graph: Graph) -> None:
+        self.graph = graph
+        self._nodes, self._tape, self._root = nodes, nodes.tape, nodes.root
+
+    def changed(self, changes: Changes) -> Graph:
+        """The same graph with other numbers of some nodes.
+
+        Raises:
+            UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
+        """
+        leaves = {number: self._copy(number, changes) for number in self._nodes.leaf_of}
+        made: dict[Node, Any] = {}
+        with enable_grad():
+            for node in self._tape:
+                made[node] = self._run(node, made, leaves, changes)
+        gradients = Shown([self._again(made[node]) for node in self._tape])
+        if self.graph.backward == "done":
+            root, slot = self._root._source()
+            watch_backward(_several(made[root])[slot], gradients)  # type: ignore[index]
+        return self._drawn(made, leaves, gradients)
+
+    def _copy(self, number: int, changes: Changes) -> Variable | None:
+        """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
+        value = self._nodes.leaf_of[number]
+        if isinstance(value, Faint):
+            return None
+        array = value.array if isinstance(value, Variable) else value
+        copy: Variable = wrap(with_changes(array.copy(), changes.get(number, ())))
+        copy._needs = isinstance(value, Variable) and value._needs
+        return copy
+
+    def _run(self, node: Node, made: dict[Node, Any], leaves: dict[int, Any], changes: Changes) -> Any:
+        """An op's results, on what it reads now."""
+        if node.op.backward is not None:
+            raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
+        args: dict[int, Any] = {}
+        for i, (source, slot, *_) in zip(node.plan.inputs, node.edges, strict=True):
+            args[i] = _several(made[source])[slot] if isinstance(source, Node) else self._leaf(source, made, leaves)
+        kept = dict(kept_arguments(node))
+        for i, value in zip(node.plan.others, node.others, strict=True):
+            args[i] = self._other(kept.get(i, value), made, leaves)
+        try:
+            result = _run(node.op, tuple(args[i] for i in range(len(node.plan.needs))))
+        except Exception as error:  # of numbers that an op does not take, such as an index
+            raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
+        if own := changes.get(self._nodes.number[node]):
+            first = _several(result)[0]
+            first.array = with_changes(first.array, own)  # the node keeps what it has computed, for its rules
+        return result
+
+    def _leaf(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
+        """The copy of what an op has read and no recorded op made, or that of the result that it is."""
+        number = self._nodes.place(value)
+        if number not in leaves:
+            source, slot = value._source()
+            return wrap(_several(made[source])[slot].array)
+        if leaves[number] is None:
+            raise UnknownError(GONE)
+        return leaves[number]
+
+    def _other(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
+        """An argument that wants no gradient."""
+        if type(value) in (tuple, list):
+            inner = (self._other(each, made, leaves) for each in value)
+            return type(value)(each.array if isinstance(each, Variable) else each for each in inner)
+        value = there(value)
+        if isinstance(value, Faint):
+            raise UnknownError(GONE)
+        known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
+        return self._leaf(value, made, leaves) if known and self._nodes.place(value) is not None else value
+
+    def _again(self, result: Any) -> Node:
+        node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
+        if node is None:
+            raise UnknownError("nothing was recorded of an op that runs again")
+        return node
+
+    def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
+        """The graph with the numbers of this run."""
+        own = self._nodes
+        values = {own.number[node]: value_of(_several(result)[0].array) for node, result in made.items()}
+        values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
+        arrived = {own.number[node]: gradients.first(self._again(result)) for node, result in made.items()}
+        arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
+        nodes = [
+            replace(node, value=values.get(node.id, node.value), gradient=arrived.get(node.id), missing="")
+            for node in self.graph.nodes
+        ]
+        back = {
+            id(edge): gradients.edges.get((self._again(made[node]), position))
+            for (node, position), edge in own.edges.items()
+        }
+        edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
+        return replace(self.graph, nodes=nodes, edges=edges)
+
+
+def _several(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def with_changes(array: Array, changes: Sequence[Change]) -> Array:
+    """The array, or a copy with other numbers.
+
+    Raises:
+        IndexError: there is no such place.
+        ValueError: the dtype has no such number.
+    """
+    if not changes:
+        return array
+    backend = of(array)
+    host = backend.to_numpy(array).copy()
+    for at, value in changes:
+        if at is not None and not 0 <= at < host.size:
+            raise IndexError(f"there is no place {at} among {host.size} numbers")
+        number = dt.converted(np.array(value), host.dtype)
+        if host.dtype.kind in "iub" and number != value:
+            raise ValueError(f"{value} is no number of dtype {dt.of(array).name}")
+        host.reshape(-1)[slice(None) if at is None else at] = number
+    made: Array = backend.asarray(host, backend.device_of(array))
+    return made

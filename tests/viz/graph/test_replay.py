@@ -1,0 +1,178 @@
+"""A graph with other numbers: the graph of the program that has these numbers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn, viz
+from minigrad.autograd import Function
+from minigrad.viz.graph import GraphView, replay
+from minigrad.viz.graph.again import UnknownError
+from minigrad.viz.graph.data import Graph
+from tests.ops.cases import CASES, Case
+from tests.support.recorded import inputs, one
+from tests.support.transformers import sentences, small
+
+
+def numbers(view: GraphView, name: str, gradient: bool = False) -> Any:
+    """All numbers of the node of a name, or of its gradient."""
+    (node,) = (node for node in view.graph.nodes if node.name == name)
+    value = node.gradient if gradient else node.value
+    assert value is not None
+    return np.array(value.table).reshape(value.shape)
+
+
+def check_same(first: Graph, second: Graph) -> None:
+    """The numbers of two graphs are the same."""
+    for a, b in zip(first.nodes, second.nodes, strict=True):
+        assert repr((a.name, a.value, a.gradient)) == repr((b.name, b.value, b.gradient))  # NaN is NaN
+    assert repr(first.edges) == repr(second.edges)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_op_runs_again_as_it_has_run(case: Case) -> None:
+    given = inputs(case)
+    view = viz.graph(lambda *xs: one(case.ours(minigrad, *xs)), *given)
+    assert view.replay is not None
+    check_same(view.graph, view.replay.changed({}))
+
+
+def test_a_translator_runs_again_as_it_has_run() -> None:
+    view = viz.graph(small().loss, *sentences())
+    assert view.replay is not None
+    check_same(view.graph, view.replay.changed({}))
+
+
+def neuron(weight: float, bias: float = 0.5) -> GraphView:
+    w = minigrad.tensor([2.0, weight], requires_grad=True)
+    x = minigrad.tensor([1.0, 3.0])
+    b = minigrad.tensor(bias, requires_grad=True)
+    loss = ((w * x).sum() + b).tanh()
+    return viz.graph(loss)
+
+
+def test_a_changed_leaf_is_that_of_a_program_with_this_number() -> None:
+    check_same(neuron(-1.0).change("w", 0.25, 1).graph, neuron(0.25).graph)
+    check_same(neuron(-1.0).change("b", 0.75).change("w", 0.25, 1).graph, neuron(0.25, 0.75).graph)
+
+
+def test_a_changed_constant() -> None:
+    view = neuron(-1.0).change("x", 0.0)
+    assert numbers(view, "loss") == np.float32(np.tanh(np.float32(0.5)))
+    assert numbers(view, "w", gradient=True).tolist() == [0, 0]
+
+
+def test_to_a_changed_result_the_difference_is_added() -> None:
+    view = neuron(-1.0).change("add", 0.25)
+    slope = 1 - np.tanh(0.25) ** 2
+    np.testing.assert_allclose(numbers(view, "loss"), np.tanh(0.25), rtol=1e-6)
+    np.testing.assert_allclose(numbers(view, "w", gradient=True), [slope, 3 * slope], rtol=1e-6)
+    assert numbers(view, "sum") == -1
+    end = neuron(-1.0).change("loss", 7.0)  # what tanh has computed is what its rule reads
+    check = numbers(neuron(-1.0), "b", gradient=True)
+    assert (numbers(end, "loss"), numbers(end, "b", gradient=True)) == (7, check)
+
+
+def test_the_programs_tensors_stay_as_they_are() -> None:
+    w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    before = w.grad.tolist()
+    version = w._version[0]
+    view = viz.graph(loss).change("w", 5.0)
+    assert numbers(view, "w").tolist() == [5, 5]
+    assert numbers(view, "w", gradient=True).tolist() == [10, 10]
+    assert (w.tolist(), w.grad.tolist(), w._version[0], loss.item()) == ([1, 2], before, version, 5)
+
+
+def test_a_graph_that_backward_has_freed_runs_again() -> None:
+    w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    view = viz.graph(loss)
+    assert [node.gradient is not None for node in view.graph.nodes] == [True, False, False]
+    assert all(node.gradient is not None for node in view.change("w", 2.0).graph.nodes)
+
+
+def test_without_a_backward_there_are_no_gradients() -> None:
+    w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    view = viz.graph((w * w).sum(), backward=False).change("w", 3.0, 0)
+    assert all(node.gradient is None for node in view.graph.nodes)
+
+
+def test_it_looks_as_it_did() -> None:
+    view = viz.graph(nn.Linear(2, 2), minigrad.ones(1, 2), direction="backward", colour="gradient", depth=1)
+    other = view.change("weight", 0.0, 3)
+    assert (other.direction, other.colour, other.depth) == ("backward", "gradient", 1)
+    assert other.html() != view.html()
+    assert other.svg()
+
+
+def test_integers_and_bools_take_what_they_can_hold() -> None:
+    x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    index, mask = minigrad.tensor([0, 2]), minigrad.tensor([True, False, True])
+    view = viz.graph(x.gather(0, index).sum() + x.masked_fill(mask, 0.0).sum())
+    assert numbers(view.change("index", 1, 0), "x", gradient=True).tolist() == [0, 2, 1]
+    assert numbers(view.change("mask", 0, 0), "x", gradient=True).tolist() == [2, 1, 1]
+    for name, wrong in (("index", 0.5), ("mask", 2)):
+        with pytest.raises(ValueError, match="is no number of dtype"):
+            view.change(name, wrong, 0)
+    with pytest.raises(RuntimeError, match="does not run with these numbers"):
+        view.change("index", 7, 0)
+
+
+def test_names_and_places_that_are_none() -> None:
+    view = neuron(1.0)
+    for name in ("v", "W"):
+        with pytest.raises(KeyError, match="no nodes are called"):
+            view.change(name, 1.0)
+    with pytest.raises(KeyError, match="2 nodes are called 'relu'"):
+        viz.graph(F.relu(F.relu(minigrad.ones(2, requires_grad=True)))).change("relu", 1.0)
+    for place in (2, -1):
+        with pytest.raises(IndexError, match=f"no place {place} among 2 numbers"):
+            view.change("w", 1.0, place)
+    with pytest.raises(IndexError):
+        view.change(99, 1.0)
+
+
+def test_a_function_of_the_programs_own_does_not_run_again() -> None:
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 2 * g
+
+    w = minigrad.ones(2, requires_grad=True)
+    with pytest.raises(UnknownError, match="Twice is a Function"):
+        viz.graph(Twice.apply(w).sum()).change("w", 1.0)
+
+
+def test_a_constant_that_is_gone() -> None:
+    w = minigrad.ones(40, requires_grad=True)
+    view = viz.graph((w + minigrad.rand(40)).sum())
+    with pytest.raises(UnknownError, match="gone"):
+        view.change("w", 1.0)
+
+
+def test_a_large_graph_keeps_no_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = minigrad.ones(4, requires_grad=True)
+    monkeypatch.setattr(replay, "MOST", 3)
+    result = w * 2
+    view = viz.graph(result)
+    assert view.replay is None
+    there = weakref.ref(result)
+    del result
+    gc.collect()
+    assert there() is None
+    with pytest.raises(RuntimeError, match="cannot be computed again"):
+        view.change("w", 1.0)
