@@ -14,23 +14,34 @@ WINDOW = 1280, 800  # pixels
 
 
 @contextmanager
+def chromium(**options: Any) -> Iterator[Any]:
+    """Playwright's Chromium.
+
+    Raises:
+        Missing: there is no Playwright, or no Chromium.
+    """
+    library_module("playwright")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        raise Missing("no Chromium")
+    args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with importlib.import_module("playwright.sync_api").sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=args, **options)
+        yield browser
+        browser.close()
+
+
+@contextmanager
 def offline_page() -> Iterator[tuple[Any, list[str]]]:
     """Playwright's page in a window of that size, and what its scripts did wrong.
 
     Raises:
         Missing: there is no Playwright, or no Chromium.
     """
-    library_module("playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        raise Missing("no Chromium")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with importlib.import_module("playwright.sync_api").sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=options)
+    with chromium() as browser:
         width, height = WINDOW
         page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
         page.set_default_timeout(120_000)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         yield page, wrong
-        browser.close()

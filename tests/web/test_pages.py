@@ -28,7 +28,13 @@ POLICY = (
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
     "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'none'"
 )
-BY_OTHERS = ("scripts/cells.js", "scripts/playground.js", "scripts/translator.js", "styles/site.css")
+BY_OTHERS = (
+    "scripts/cells.js",
+    "scripts/first.js",
+    "scripts/playground.js",
+    "scripts/translator.js",
+    "styles/site.css",
+)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#L(\d+))?\)")
 
 

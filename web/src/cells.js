@@ -40,7 +40,7 @@ class Cell {
     block.after(this.bar);
     const below = document.createElement("div");
     this.bar.after(below);
-    this.output = createOutput(below);
+    this.output = createOutput(below, (asked) => runner.change(asked));
   }
 
   get text() {

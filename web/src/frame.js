@@ -3,31 +3,28 @@
 
 "use strict";
 
-let worker, flag, port;
-
-/** Start the worker, and give it the files. */
-function begin({ script, files, packages }) {
-  const url = URL.createObjectURL(new Blob(script, { type: "text/javascript" }));
-  worker = new Worker(url);
+/** Start the worker; hand on what it and the page say to each other. */
+function begin(script, port) {
+  const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   worker.onmessage = ({ data }) => port.postMessage(data);
   worker.onerror = (event) => {
     event.preventDefault();
     port.postMessage({ type: "broken", why: event.message || "the interpreter has stopped" });
   };
-  flag = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
-  const buffers = [...Object.values(files), ...Object.values(packages)];
-  worker.postMessage({ type: "start", files, packages, flag }, buffers);
-}
-
-addEventListener("message", ({ data, source, ports }) => {
-  if (source !== parent || !ports.length || port) return; // the page alone, and once
-  port = ports[0];
-  port.onmessage = ({ data: message }) => {
-    if (message.type === "stop") {
+  const flag = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
+  worker.postMessage({ type: "start", flag });
+  port.onmessage = ({ data }) => {
+    if (data.type === "stop") {
       if (flag) new Uint8Array(flag)[0] = 2; // SIGINT
     } else {
-      worker.postMessage(message);
+      worker.postMessage(data, data.bytes ? [data.bytes] : []);
     }
   };
-  begin(data);
+}
+
+let begun = false;
+addEventListener("message", ({ data, source, ports }) => {
+  if (source !== parent || !ports.length || begun) return; // the page alone, and once
+  begun = true;
+  begin(data, ports[0]);
 });

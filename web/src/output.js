@@ -3,8 +3,11 @@
 const FRAME = "allow-scripts allow-downloads";
 const MOST = 400; // parts of an output that are kept
 
-/** An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. */
-export function createOutput(parent) {
+/**
+ * An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. `change(change)` asks Python for
+ * a graph with other numbers.
+ */
+export function createOutput(parent, change) {
   const element = document.createElement("div");
   element.className = "run-output";
   element.setAttribute("role", "log");
@@ -30,9 +33,10 @@ export function createOutput(parent) {
       element.hidden = true;
       text = null;
     },
-    add({ stream, text: content, height, title, id }) {
+    add({ stream, text: content, height, title, id, graph }) {
       if (stream === "html" || stream === "svg") {
         const made = stream === "svg" ? picture(content, title) : frame(content, height, title);
+        if (graph !== undefined) answered(made, (asked) => change({ ...asked, graph }));
         const before = id && element.querySelector(`[data-id="${CSS.escape(id)}"]`);
         const place = before || part("div", "frame");
         if (id) place.dataset.id = id;
@@ -83,4 +87,22 @@ export function frame(html, height, title) {
   made.style.height = `${Math.min(Math.max(height ?? 320, 80), 1200)}px`;
   made.srcdoc = html;
   return made;
+}
+
+/** Answer a graph's page that wants its numbers changed. */
+function answered(made, change) {
+  const tell = (message) => made.contentWindow?.postMessage({ viz: message }, "*");
+  const hear = async ({ source, data }) => {
+    if (!made.isConnected) return removeEventListener("message", hear); // the output has been cleared
+    if (source !== made.contentWindow || !data?.viz) return null;
+    if (data.viz.ready) return tell({ changeable: true });
+    if (!data.viz.change) return null;
+    const { node, at, text, undo } = data.viz.change;
+    try {
+      return tell(await change({ node: Number(node), at: Number(at), text: String(text), undo: Boolean(undo) }));
+    } catch (error) {
+      return tell({ failed: error.message });
+    }
+  };
+  addEventListener("message", hear);
 }

@@ -2,9 +2,10 @@
 
 import { createCurve } from "./curve.js";
 import { createEditor } from "./editor.js";
+import { runner } from "./first.js";
 import { hashOf, programOf } from "./link.js";
 import { createOutput } from "./output.js";
-import { progressText, Runner } from "./runner.js";
+import { progressText } from "./runner.js";
 import examples from "examples";
 
 const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain: "Explain", attention: "Attention" };
@@ -27,7 +28,8 @@ class Playground {
   constructor(root) {
     this.root = root;
     root.className = "play";
-    this.runner = new Runner((message) => this.hear(message));
+    this.runner = runner;
+    runner.listen = (message) => this.hear(message);
     this.build();
     this.sink = this.outputs.output;
     this.runner.start().then(
@@ -99,7 +101,7 @@ class Playground {
       panel.setAttribute("aria-labelledby", `tab-${name}`);
       if (name === "output") this.curve = createCurve(panel);
       else panel.append(this.asking(name));
-      this.outputs[name] = createOutput(panel);
+      this.outputs[name] = createOutput(panel, (asked) => this.runner.change(asked));
       this.panel[name] = panel;
       return panel;
     });

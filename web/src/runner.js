@@ -1,5 +1,7 @@
-// Runs Python for a page. The files come from this site, once; then they lie in the browser's cache. The program runs
-// in a frame of an origin of its own (frame.js), so that whatever it does, it does not reach this page.
+// Runs Python for a page. The files come from this site, once; then they lie in the browser's cache, unpacked. The program
+// runs in a frame of an origin of its own (frame.js), so that whatever it does, it does not reach this page.
+
+import inside from "inside"; // frame.js and worker.js, as text
 
 const CACHE = "minigrad-python-";
 const PATIENCE = 1500; // ms for a program to notice that it is to stop; then its interpreter is given up
@@ -8,15 +10,14 @@ const MEGA = 1024 * 1024;
 
 const base = new URL("../python/", import.meta.url);
 
-/** The files of Python, by name: from the cache, or from the site, telling how many bytes have come. */
-async function fetchFiles(progress) {
+/** Fetch Python's files, from the cache or the site: take(name, bytes) gets each, progress() how many bytes have come. */
+async function fetchFiles(take, progress) {
   const manifest = await (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
   const store = await openCache(CACHE + manifest.version);
   const total = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   let came = 0;
   const count = (bytes) => progress({ came: (came += bytes), total });
-  const files = await Promise.all(manifest.files.map((file) => fetchFile(file, store, count)));
-  return { files: Object.fromEntries(files), versions: manifest.versions };
+  await Promise.all(manifest.files.map(async (file) => take(file.name, await fetchFile(file, store, count))));
 }
 
 /** The cache of this version; those of older ones are thrown away. Without a cache (a private window): null. */
@@ -29,17 +30,18 @@ async function openCache(name) {
   }
 }
 
-/** [name, bytes] of a file, unpacked. It travels and is kept compressed, whatever the server does. */
-async function fetchFile({ name, path, sha256 }, store, count) {
+/** The bytes of a file. It travels compressed, whatever the server does, and is kept unpacked, which is faster. */
+async function fetchFile({ path, sha256 }, store, count) {
   const url = new URL(path, base);
   const kept = await store?.match(url);
-  const response = kept ?? (await fetch(url, { integrity: `sha256-${sha256}` }));
+  if (kept) return kept.arrayBuffer();
+  const response = await fetch(url, { integrity: `sha256-${sha256}` });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
-  if (!kept) await store?.put(url, response.clone()).catch(() => {}); // a full disk is no reason to stop
-  const packed = new Uint8Array(await response.arrayBuffer());
-  count(packed.length);
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return [name, await new Response(unpacked).arrayBuffer()];
+  const packed = await response.blob();
+  count(packed.size);
+  const bytes = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  await store?.put(url, new Response(bytes)).catch(() => {}); // a full disk is no reason to stop
+  return bytes;
 }
 
 /** The document of the frame: its own policy forbids it every request. */
@@ -69,31 +71,31 @@ export class Runner {
     return this.started;
   }
 
+  /** The frame opens, and the worker in it begins, while the files come; it gets each when it is there. */
   async #start() {
     const attempt = (this.attempt = {});
-    const { files } = await fetchFiles((loaded) => this.listen({ type: "loading", ...loaded }));
-    if (attempt !== this.attempt) throw new Error("stopped");
-    const text = (name) => new Blob([files[name]]);
-    const script = [text("pyodide.js"), "\n", text("pyodide.asm.js"), "\n", text("worker.js")];
-    const packages = { numpy: files["numpy.tar"], minigrad: files["minigrad.tar"] };
-    const inside = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
-    const needed = Object.fromEntries(inside.map((name) => [name, files[name]]));
+    const ours = () => attempt === this.attempt;
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject }));
+    port1.onmessage = ({ data }) => ours() && this.#hear(data);
+    const opened = this.#open(port2);
+    const take = (name, bytes) => port1.postMessage({ type: "part", name, bytes }, [bytes]);
+    const fetched = fetchFiles(take, (loaded) => ours() && this.listen({ type: "loading", ...loaded }));
+    await Promise.all([opened, fetched, ready]);
+  }
+
+  /** The frame, with its script, which starts the worker and hands messages on between it and the port. */
+  async #open(port) {
     const frame = (this.frame = document.createElement("iframe"));
     frame.hidden = true;
     frame.title = "Python";
     frame.sandbox = "allow-scripts";
     frame.allow = "cross-origin-isolated";
-    frame.srcdoc = frameDocument(new TextDecoder().decode(files["frame.js"]));
-    document.body.append(frame);
+    frame.srcdoc = frameDocument(inside.frame);
+    (document.body ?? document.documentElement).append(frame);
     await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
-    const { port1, port2 } = new MessageChannel();
-    this.port = port1;
-    await new Promise((resolve, reject) => {
-      this.ready = { resolve, reject };
-      port1.onmessage = ({ data }) => attempt === this.attempt && this.#hear(data);
-      const buffers = [...Object.values(needed), ...Object.values(packages)];
-      frame.contentWindow.postMessage({ script, files: needed, packages }, "*", [port2, ...buffers]);
-    });
+    frame.contentWindow?.postMessage(inside.worker, "*", [port]); // null: this start has been given up
   }
 
   #hear(message) {
@@ -125,6 +127,12 @@ export class Runner {
   /** Run a program; resolves to {error}, which is null or {kind, text, line}. */
   run(code, name = "program") {
     return this.ask("run", { code, name });
+  }
+
+  /** Other numbers for a graph on the page: {changed} or {failed}. */
+  async change(asked) {
+    if (this.busy) return { failed: "a program is running: stop it, or wait" };
+    return this.ask("change", asked);
   }
 
   /** Put a file where the program finds it. */

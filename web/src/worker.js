@@ -1,26 +1,36 @@
 // Python in a worker of its own: Pyodide, NumPy and minigrad, all handed over as bytes. It asks no network for anything.
-// Put together by frame.js with pyodide.js and pyodide.asm.js before it, so that nothing is loaded by address.
 
 "use strict";
 
 const HOME = "https://minigrad.invalid/"; // where Pyodide believes its files to be: requests for them are answered below
 const SITE_PACKAGES = "/lib/python3.11/site-packages";
+const SCRIPTS = ["pyodide.js", "pyodide.asm.js"];
+const PACKAGES = ["numpy.tar", "minigrad.tar"];
+const KINDS = { wasm: "application/wasm", json: "application/json", zip: "application/zip" };
 
 let pyodide, cells, interrupt;
 const waiting = []; // messages that came while Python was starting
+const parts = new Map(); // by name: a promise of a file's bytes, and what to call with them
 
 const say = (message, transfer = []) => self.postMessage(message, transfer);
 
-/** Answer Pyodide's requests from the files that the page has handed over. */
-function serve(files) {
-  const kinds = { wasm: "application/wasm", json: "application/json", zip: "application/zip" };
-  self.fetch = async (request) => {
-    const name = String(request.url ?? request).replace(HOME, "");
-    if (!(name in files)) throw new TypeError(`this page has no file ${name}, and no network`);
-    const type = kinds[name.split(".").pop()] ?? "application/octet-stream";
-    return new Response(files[name], { headers: { "Content-Type": type } });
-  };
+/** A file that the page hands over, by name: it may still be on its way. */
+function part(name) {
+  if (!parts.has(name)) {
+    const made = {};
+    made.bytes = new Promise((resolve) => (made.take = resolve));
+    parts.set(name, made);
+  }
+  return parts.get(name);
 }
+
+/** Pyodide's requests, answered from the files. */
+self.fetch = async (request) => {
+  const name = String(request.url ?? request).replace(HOME, "");
+  const type = KINDS[name.split(".").pop()];
+  if (cells || !type) throw new TypeError(`this page has no file ${name}, and no network`);
+  return new Response(await part(name).bytes, { headers: { "Content-Type": type } });
+};
 
 /** Put the files of a tar archive (packs.py) into site-packages. */
 function unpack(archive) {
@@ -39,20 +49,19 @@ function unpack(archive) {
 }
 
 /** Start Python, with the packages unpacked, and tell how far it has come. */
-async function start({ files, packages, flag }) {
-  serve(files);
+async function start(flag) {
+  for (const name of SCRIPTS) importScripts(URL.createObjectURL(new Blob([await part(name).bytes])));
   say({ type: "progress", what: "starting Python" });
   pyodide = await loadPyodide({ indexURL: HOME, fullStdLib: false, stdin: () => null });
   pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // which NumPy calls for large temporaries
   interrupt = flag ? new Uint8Array(flag) : null;
   if (interrupt) pyodide.setInterruptBuffer(interrupt);
-  for (const [name, bytes] of Object.entries(packages)) {
-    say({ type: "progress", what: `unpacking ${name}` });
-    unpack(new Uint8Array(bytes));
-  }
+  say({ type: "progress", what: "unpacking NumPy and minigrad" });
+  for (const name of PACKAGES) unpack(new Uint8Array(await part(name).bytes));
   say({ type: "progress", what: "importing minigrad" });
   pyodide.registerJsModule("_page", { say: (text) => say(JSON.parse(text)) });
   cells = pyodide.pyimport("minigrad_page.cells");
+  parts.clear();
   say({ type: "ready", stoppable: Boolean(interrupt) });
   while (waiting.length) act(waiting.shift());
 }
@@ -73,10 +82,12 @@ function act(message) {
 self.onmessage = async ({ data }) => {
   if (data.type === "start") {
     try {
-      await start(data);
+      await start(data.flag);
     } catch (error) {
       say({ type: "broken", why: String(error?.stack ?? error).slice(0, 2000) });
     }
+  } else if (data.type === "part") {
+    part(data.name).take(data.bytes);
   } else if (data.type === "file") {
     pyodide.FS.mkdirTree(data.path.replace(/\/[^/]*$/, ""));
     pyodide.FS.writeFile(data.path, new Uint8Array(data.bytes));

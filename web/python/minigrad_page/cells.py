@@ -14,22 +14,35 @@ import json
 import keyword
 import linecache
 import rlcompleter
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 import minigrad
-from minigrad.viz import show
-from minigrad.viz.view import View
+from minigrad import showing
 
 from .losses import watch
 
 MOST_TEXT = 200_000  # characters of output of a cell; what comes after is counted, not shown
 MOST_COMPLETIONS = 60
+MOST_VIEWS = 8  # graphs on the page whose numbers can be changed: the last ones
 
 namespace: dict[str, Any] = {}
+graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page as the program drew it, and as it is now
 _numbers = itertools.count()
+_interruptible = False  # a program runs: what runs around it is not to be stopped halfway
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    """What Stop does."""
+    if _interruptible:
+        raise KeyboardInterrupt
+
+
+if sys.platform == "emscripten":
+    signal.signal(signal.SIGINT, _interrupt)
 
 
 def emit(message: dict[str, Any]) -> None:
@@ -77,12 +90,14 @@ def act(message: str) -> str:
 
 def run(asked: dict[str, Any]) -> dict[str, Any]:
     """Run a cell: {"code", "name"}. What its last expression is worth is shown, as in a notebook."""
+    global _interruptible
     name = f"<{asked.get('name', 'program')}>"
     out, err = Stream("stdout", emit), Stream("stderr", emit)
     saved = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
-    show.shown_by(display)
+    showing.shown_by(display)
     try:
+        _interruptible = True
         with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):
             value = _value_of(asked["code"], name)
             if value is not None:
@@ -90,8 +105,10 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
                 display(value)
         return {"error": None}
     except BaseException as error:  # of any kind: it is the reader's, who is shown it
+        _interruptible = False
         return {"error": told(error, name)}
     finally:
+        _interruptible = False
         out.flush()
         err.flush()
         sys.stdout, sys.stderr = saved
@@ -134,15 +151,41 @@ def display(*values: Any, display_id: str | bool | None = None, **_: Any) -> Han
 
 def _shown(value: Any) -> dict[str, Any]:
     """The message that shows a value."""
-    if isinstance(value, View):
+    views = sys.modules.get("minigrad.viz.view")  # which takes a while to import, and is, if there is a view
+    if views and isinstance(value, views.View):
         page = value.page()
-        return {"type": "out", "stream": "html", "text": page.html(), "height": page.height, "title": page.title}
+        shown = {"type": "out", "stream": "html", "text": page.html(), "height": page.height, "title": page.title}
+        return {**shown, "graph": _kept(value)} if getattr(value, "replay", None) else shown
     title = type(value).__name__
     for method, stream in (("_repr_svg_", "svg"), ("_repr_html_", "html")):
         made = None if isinstance(value, type) else getattr(value, method, None)
         if callable(made) and isinstance(content := made(), str):
             return {"type": "out", "stream": stream, "text": content, "height": None, "title": title}
     return {"type": "out", "stream": "result", "text": repr(value)[:MOST_TEXT] + "\n"}
+
+
+def _kept(graph: Any) -> int:
+    """Keep a graph on the page for changes of its numbers; its number."""
+    number = next(_numbers)
+    graphs[number] = graph, graph
+    while len(graphs) > MOST_VIEWS:
+        del graphs[next(iter(graphs))]
+    return number
+
+
+def change(asked: dict[str, Any]) -> dict[str, Any]:
+    """Change a number of a graph on the page: {"graph", "node", "at", "text"}, or {"graph", "undo"}."""
+    from minigrad.viz.page import plain
+
+    if asked["graph"] not in graphs:
+        return {"failed": "what this was computed from is gone: run the program again"}
+    first, now = graphs[asked["graph"]]
+    try:
+        now = first if asked.get("undo") else now.change(asked["node"], float(asked["text"]), asked["at"])
+    except (ValueError, IndexError, RuntimeError) as error:
+        return {"failed": str(error)}
+    graphs[asked["graph"]] = first, now
+    return {"changed": plain(now.page().data)}
 
 
 def told(error: BaseException, name: str) -> dict[str, Any]:
@@ -171,6 +214,7 @@ def complete(asked: dict[str, Any]) -> dict[str, Any]:
 def reset(_asked: dict[str, Any]) -> dict[str, Any]:
     """Forget all names, and every setting of minigrad's that a program changes."""
     namespace.clear()
+    graphs.clear()
     minigrad.manual_seed(0)
     minigrad.set_grad_enabled(True)
     minigrad.set_default_dtype(minigrad.float32)
@@ -186,4 +230,4 @@ def translator(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 Act = Callable[[dict[str, Any]], dict[str, Any]]
-ACTS: dict[str, Act] = {"run": run, "complete": complete, "reset": reset, "translator": translator}
+ACTS: dict[str, Act] = {"run": run, "complete": complete, "change": change, "reset": reset, "translator": translator}

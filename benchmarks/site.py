@@ -1,0 +1,130 @@
+"""How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
+
+    python -m benchmarks.site [FOLDER] [--rounds 5] [--markdown] [--timeline]
+
+FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
+other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
+is asked for to the moment the program's result is shown. Cold: a browser that has never been there. Warm: the same
+browser again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from web.build import ROOT
+from web.server import server
+
+from .browser import chromium
+from .machine import describe
+from .process import Missing
+from .table import Table
+
+LOOP = "while True:\n    loss = 1.0\n"
+RUN = """async (program) => {
+    while (!window.playground?.editor) await new Promise((done) => setTimeout(done, 2));
+    const { playground } = window;
+    const told = [];
+    new MutationObserver(() => told.push([performance.now(), playground.state.textContent]))
+        .observe(playground.state, { childList: true, characterData: true, subtree: true });
+    told.push([performance.now(), playground.state.textContent]);
+    playground.editor.text = program;
+    await playground.run();
+    return { seconds: performance.now() / 1000, text: playground.root.querySelector("#panel-output").innerText, told };
+}"""
+STOP = """async (program) => {
+    const { playground } = window;
+    playground.editor.text = program;
+    const running = playground.run();
+    await new Promise((done) => setTimeout(done, 500));
+    const start = performance.now();
+    playground.stopButton.click();
+    await running;
+    return performance.now() - start;
+}"""
+
+
+def ten_lines() -> str:
+    """The README's first program."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
+
+
+@contextmanager
+def shown(folder: Path) -> Iterator[str]:
+    """The site's address while a server shows it."""
+    running = server(folder)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{running.server_address[1]}/"
+    running.shutdown()
+    running.server_close()
+
+
+def first_result(context: Any, address: str, told: bool) -> tuple[Any, float]:
+    """The playground, opened and used; and seconds from opening it to the program's result."""
+    page = context.new_page()
+    page.goto(f"{address}playground.html", wait_until="commit")
+    answer = page.evaluate(RUN, ten_lines() + "print('loss', loss.item())\n")
+    if "loss 0.000" not in answer["text"]:
+        raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
+    for at, what in answer["told"] if told else ():
+        print(f"{at / 1000:7.3f} s  {what}", file=sys.stderr)
+    return page, answer["seconds"]
+
+
+def download(folder: Path) -> float:
+    """MB that a first visit of the playground's Python takes."""
+    manifest = json.loads((folder / "python" / "manifest.json").read_text(encoding="utf-8"))
+    return sum(file["bytes"] for file in manifest["files"]) / 1e6
+
+
+def table(folder: Path, rounds: int, told: bool = False) -> Table:
+    """The medians, with the worst of them."""
+    cold, warm, stops = [], [], []
+    with shown(folder) as address, chromium() as browser:
+        for _ in range(rounds):
+            context = browser.new_context()
+            page, seconds = first_result(context, address, told)
+            cold.append(seconds)
+            page.close()
+            page, seconds = first_result(context, address, told)
+            warm.append(seconds)
+            stops += [page.evaluate(STOP, LOOP) / 1000 for _ in range(10)]
+            context.close()
+    result = Table("The site's playground", ("what", "median", "worst"), ("", ".3f", ".3f"))
+    for name, times in (("first visit", cold), ("second visit", warm), ("an endless loop stops", stops)):
+        result.add(f"{name}, seconds", statistics.median(times), max(times))
+    result.notes.append(f"Python is a download of {download(folder):.1f} MB. {describe('playwright')}")
+    return result
+
+
+def main() -> int:
+    """Measure, and print the table; 2: there is no browser or no site."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--timeline", action="store_true", help="what the page says, and when")
+    asked = parser.parse_args()
+    try:
+        if not (asked.folder / "playground.html").exists():
+            raise Missing(f"no site in {asked.folder}: python tasks.py site")
+        result = table(asked.folder, asked.rounds, asked.timeline)
+    except Missing as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(result.markdown() if asked.markdown else result.text())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
