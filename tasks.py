@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -85,8 +86,16 @@ def test(python: str, args: list[str]) -> int:
         return call([python, "-m", "pytest", *args])
     sample = [] if args else ["--sample"]
     quick = call([python, "-m", "pytest", "-m", "not slow", *sample, *side_by_side], threads(1))
-    slow = call([python, "-m", "pytest", "-m", "slow" if args else "slow and not long", *side_by_side], threads(1))
+    which = ["-m", "slow" if args else "slow and not long", "--durations=25", *slow_files()]
+    slow = call([python, "-m", "pytest", *which, *side_by_side], threads(1))
     return quick or (0 if slow == NO_TESTS_FOUND else slow)
+
+
+def slow_files() -> list[str]:
+    """The files that have slow tests: to look for them in all takes a minute."""
+    files = (ROOT / "tests").rglob("test_*.py")
+    slow = (path for path in files if re.search(r"mark\.(slow|long)\b", path.read_text("utf-8")))
+    return sorted(path.relative_to(ROOT).as_posix() for path in slow)
 
 
 def lint(python: str, args: list[str]) -> int:

@@ -1,11 +1,12 @@
 """How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
 
-    python -m benchmarks.site [FOLDER] [--rounds 5] [--markdown] [--timeline]
+    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--markdown] [--timeline]
 
 FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
 other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
-is asked for to the moment the program's result is shown. Cold: a browser that has never been there. Warm: the same
-browser again.
+is asked for to the moment the program's result is shown. First visit: a browser that has never been there. The
+translator's page translates test sentences, one by one; how many of them come out otherwise than by the command line,
+whose weights are not rounded to half precision, is counted.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minigrad.translate import Translator
+from minigrad.translate.data import read_shipped
 from web.build import ROOT
 from web.server import server
+from web.translator import trained
 
 from .browser import chromium
 from .machine import describe
@@ -51,6 +55,17 @@ STOP = """async (program) => {
     await running;
     return performance.now() - start;
 }"""
+
+TRANSLATE = """async ([texts, beam]) => {
+    const answers = [];
+    for (const text of texts) {
+        const begun = performance.now();
+        const { sentences } = await window.minigradAnswers("/translate", { text, beam });
+        answers.push([sentences[0].text, (performance.now() - begun) / 1000]);
+    }
+    return answers;
+}"""
+BEAMS = (1, 4)  # the command line's, and the page's at first
 
 
 def ten_lines() -> str:
@@ -87,7 +102,22 @@ def download(folder: Path) -> float:
     return sum(file["bytes"] for file in manifest["files"]) / 1e6
 
 
-def table(folder: Path, rounds: int, told: bool = False) -> Table:
+def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float], int]]:
+    """For each beam, the seconds of each sentence in the page, and how many differ from the command line's."""
+    texts = list(read_shipped(1)["test"].source)[:sentences]
+    exact = Translator.load(trained())
+    with shown(folder) as address, chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{address}translator_page/index.html")
+        page.evaluate(TRANSLATE, [texts[:2], 1])  # Python starts
+        for beam in BEAMS:
+            answers = page.evaluate(TRANSLATE, [texts, beam])
+            expected = exact.translate(texts, beam=beam)
+            otherwise = sum(given != wanted.text for (given, _), wanted in zip(answers, expected, strict=True))
+            yield beam, [seconds for _, seconds in answers], otherwise
+
+
+def table(folder: Path, rounds: int, sentences: int, told: bool = False) -> Table:
     """The medians, with the worst of them."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
@@ -103,6 +133,11 @@ def table(folder: Path, rounds: int, told: bool = False) -> Table:
     result = Table("The site's playground", ("what", "median", "worst"), ("", ".3f", ".3f"))
     for name, times in (("first visit", cold), ("second visit", warm), ("an endless loop stops", stops)):
         result.add(f"{name}, seconds", statistics.median(times), max(times))
+    for beam, times, otherwise in translated(folder, sentences):
+        result.add(f"a sentence, beam {beam}, seconds", statistics.median(times), max(times))
+        result.notes.append(
+            f"beam {beam}: {otherwise} of {len(times)} sentences come out otherwise than by the command line"
+        )
     result.notes.append(f"Python is a download of {download(folder):.1f} MB. {describe('playwright')}")
     return result
 
@@ -112,13 +147,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sentences", type=int, default=200)
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--timeline", action="store_true", help="what the page says, and when")
     asked = parser.parse_args()
     try:
         if not (asked.folder / "playground.html").exists():
             raise Missing(f"no site in {asked.folder}: python tasks.py site")
-        result = table(asked.folder, asked.rounds, asked.timeline)
+        result = table(asked.folder, asked.rounds, asked.sentences, asked.timeline)
     except Missing as error:
         print(error, file=sys.stderr)
         return 2

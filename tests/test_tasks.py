@@ -90,6 +90,7 @@ def test_all_tests_are_the_quick_and_the_slow(
     quick, slow = called.commands
     assert quick[quick.index("-m", 3) + 1] == "not slow"
     assert slow[slow.index("-m", 3) + 1] == which
+    assert "tests/web/test_safety.py" in slow and "tests/ops/test_op.py" not in slow
 
 
 def test_the_smoke_test_runs_side_by_side(called: Recorder) -> None:

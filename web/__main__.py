@@ -15,7 +15,8 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python tasks.py site", description="Build the site, in a folder.")
     p.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help="where (default: site/)")
     p.add_argument("--serve", action="store_true", help="show it on this machine")
-    p.add_argument("--port", type=int, default=8000, help="to show it at (default: 8000; 0: any that is free)")
+    port = "to show it at (default: 8000; 0: any that is free)"
+    p.add_argument("--port", type=int, choices=range(65536), metavar="N", default=8000, help=port)
     p.add_argument("--no-build", action="store_true", help="show what is there")
     return p
 
@@ -23,6 +24,8 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Do what the command line says."""
     options = parser().parse_args()
+    if options.no_build and not options.serve:
+        parser().error("--no-build leaves nothing to do without --serve")
     if not options.no_build:
         build(options.out)
     elif not (options.out / "index.html").exists():

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import interpreter, node, pages, scripts, translator
+from . import interpreter, node, pages, scripts, server, translator
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "site"
@@ -22,8 +22,11 @@ def build(site: Path = SITE) -> None:
     """Build the site anew. What was there is removed once the new one stands.
 
     Raises:
-        SystemExit: a program that it needs is missing, or a part has failed.
+        SystemExit: a program that it needs is missing, a part has failed, or the folder holds something else.
     """
+    site = site.resolve()
+    if site.exists() and not _is_replaceable(site):
+        raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")
     made = site.with_name(f".{site.name}-in-the-making")
     shutil.rmtree(made, ignore_errors=True)
     steps: dict[str, Callable[[], object]] = {
@@ -32,13 +35,28 @@ def build(site: Path = SITE) -> None:
         "packing Python": lambda: interpreter.build(made / "python"),
         "putting scripts together": lambda: scripts.build(made),
         "packing the translator": lambda: translator.build(made, POLICY),
+        "writing the headers": lambda: server.write_headers(made),
     }
     for what, step in steps.items():
         begun = time.perf_counter()
         print(f"{what} ...", flush=True)
         step()
         print(f"{what}: {time.perf_counter() - begun:.0f} s", flush=True)
-    shutil.rmtree(site, ignore_errors=True)
-    made.rename(site)
+    _replace(site, made)
     downloads = sum(file.stat().st_size for file in (site / "python").iterdir()) / 1e6
     print(f"the site is in {site}; Python is a download of {downloads:.1f} MB")
+
+
+def _is_replaceable(site: Path) -> bool:
+    """Whether a folder is empty, or a site that was built here."""
+    return site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
+
+
+def _replace(site: Path, made: Path) -> None:
+    """Put the new site in the old one's place, which is deleted afterwards."""
+    old = site.with_name(f".{site.name}-before")
+    shutil.rmtree(old, ignore_errors=True)
+    if site.exists():
+        site.rename(old)
+    made.rename(site)
+    shutil.rmtree(old, ignore_errors=True)

@@ -74,7 +74,7 @@ def prose(text: str) -> str:
     """A paragraph, whose signs mean themselves, but for code in back quotes."""
     parts = CODE.split(" ".join(text.split()))
     joined = "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
-    return re.sub(r"^([-+#]|\d+(?=\.))", r"\\\1" if joined[:1] in "-+#" else r"\1", joined)
+    return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", joined)  # no list, no heading
 
 
 def _escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import CellType
 from typing import Any
 
 from .documents import ROOT
@@ -52,7 +53,7 @@ def ops(value: Any) -> Iterator[Any]:
     code = getattr(function, "__code__", None)
     if function is None or code is None:
         return
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]  # an empty one has none
     found = {id(op): op for op in [*cells, *_named(code, function.__globals__)] if _is_op(op)}
     yield from found.values()
 

@@ -34,9 +34,12 @@ def run(program: str, *arguments: str) -> None:
     """Run a program that npm has installed.
 
     Raises:
-        SystemExit: it has failed.
+        SystemExit: it is missing, or has failed.
     """
-    if subprocess.run([str(MODULES / ".bin" / program), *arguments], cwd=HERE, check=False).returncode:
+    found = shutil.which(program, path=MODULES / ".bin")  # on Windows it ends in .cmd
+    if found is None:
+        raise SystemExit(f"{program} is missing: delete {STAMP}, and it is installed again.")
+    if subprocess.run([found, *arguments], cwd=HERE, check=False).returncode:
         raise SystemExit(f"{program} has failed: see above.")
 
 
@@ -44,8 +47,10 @@ def run_python(packs: Path, program: Path, *arguments: str) -> None:
     """Run a program with the browser's Python, and the packs of a folder (node.mjs).
 
     Raises:
-        SystemExit: it has failed.
+        SystemExit: Node.js is missing, or the program has failed.
     """
+    if shutil.which("node") is None:
+        raise SystemExit("The site needs Node.js 18 or later: on Debian, sudo apt install nodejs.")
     command = ["node", str(HERE / "node.mjs"), str(packs), str(program), *arguments]
     if subprocess.run(command, check=False).returncode:
         raise SystemExit(f"{program.name} has failed under Pyodide: see above.")

@@ -20,7 +20,7 @@ KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg")
 
 
 def write(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write a tar file of (name, content), of which worker.js reads the oldest form."""
+    """Write a tar file of (name, content), as worker.js reads it: long names in two parts."""
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in files:
             info = tarfile.TarInfo(name)

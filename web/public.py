@@ -93,6 +93,6 @@ def place(name: str, value: Any, module: str) -> tuple[str, int]:
                 return file_of(candidate), line
     if code := getattr(function, "__code__", None):
         path = Path(code.co_filename).resolve()
-        if path.is_relative_to(ROOT):
+        if path.is_relative_to(ROOT.resolve()):
             return path.relative_to(ROOT.resolve()).as_posix(), int(code.co_firstlineno)
     return file_of(module), 1

@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from . import docstrings, evidence, public
+from . import docstrings, evidence, public, usage
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages, each a module and those below it that belong there
@@ -247,13 +247,26 @@ def _reference(entry: Entry) -> str:
 
 
 def _places(entry: Entry) -> str:
-    """Links to the definition and to tests."""
+    """An example, and links to the definition and to tests."""
     file, line = public.place(entry.name, entry.value, _home(entry))
     parts = [f"Source: [{file}:{line}](../{file}#L{line})"]
     area = {"minigrad": "functions", TENSOR: "functions"}.get(entry.page, f"{entry.page}.".split(".")[1])
     named = [f"[{file}](../{file}#L{line})" for file, line in evidence.tests(entry.name, area, file)]
     parts += [f"Named in {' and '.join(named)}"] if named else []
-    return f"{' · '.join(parts)}\n{{: .places }}"
+    use = usage.example(entry.anchor)
+    shown = f"Example: {_code(use.code)} [{use.file}:{use.line}](../{use.file}{_at(use)})  \n" if use else ""
+    return f"{shown}{' · '.join(parts)}\n{{: .places }}"
+
+
+def _code(text: str) -> str:
+    """A line as code, whatever is in it."""
+    ticks = "``" if "`" in text else "`"
+    return f"{ticks}{text}{ticks}"
+
+
+def _at(use: usage.Use) -> str:
+    """The line, where the file's page has lines."""
+    return f"#L{use.line}" if use.file.endswith(".py") else ""
 
 
 def _home(entry: Entry) -> str:

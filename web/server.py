@@ -34,6 +34,12 @@ class Handler(SimpleHTTPRequestHandler):
         """Say nothing of requests."""
 
 
+def write_headers(site: Path) -> None:
+    """Write _headers, which Netlify, Cloudflare Pages and other hosts of plain files send with every page."""
+    lines = ["/*", *(f"  {name}: {value}" for name, value in HEADERS.items())]
+    (site / "_headers").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server of the folder on localhost; port 0 is any that is free. Raises OSError: the port is taken."""
     return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(folder)))

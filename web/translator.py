@@ -21,6 +21,7 @@ ROOT = HERE.parent
 PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
 RUN = ROOT / "runs" / "toy"
 MODEL = "model.safetensors"
+MORE = '  <link rel="stylesheet" href="more.css">\n</head>'
 
 
 def trained() -> Path:
@@ -54,8 +55,10 @@ def build(site: Path, policy: str) -> None:
     text = (PAGE / "page.html").read_text(encoding="utf-8")
     text = re.sub(r'(href|src)="/', r'\1="', text)  # the site may lie in a folder of its host
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {meta}', 1)
-    text = text.replace("</head>", '  <link rel="stylesheet" href="more.css">\n</head>', 1)
+    for place, more in (('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {meta}'), ("</head>", MORE)):
+        if place not in text:
+            raise SystemExit(f"{PAGE / 'page.html'} has no {place}: the site's page would have no policy or no style.")
+        text = text.replace(place, more, 1)
     (folder / "index.html").write_text(text, encoding="utf-8")
     for name in ("base.css", "dark.css"):
         (folder / name).write_text(asset(name), encoding="utf-8")

@@ -96,11 +96,13 @@ def shown(page: Any) -> list[tuple[str, str, float]]:
 
 
 def shades(page: Any) -> list[float]:
-    """How opaque the background of each source word is drawn, 0 to 1."""
+    """How opaque the background of each source word is drawn: 1 is the strongest below which ink can be read."""
+    strongest = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--strongest'))")
     read = "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
     colours = page.eval_on_selector_all("#source .spelling", read)
     assert all("/" in colour or colour.startswith("color(srgb") for colour in colours), colours
-    return [float(colour.split("/")[1].strip(" )")) if "/" in colour else 1.0 for colour in colours]
+    opacities = [float(colour.split("/")[1].strip(" )")) if "/" in colour else 1.0 for colour in colours]
+    return [opacity / (strongest / 100) for opacity in opacities]
 
 
 def weights(

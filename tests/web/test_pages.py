@@ -1,6 +1,6 @@
 """The site's pages: links lead on, every public name is there, and no page asks another host for anything.
 
-Those that build the whole site need MkDocs (web/requirements.txt), and are skipped without it.
+Those of the whole site need npm and MkDocs (web/requirements.txt), and are skipped without them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -27,13 +26,6 @@ POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
     "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'none'"
-)
-BY_OTHERS = (
-    "scripts/cells.js",
-    "scripts/first.js",
-    "scripts/playground.js",
-    "scripts/translator.js",
-    "styles/site.css",
 )
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#L(\d+))?\)")
 
@@ -271,18 +263,6 @@ def test_a_broken_link_fails_the_build(link: str, tmp_path: Path) -> None:
     start.write_text(f"# A\n\n[a]({link})\n", encoding="utf-8")
     with pytest.raises(SystemExit):
         pages.run_mkdocs(tmp_path / "docs", tmp_path / "site", menu)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The site, built once."""
-    need_mkdocs()
-    folder = tmp_path_factory.mktemp("site")
-    pages.build(folder)
-    for name in BY_OTHERS:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).touch()
-    yield folder
 
 
 @pytest.fixture(scope="module")

@@ -116,3 +116,36 @@ def test_panels_are_walked_by_keyboard(visit: Visit) -> None:
 def test_nothing_is_wider_than_the_window(width: int, visit: Visit) -> None:
     page = opened(visit, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_pictures_are_light_or_dark_as_the_site(visit: Visit) -> None:
+    page = opened(visit, color_scheme="light")
+    run(page)
+    page.click("#tab-graph")
+    until(page, IDLE)
+    frame = page.locator("#panel-graph iframe").element_handle().content_frame()
+    until(frame, "document.documentElement.dataset.theme === 'light'")
+    page.locator("form[data-md-component=palette] label:visible").click()  # light, though the system may be dark
+    page.locator("form[data-md-component=palette] label:visible").click()  # dark
+    until(page, "document.body.dataset.mdColorScheme === 'slate'")
+    until(frame, "document.documentElement.dataset.theme === 'dark'")
+
+
+def test_the_download_is_stated_and_small(site: Path, visit: Visit) -> None:
+    files = json.loads((site / "python" / "manifest.json").read_text(encoding="utf-8"))["files"]
+    total = sum(file["bytes"] for file in files)
+    assert total == sum(path.stat().st_size for path in (site / "python").glob("*.gz")) < 15e6
+    page = visit(HERE)
+    until(page, "document.querySelector('.play-note')?.textContent")
+    assert f"download of {total / 1e6:.1f} MB" in page.locator(".play-note").inner_text()
+
+
+def test_the_picture_of_the_documents(site: Path, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
+    from docs import site_picture
+
+    site_picture.main(["--site", str(site), "--output", str(tmp_path / "page.png")])
+    for path in (tmp_path / "page.png", Path(site_picture.__file__).with_name("site.png")):
+        picture = image.open(path)
+        assert (picture.format, picture.width) == ("PNG", 1180)
+        assert path.stat().st_size <= 80 * 1024

@@ -63,7 +63,7 @@ def refusal(error: BaseException | None) -> str:
         absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in ABSENT
         if absent or any(words in str(error) for words in REFUSED):
             return f"WebAssembly: {error}"
-        error = error.__cause__ or error.__context__
+        error = error.__cause__
     return ""
 
 

@@ -136,5 +136,12 @@ for (const code of document.querySelectorAll(".md-content .language-python code,
   block.after(why);
 }
 
-// What scrolls can be scrolled by keyboard.
-for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset__table")) box.tabIndex = 0;
+/** A wide table can be scrolled by keyboard, also where the browser alone would not stop there. */
+const reach = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+// The theme puts tables into their boxes once the document is complete, which is after this.
+addEventListener("load", () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((box) => reach.observe(box)));

@@ -1,7 +1,7 @@
 // The curve of the losses, drawn while a program trains.
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [480, 160, 48, 18];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [480, 160, 76, 18];
 const MOST = 600; // points; of more, every second goes
 
 const made = (tag, attributes, text = "") => {
@@ -48,7 +48,7 @@ export function createCurve(parent) {
   return {
     add(step, loss) {
       if (step === 0) points = [];
-      points.push([step, loss]);
+      points.push([step, Number(loss)]); // "NaN" and "Infinity" are texts in JSON
       if (points.length > MOST) points = points.filter((_, i) => i % 2 === 0 || i === points.length - 1);
       if (!waiting) requestAnimationFrame(draw);
       waiting = true;

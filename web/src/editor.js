@@ -66,7 +66,12 @@ export function createEditor({ parent, text, label, run, complete, change = () =
         syntaxHighlighting(style),
         wrongLine,
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          "aria-description": "Tab indents. Escape, then Tab leaves the editor.",
+          spellcheck: "false",
+          tabindex: "0",
+        }),
         EditorView.updateListener.of((update) => update.docChanged && change(update.state.doc.toString())),
       ],
     }),

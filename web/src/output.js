@@ -1,6 +1,8 @@
 // What a program writes and shows, below it. Text stays text; pages stand in frames without this page's rights.
 
 const FRAME = "allow-scripts allow-downloads";
+// Below the policy of a page of viz, which is stricter: what a program's own HTML may do, and ask for nothing.
+const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 const MOST = 400; // parts of an output that are kept
 
 /**
@@ -75,34 +77,48 @@ function written(before, more) {
 function picture(svg, title) {
   const made = document.createElement("img");
   made.alt = title || "picture";
-  made.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  made.src = `data:image/svg+xml,${encodeURIComponent(svg.toWellFormed?.() ?? svg)}`;
   return made;
 }
 
-/** A page of viz, or other HTML, in a frame of an origin of its own. */
+/** A page of viz, or other HTML, in a frame of an origin of its own, light or dark as the site is. */
 export function frame(html, height, title) {
   const made = document.createElement("iframe");
   made.sandbox = FRAME;
   made.title = title || "picture";
   made.style.height = `${Math.min(Math.max(height ?? 320, 80), 1200)}px`;
-  made.srcdoc = html;
+  made.srcdoc = html.replace(/^\s*(<!doctype[^>]*>)?/i, `$1<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
+  const attribute = "data-md-color-scheme"; // the site's own; other pages are as the system is
+  const follow = (tell) => {
+    const scheme = document.body.getAttribute(attribute);
+    if (scheme) tell({ scheme: scheme === "slate" ? "dark" : "light" });
+  };
+  const tell = converse(made, ({ framed }) => framed === "new" && follow(tell));
+  const observer = new MutationObserver(() => (made.isConnected ? follow(tell) : observer.disconnect()));
+  observer.observe(document.body, { attributeFilter: [attribute] });
   return made;
+}
+
+/** Hear what a page of viz in a frame tells its surroundings; what comes back tells it something. */
+function converse(made, hear) {
+  const listen = ({ source, data }) => {
+    if (!made.isConnected) removeEventListener("message", listen); // the output has been cleared
+    else if (source === made.contentWindow && data?.viz) hear(data.viz);
+  };
+  addEventListener("message", listen);
+  return (message) => made.contentWindow?.postMessage({ viz: message }, "*");
 }
 
 /** Answer a graph's page that wants its numbers changed. */
 function answered(made, change) {
-  const tell = (message) => made.contentWindow?.postMessage({ viz: message }, "*");
-  const hear = async ({ source, data }) => {
-    if (!made.isConnected) return removeEventListener("message", hear); // the output has been cleared
-    if (source !== made.contentWindow || !data?.viz) return null;
-    if (data.viz.ready) return tell({ changeable: true });
-    if (!data.viz.change) return null;
-    const { node, at, text, undo } = data.viz.change;
+  const tell = converse(made, async ({ ready, change: wanted }) => {
+    if (ready) tell({ changeable: true });
+    if (!wanted) return;
+    const { node, at, text, undo } = wanted;
     try {
-      return tell(await change({ node: Number(node), at: Number(at), text: String(text), undo: Boolean(undo) }));
+      tell(await change({ node: Number(node), at: Number(at), text: String(text), undo: Boolean(undo) }));
     } catch (error) {
-      return tell({ failed: error.message });
+      tell({ failed: error.message });
     }
-  };
-  addEventListener("message", hear);
+  });
 }

@@ -5,7 +5,7 @@ import { createEditor } from "./editor.js";
 import { runner } from "./first.js";
 import { hashOf, programOf } from "./link.js";
 import { createOutput } from "./output.js";
-import { progressText } from "./runner.js";
+import { downloadText, progressText } from "./runner.js";
 import examples from "examples";
 
 const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain: "Explain", attention: "Attention" };
@@ -53,7 +53,9 @@ class Playground {
     const bar = make("div", { className: "play-bar" }, menu, this.runButton, this.stopButton, ...this.exports(), this.state);
     const place = make("div", { className: "play-editor" });
     const right = make("div", { className: "play-right" }, this.tabs(), ...this.panels());
-    this.root.append(bar, make("div", { className: "play-sides" }, place, right));
+    const note = make("p", { className: "play-note" });
+    this.root.append(bar, make("div", { className: "play-sides" }, place, right), note);
+    downloadText().then((text) => (note.textContent = `${text} Programs run in this page, and reach nothing else.`), () => {});
     const complete = async (text) => (this.runner.busy ? [] : (await this.runner.ask("complete", { text })).names);
     this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete });
     window.playground = this; // for tests, and for who looks

@@ -6,15 +6,28 @@ import inside from "inside"; // frame.js and worker.js, as text
 const CACHE = "minigrad-python-";
 const PATIENCE = 1500; // ms for a program to notice that it is to stop; then its interpreter is given up
 
-const MEGA = 1024 * 1024;
+const MEGA = 1e6;
 
 const base = new URL("../python/", import.meta.url);
 
+/** What Python is made of: {version, files: [{name, path, bytes, sha256}]}. */
+async function readManifest() {
+  return (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
+}
+
+/** Bytes of Python's files as they travel. */
+const bytesOf = ({ files }) => files.reduce((sum, file) => sum + file.bytes, 0);
+
+/** How large a download Python is, in words. */
+export async function downloadText() {
+  return `Python, NumPy and minigrad are a download of ${(bytesOf(await readManifest()) / MEGA).toFixed(1)} MB, once.`;
+}
+
 /** Fetch Python's files, from the cache or the site: take(name, bytes) gets each, progress() how many bytes have come. */
 async function fetchFiles(take, progress) {
-  const manifest = await (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
+  const manifest = await readManifest();
   const store = await openCache(CACHE + manifest.version);
-  const total = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  const total = bytesOf(manifest);
   let came = 0;
   const count = (bytes) => progress({ came: (came += bytes), total });
   await Promise.all(manifest.files.map(async (file) => take(file.name, await fetchFile(file, store, count))));
@@ -179,5 +192,5 @@ export class Runner {
 export function progressText(message) {
   if (message.type === "progress") return `${message.what} …`;
   const [came, total] = [message.came / MEGA, message.total / MEGA];
-  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MiB (once: then they are kept) …`;
+  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MB (once: then they are kept) …`;
 }

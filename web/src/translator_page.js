@@ -30,7 +30,7 @@ function open() {
       runner.start(),
     ]);
     await runner.write(`/${MODEL}`, model);
-    status.textContent = `The model, ${(model.byteLength / 2 ** 20).toFixed(1)} MiB of numbers in half precision, runs in this page.`;
+    status.textContent = `The model, ${(model.byteLength / 1e6).toFixed(1)} MB of numbers in half precision, runs in this page.`;
   })();
   return opened;
 }
@@ -83,7 +83,7 @@ function training() {
     try {
       const { losses } = await window.minigradAnswers("/train", { steps: STEPS });
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      told.textContent = `${STEPS} steps in ${seconds} s; loss ${losses[0].toFixed(3)} at first, ${losses.at(-1).toFixed(3)} at last`;
+      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at first, ${Number(losses.at(-1)).toFixed(3)} at last`;
     } catch (error) {
       told.textContent = error.message;
     } finally {

@@ -16,8 +16,10 @@ import linecache
 import rlcompleter
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import minigrad
@@ -26,6 +28,8 @@ from minigrad import showing
 from .losses import watch
 
 MOST_TEXT = 200_000  # characters of output of a cell; what comes after is counted, not shown
+MOST_MESSAGES = 200  # of a stream at once; then a line waits for the next, EVERY seconds long
+EVERY = 0.05
 MOST_COMPLETIONS = 60
 MOST_VIEWS = 8  # graphs on the page whose numbers can be changed: the last ones
 
@@ -49,16 +53,28 @@ def emit(message: dict[str, Any]) -> None:
     """Send a message to the page."""
     import _page  # the worker's (worker.js)
 
-    _page.say(json.dumps(message))
+    _page.say(_json(message))
+
+
+def _json(value: Any) -> str:
+    """JSON as browsers read it: of NaN and the infinities their names, as on the pages of ``viz``."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        from minigrad.viz.page import plain  # seldom needed, and slow to import
+
+        return json.dumps(plain(value))
 
 
 class Stream(io.TextIOBase):
-    """Standard output or error, which goes to the page line by line, and as far as anybody reads."""
+    """Standard output or error, which goes to the page line by line, up to MOST_TEXT. Many lines at once go together:
+    the page would do nothing else."""
 
     def __init__(self, name: str, send: Callable[[dict[str, Any]], None]):
         self.name, self._send = name, send
         self._held: list[str] = []
-        self._sent = 0
+        self._sent = self._messages = 0
+        self._last = 0.0
 
     def writable(self) -> bool:
         """As of a file that is written."""
@@ -66,10 +82,20 @@ class Stream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep what has no line's end yet, so that a bar of many small writes is few messages."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._held.append(text)
-        if "\n" in text or "\r" in text or len(self._held) > 100:
+        if ("\n" in text or "\r" in text or len(self._held) > 100) and self._may_go():
             self.flush()
         return len(text)
+
+    def _may_go(self) -> bool:
+        """Whether there were few messages so far, or none for a while."""
+        now = time.monotonic()
+        if self._messages >= MOST_MESSAGES and now - self._last < EVERY:
+            return False
+        self._messages, self._last = self._messages + 1, now
+        return True
 
     def flush(self) -> None:
         """Send what is held."""
@@ -85,7 +111,7 @@ class Stream(io.TextIOBase):
 def act(message: str) -> str:
     """Do what a message asks, and answer: JSON in, JSON out. Of errors of the program's own the answer tells."""
     asked = json.loads(message)
-    return json.dumps(ACTS[asked["type"]](asked))
+    return _json(ACTS[asked["type"]](asked))
 
 
 def run(asked: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +132,8 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
         return {"error": None}
     except BaseException as error:  # of any kind: it is the reader's, who is shown it
         _interruptible = False
-        return {"error": told(error, name)}
+        is_end = isinstance(error, SystemExit) and not error.code  # exit() is no mistake
+        return {"error": None if is_end else told(error, name)}
     finally:
         _interruptible = False
         out.flush()
@@ -119,13 +146,13 @@ def _value_of(code: str, name: str) -> Any:
     namespace.setdefault("__name__", "__main__")
     namespace.setdefault("__builtins__", builtins)
     namespace.setdefault("display", display)
-    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    linecache.cache[name] = (len(code), None, io.StringIO(code).readlines(), name)
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), namespace)
+    exec(compile(tree, name, "exec", dont_inherit=True), namespace)  # this file's __future__ is not the program's
     if not isinstance(last, ast.Expr):
         return None
-    return eval(compile(ast.Expression(last.value), name, "eval"), namespace)
+    return eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), namespace)
 
 
 class Handle:
@@ -141,6 +168,7 @@ class Handle:
 
 def display(*values: Any, display_id: str | bool | None = None, **_: Any) -> Handle | None:
     """Show values by the richest form each has: a page in a frame, a picture, or its repr. As IPython's."""
+    print(end="", flush=True)  # what was written before stands before it
     handle = None
     if display_id:
         handle = Handle(f"shown {next(_numbers)}" if display_id is True else display_id)
@@ -182,37 +210,42 @@ def change(asked: dict[str, Any]) -> dict[str, Any]:
     first, now = graphs[asked["graph"]]
     try:
         now = first if asked.get("undo") else now.change(asked["node"], float(asked["text"]), asked["at"])
-    except (ValueError, IndexError, RuntimeError) as error:
+    except (ValueError, LookupError, RuntimeError) as error:
         return {"failed": str(error)}
     graphs[asked["graph"]] = first, now
     return {"changed": plain(now.page().data)}
 
 
 def told(error: BaseException, name: str) -> dict[str, Any]:
-    """An error as the page shows it: its traceback from the program's own first line on, and which line that is."""
+    """An error as the page shows it: its traceback, and those of its causes, from the program's own first line on, and
+    which line that is."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [i for i, frame in enumerate(frames) if frame.filename == name]
-    shown = frames[own[0] :] if own else []
-    line = frames[own[-1]].lineno if own else getattr(error, "lineno", None)
-    head = ["Traceback (most recent call last):\n", *traceback.format_list(shown)] if shown else []
-    text = "".join([*head, *traceback.format_exception_only(type(error), error)])
+    own = [frame for frame in frames if frame.filename == name]
+    line = own[-1].lineno if own else getattr(error, "lineno", None)
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "KeyboardInterrupt", "text": "stopped\n", "line": line}
-    return {"kind": type(error).__name__, "text": text[-MOST_TEXT:], "line": line}
+    whole: Any = traceback.TracebackException.from_exception(error)
+    part = whole
+    while part is not None:
+        begin = next((i for i, frame in enumerate(part.stack or ()) if frame.filename == name), None)
+        part.stack = None if begin is None else traceback.StackSummary.from_list(part.stack[begin:])
+        part = part.__cause__ or part.__context__
+    return {"kind": type(error).__name__, "text": "".join(whole.format())[-MOST_TEXT:], "line": line}
 
 
 def complete(asked: dict[str, Any]) -> dict[str, Any]:
     """What the name before the cursor could become: {"text"} is the dotted name as far as it is written."""
     completer = rlcompleter.Completer({**vars(builtins), **namespace})
     found: list[str] = []
-    while len(found) < MOST_COMPLETIONS and (name := completer.complete(asked["text"], len(found))) is not None:
-        found.append(name.rstrip("() "))
+    with suppress(Exception):  # of attributes that the program computes
+        while len(found) < MOST_COMPLETIONS and (name := completer.complete(asked["text"], len(found))) is not None:
+            found.append(name.rstrip("() :"))
     known = [name for name in dict.fromkeys(found) if not name.rpartition(".")[2].startswith("_")]
     return {"names": [{"name": name, "keyword": keyword.iskeyword(name)} for name in known]}
 
 
 def reset(_asked: dict[str, Any]) -> dict[str, Any]:
-    """Forget all names, and every setting of minigrad's that a program changes."""
+    """Forget all names, and put back the seed, the default dtype and whether gradients are wanted."""
     namespace.clear()
     graphs.clear()
     minigrad.manual_seed(0)

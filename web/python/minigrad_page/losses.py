@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad import Tensor
 from minigrad.autograd.observer import Observer, observed
 
 EVERY = 0.03  # seconds between points: more than a screen shows would slow the program
-
-last: list[Tensor] = []  # the loss of the last backward, whose graph can be drawn
 
 
 class Losses(Observer):
@@ -24,9 +21,8 @@ class Losses(Observer):
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         """A walk begins."""
-        if kind != "walk" or name != "backward" or subject[0].array.size != 1:
+        if kind != "walk" or name != "backward" or subject[0].array.size != 1 or subject[0].array.dtype.kind == "c":
             return
-        last[:] = [subject[0]]
         point = self._steps, float(subject[0].array.reshape(()))
         self._steps += 1
         if time.monotonic() - self._told < EVERY:

@@ -35,17 +35,20 @@ def act(asked: dict[str, Any]) -> dict[str, Any]:
 def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     """Train ``steps`` updates on pairs that the grammar writes; answers with their losses. The page draws them as they
     come (losses.py)."""
-    model = translator.model.train()
+    model = translator.model
     adam = AdamW(model.parameters(), lr=RATE)
     losses = []
-    for _ in range(int(request["steps"])):
-        source, target = zip(*itertools.islice(_pairs, BATCH), strict=True)
-        loss = model.loss(_padded(translator, source, "source"), _padded(translator, target, "target"))
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
-    model.eval()
+    model.train()
+    try:
+        for _ in range(int(request["steps"])):
+            source, target = zip(*itertools.islice(_pairs, BATCH), strict=True)
+            loss = model.loss(_padded(translator, source, "source"), _padded(translator, target, "target"))
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            losses.append(loss.item())
+    finally:
+        model.eval()
     return {"losses": losses}
 
 

@@ -2,7 +2,6 @@
 
 import { byWord, choose, percent } from "./text.js";
 
-const STRONG = 0.7; // from this weight on, text on the shade is easier to read in its second colour
 const SHOWN = 0.05; // weights below are shaded but not written out in the table
 const LEAST = 0.005; // nor are those below, which would be 0 per cent, in the line of text
 
@@ -19,7 +18,6 @@ export function element(name, className = "", text = "") {
 
 function shade(node, weight) {
   node.style.setProperty("--weight", weight.toFixed(4));
-  node.classList.toggle("strong", weight >= STRONG);
 }
 
 /**

@@ -1,0 +1,271 @@
+"""The pages for people who use a keyboard, a screen reader, or a narrow screen: axe-core's rules, focus, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from web.node import MODULES
+
+from .conftest import until
+
+pytestmark = pytest.mark.slow
+Visit = Callable[..., Any]
+DOCUMENTS = (
+    "index.html",
+    "docs/architecture.html",
+    "reference/minigrad.profiler.html",
+    "gallery.html",
+    "how_it_works.html",
+    "translator.html",
+)
+PLAYGROUND = "playground.html"
+TRANSLATOR = "translator_page/index.html"
+WIDE, MIDDLE, NARROW = ({"width": width, "height": 800} for width in (1280, 820, 390))
+STILL = {"viewport": WIDE, "reduced_motion": "reduce"}  # colours in transition are no colours to judge
+
+ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}
+COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # in the dark nothing else differs
+SHAPES = {**ALL, "rules": {rule: {"enabled": False} for rule in COLOURS["runOnly"]}}  # and these with the width
+VIOLATIONS = """async (rules) => {
+  const { violations } = await axe.run(document, { ...rules, iframes: false, resultTypes: ["violations"] });
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary.replace(/\\s+/g, " ")}`));
+}"""
+SETTLED = "!document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running')"
+# Of a long listing the first lines are enough, which have every kind of token: a check costs time for each.
+SHORTER = "document.querySelectorAll('.listing .line:nth-of-type(n + 50)').forEach((line) => line.remove())"
+NEEDS_NAME = {"button", "checkbox", "combobox", "Iframe", "link", "listbox", "radio", "slider", "spinbutton", "tab"}
+NEEDS_NAME |= {"searchbox", "switch", "textbox"}
+
+
+def violations(page: Any, rules: dict[str, Any] = ALL) -> list[str]:
+    """What breaks a rule, on the page and in its frames that show something: each is checked by itself, since some
+    have no rights to talk to the page."""
+    found = []
+    until(page, SETTLED)
+    for frame in page.frames:
+        if frame != page.main_frame and not frame.frame_element().is_visible():
+            continue
+        if not frame.evaluate("'axe' in window"):
+            frame.evaluate((MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+        place = "page" if frame == page.main_frame else f"frame {frame.frame_element().get_attribute('title')!r}"
+        found += [f"{place}: {line}" for line in frame.evaluate(VIOLATIONS, rules)]
+    return found
+
+
+def wrong_in_all_looks(page: Any, what: str) -> list[str]:
+    """What breaks a rule in light, in dark, or on a narrow screen; the page is then as it was."""
+    found = [f"{what}: {line}" for line in violations(page)]
+    page.emulate_media(color_scheme="dark")
+    until(page, "!document.body.dataset.mdColorScheme || document.body.dataset.mdColorScheme === 'slate'")
+    found += [f"{what}, dark: {line}" for line in violations(page, COLOURS)]
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(NARROW)
+    found += [f"{what}, narrow: {line}" for line in violations(page, SHAPES)]
+    page.set_viewport_size(WIDE)
+    return found
+
+
+def nameless(page: Any) -> list[str]:
+    """Buttons, inputs, frames and other controls that the browser gives a screen reader without a name."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    shown = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NEEDS_NAME]
+    assert shown
+    elements = [
+        session.send("DOM.describeNode", {"backendNodeId": node["backendDOMNodeId"]})["node"]
+        for node in shown
+        if not node["name"]["value"].strip()
+    ]
+    session.detach()
+    return [f"{element['localName']} {element['attributes']}" for element in elements]
+
+
+def too_wide(page: Any) -> list[str]:
+    """The widths of a window at which the page would have to be scrolled sideways."""
+    found = []
+    for size in (NARROW, MIDDLE, WIDE):
+        page.set_viewport_size(size)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
+            found.append(f"{width} px at {size['width']}")
+    return found
+
+
+def assert_nothing(wrong: list[str], page: Any) -> None:
+    """No rule is broken, nothing is without a name, nothing too wide; or all that is wrong is told at once."""
+    wrong = [
+        *wrong,
+        *(f"no name: {what}" for what in nameless(page)),
+        *(f"too wide: {what}" for what in too_wide(page)),
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def opened(visit: Visit) -> Any:
+    """The playground, with Python started."""
+    page = visit(PLAYGROUND, **STILL)
+    until(page, "window.playground?.state.textContent === 'ready'")
+    return page
+
+
+def run(page: Any, tab: str | None = None) -> None:
+    """Run the playground's program, and then draw what a tab shows."""
+    page.locator(".play button.main").click()
+    until(page, "!window.playground.runner.busy && window.playground.ran > 0")
+    if tab:
+        page.click(f"#tab-{tab}")
+        page.locator(f"#panel-{tab} iframe").wait_for()
+        until(page, "!window.playground.runner.busy")
+        page.frame_locator(f"#panel-{tab} iframe").locator("g.box").first.wait_for()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_documents(path: str, visit: Visit) -> None:
+    page = visit(path, **STILL)
+    until(page, "document.readyState === 'complete'")
+    page.evaluate(SHORTER)
+    assert_nothing(wrong_in_all_looks(page, path), page)
+
+
+def test_a_block_that_has_run(visit: Visit) -> None:
+    page = visit("docs/viz.html", **STILL)
+    until(page, "window.minigradCells?.cells.length > 0")
+    page.locator(".run-bar").first.get_by_text("Edit").click()
+    page.locator(".cm-content").first.wait_for()
+    long = "'''a docstring that is wider than the window is''' + str(None) * 400"
+    program = f"import sys\n\nprint('out')  # written\nprint('err', file=sys.stderr)\n{long}\n1 / 0"
+    page.evaluate("(text) => (window.minigradCells.cells[0].editor.text = text)", program)
+    page.locator(".run-bar").first.get_by_text("Run").click()
+    page.locator(".run-error").wait_for()
+    assert_nothing(wrong_in_all_looks(page, "a block that has run"), page)
+
+
+def test_the_playground(visit: Visit) -> None:
+    page = opened(visit)
+    wrong = violations(page)
+    run(page)
+    wrong += wrong_in_all_looks(page, "Output")
+    run(page, "graph")
+    wrong += wrong_in_all_looks(page, "Graph")
+    assert len([frame for frame in page.frames if frame.evaluate("'axe' in window")]) == 2  # the graph's as well
+    assert_nothing(wrong, page)
+
+
+# Shades of all weights stand below the words and numbers, not of those alone that this sentence has.
+SHADES = """for (const kind of [".weight", ".spelling"])
+  document.querySelectorAll(kind).forEach((one, i, all) => one.style.setProperty("--weight", i / (all.length - 1)))"""
+
+
+def test_the_translator(visit: Visit) -> None:
+    page = visit(TRANSLATOR, **STILL)
+    until(page, "document.querySelector('#samples').children.length > 0")
+    wrong = violations(page)
+    page.fill("#text", "I love you very much.")
+    page.click("#go")
+    page.locator("#target [data-word]").first.click()
+    page.evaluate(SHADES)
+    page.click("#linked")
+    page.frame_locator("#graph-place iframe").locator("iframe").first.wait_for()
+    wrong += wrong_in_all_looks(page, "attention")
+    assert_nothing(wrong, page)
+
+
+def test_no_number_of_a_curve_is_cut(visit: Visit) -> None:
+    page = visit(PLAYGROUND, **STILL)
+    until(page, "window.playground")
+    page.evaluate("[1e-5 / 3, 0.7].forEach((loss, step) => window.playground.curve.add(step, loss))")
+    until(page, "document.querySelector('.play-curve text')")
+    cut = """[...document.querySelectorAll(".play-curve text")]
+      .filter((text) => text.getBBox().x < 0).map((text) => text.textContent)"""
+    assert page.evaluate(cut) == []
+
+
+# The keyboard ------------------------------------------------------------------------------------------------
+
+REMEMBER = """() => {
+  const element = document.activeElement;
+  // What a person sees of it: of the switch of colours the button beside it, of the editor its frame.
+  const seen = element.matches(".md-option") ? element.nextElementSibling : element.closest(".cm-editor") ?? element;
+  const look = () => {
+    const { outlineStyle, outline, border, boxShadow } = getComputedStyle(seen);
+    return [outlineStyle === "none" ? "" : outline, border, boxShadow].join();
+  };
+  (window.stops ??= []).push({ element, look, focused: look() });
+  const { left, top, right, bottom } = seen.getBoundingClientRect();
+  const name = element.ariaLabel || element.textContent.trim();
+  return { name, box: { left, top, right, bottom }, own: Boolean(element.closest(".play")) };
+}"""
+TO_THE_TOP = """() => {
+  const top = Object.assign(document.createElement("span"), { tabIndex: -1 });
+  document.body.prepend(top);
+  top.focus();
+}"""
+UNSEEN = """() => {
+  document.activeElement.blur();
+  return window.stops.filter(({ look, focused }) => look() === focused).map(({ element }) => element.outerHTML);
+}"""
+
+
+def walk(page: Any, steps: int) -> list[dict[str, Any]]:
+    """Where Tab leads to, a number of times."""
+    stops = []
+    for _ in range(steps):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(REMEMBER))
+    return stops
+
+
+def is_after(box: dict[str, float], before: dict[str, float]) -> bool:
+    """Whether a person who reads from left to right and from top to bottom sees a box after another one."""
+    return box["top"] >= before["bottom"] or box["left"] >= before["right"]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_tab_goes_through_the_playground_as_the_eye_does(size: dict[str, int], visit: Visit) -> None:
+    page = opened(visit)
+    page.set_viewport_size(size)
+    run(page, "graph")
+    page.evaluate(TO_THE_TOP)
+    stops: list[dict[str, Any]] = []
+    while not stops or stops[-1]["name"] != "Python program":
+        stops += walk(page, 1)
+        assert len(stops) < 30, [stop["name"] for stop in stops]
+    header = [stop["name"] for stop in stops if not stop["own"]]
+    assert header[0] == "Skip to content"
+    page.keyboard.press("Escape")  # Tab alone would indent
+    stops += walk(page, 3)
+    own = [stop for stop in stops if stop["own"]]
+    names = ["Example", "Run", "Link", ".py", ".ipynb", "Python program", "Graph", "What Graph shows", "Show"]
+    assert [stop["name"] for stop in own] == names
+    for before, stop in pairwise(own):
+        assert is_after(stop["box"], before["box"]), (before, stop)
+    assert page.evaluate(UNSEEN) == []
+
+
+def test_the_editor_can_be_left_by_keyboard_and_says_how(visit: Visit) -> None:
+    page = opened(visit)
+    editor = page.locator(".cm-content")
+    assert "Escape, then Tab" in editor.get_attribute("aria-description")
+    text = page.evaluate("window.playground.editor.text")
+    editor.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("window.playground.editor.text") == "    " + text  # it indents
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.textContent") == ".ipynb"
+    assert page.evaluate("window.playground.editor.text") == text
+
+
+def test_wide_tables_can_be_reached_by_keyboard(visit: Visit) -> None:
+    page = visit("docs/viz.html", viewport=NARROW)
+    until(page, "document.querySelectorAll('.md-typeset__scrollwrap[tabindex]').length > 0")
+    wrong = """[...document.querySelectorAll(".md-typeset__scrollwrap")]
+      .filter((box) => box.scrollWidth > box.clientWidth !== (box.tabIndex === 0)).map((box) => box.innerText)"""
+    assert page.evaluate(wrong) == []
+    page.set_viewport_size(WIDE)
+    until(page, f"!{wrong}.length", seconds=5)

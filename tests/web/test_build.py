@@ -1,0 +1,131 @@
+"""A build replaces the site once all of it stands, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web import build as builder
+from web import interpreter, node, pages, scripts, server, translator
+
+STEPS = {"node": node, "pages": pages, "interpreter": interpreter, "scripts": scripts, "translator": translator}
+
+
+class Steps:
+    """What stands in place of the parts of a build: each writes a file of its name, or fails."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failing = ""
+
+    def step(self, name: str) -> Callable[..., None]:
+        """The function of a part."""
+
+        def act(folder: Path | None = None, *more: Any) -> None:
+            self.done.append(name)
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text("new")
+            if name == self.failing:
+                raise SystemExit(f"{name} has failed")
+            if name == "translator":
+                assert more == (builder.POLICY,)
+
+        return act
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    """Parts that take no time."""
+    made = Steps()
+    for name, module in STEPS.items():
+        monkeypatch.setattr(module, "install" if name == "node" else "build", made.step(name))
+    return made
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A site that was built before."""
+    site = tmp_path / "site"
+    (site / "python").mkdir(parents=True)
+    (site / "index.html").write_text("old")
+    (site / "python" / "manifest.json").write_text("old")
+    return site
+
+
+def content(folder: Path) -> dict[str, str]:
+    """The files of a folder."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def test_a_new_site_replaces_the_old_one(steps: Steps, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builder.build(old)
+    made = content(old)
+    assert {"pages", "python/interpreter", "scripts", "translator"} <= set(made)
+    assert "old" not in made.values()
+    assert steps.done == list(STEPS)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+    assert f"the site is in {old}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("failing", STEPS)
+def test_a_part_that_fails_leaves_the_old_site_as_it_was(failing: str, steps: Steps, old: Path) -> None:
+    before = content(old)
+    steps.failing = failing
+    with pytest.raises(SystemExit, match=failing):
+        builder.build(old)
+    assert content(old) == before
+    assert steps.done[-1] == failing
+
+
+def test_nothing_of_a_build_that_failed_is_in_the_next(steps: Steps, old: Path) -> None:
+    steps.failing = "translator"
+    with pytest.raises(SystemExit):
+        builder.build(old)
+    (left,) = (path for path in old.parent.iterdir() if path != old)
+    (left / "leftover").touch()
+    steps.failing = ""
+    builder.build(old)
+    assert "leftover" not in content(old)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+
+
+def test_the_first_site_needs_no_old_one(steps: Steps, tmp_path: Path) -> None:
+    builder.build(tmp_path / "site")
+    assert (tmp_path / "site" / "scripts").exists()
+    assert steps.done
+
+
+def test_a_folder_that_is_no_site_is_left_alone(steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work" / "here").mkdir(parents=True)
+    (tmp_path / "work" / "thesis.txt").write_text("all of it")
+    monkeypatch.chdir(tmp_path / "work" / "here")
+    for out in ("..", "../thesis.txt", str(tmp_path)):
+        with pytest.raises(SystemExit, match="is no site: it would be deleted"):
+            builder.build(Path(out))
+    assert content(tmp_path) == {"work/thesis.txt": "all of it"}
+    assert steps.done == []
+
+
+def test_an_empty_folder_takes_a_site(steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    builder.build(Path("empty"))
+    assert (tmp_path / "empty" / "scripts").exists()
+    assert steps.done
+
+
+def test_hosts_of_files_get_the_headers(tmp_path: Path) -> None:
+    server.write_headers(tmp_path)
+    first, *lines = (tmp_path / "_headers").read_text(encoding="utf-8").splitlines()
+    assert first == "/*"
+    assert dict(line.strip().split(": ") for line in lines) == server.HEADERS
+
+
+def test_the_translators_page_has_the_policy_of_all_pages() -> None:
+    template = (builder.ROOT / "web" / "overrides" / "main.html").read_text(encoding="utf-8")
+    assert f'content="{builder.POLICY}"' in template

@@ -1,0 +1,103 @@
+"""npm and Node.js: what is missing or fails is told in a sentence, and nothing is installed twice."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from web import node
+
+
+class Npm:
+    """What stands in place of subprocess.run: it notes commands, and makes what npm makes."""
+
+    def __init__(self) -> None:
+        self.commands: list[list[str]] = []
+        self.folders: list[Path | None] = []
+        self.code = 0
+
+    def run(self, command: list[str], cwd: Path | None = None, check: bool = True) -> SimpleNamespace:
+        """Note a command."""
+        assert not check
+        self.commands.append(command)
+        self.folders.append(cwd)
+        node.MODULES.mkdir(exist_ok=True)
+        return SimpleNamespace(returncode=self.code)
+
+
+@pytest.fixture
+def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Npm:
+    """npm, in a folder with a lock file."""
+    made = Npm()
+    (tmp_path / "package-lock.json").write_text("{}")
+    monkeypatch.setattr(node, "HERE", tmp_path)
+    monkeypatch.setattr(node, "MODULES", tmp_path / "node_modules")
+    monkeypatch.setattr(node, "STAMP", tmp_path / "node_modules" / ".minigrad-installed")
+    monkeypatch.setattr(subprocess, "run", made.run)
+    monkeypatch.setattr(shutil, "which", lambda name, path="/programs": f"{path}/{name}")
+    return made
+
+
+def test_without_npm_it_says_what_is_needed(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(SystemExit, match=r"needs Node\.js .* npm"):
+        node.install()
+    assert npm.commands == [] and not node.STAMP.exists()
+
+
+def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None:
+    node.install()
+    ((program, verb, *options),) = npm.commands
+    assert (program, verb) == ("/programs/npm", "ci")
+    assert "--ignore-scripts" in options
+    assert npm.folders == [node.HERE]
+
+
+def test_it_is_installed_once(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.install()
+    monkeypatch.setattr(shutil, "which", lambda name: None)  # not even npm is asked for
+    node.install()
+    assert len(npm.commands) == 1
+
+
+def test_another_lock_is_installed_anew(npm: Npm) -> None:
+    node.install()
+    (node.HERE / "package-lock.json").write_text('{"changed": true}')
+    node.install()
+    node.install()
+    assert len(npm.commands) == 2
+
+
+def test_a_failed_installation_is_told_and_tried_again(npm: Npm) -> None:
+    npm.code = 1
+    with pytest.raises(SystemExit, match="npm could not install"):
+        node.install()
+    assert not node.STAMP.exists()
+    npm.code = 0
+    node.install()
+    assert len(npm.commands) == 2
+
+
+def test_a_program_that_fails_is_told(npm: Npm, tmp_path: Path) -> None:
+    node.run("esbuild", "a.js", "--bundle")
+    node.run_python(tmp_path, tmp_path / "precompile.py", "one")
+    assert npm.commands[0] == [str(node.MODULES / ".bin" / "esbuild"), "a.js", "--bundle"]
+    assert npm.commands[1][1:] == [str(node.HERE / "node.mjs"), str(tmp_path), str(tmp_path / "precompile.py"), "one"]
+    npm.code = 1
+    with pytest.raises(SystemExit, match="esbuild has failed"):
+        node.run("esbuild")
+    with pytest.raises(SystemExit, match=r"precompile\.py has failed"):
+        node.run_python(tmp_path, tmp_path / "precompile.py")
+
+
+def test_a_program_that_is_missing_is_told(npm: Npm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    with pytest.raises(SystemExit, match="esbuild is missing"):
+        node.run("esbuild")
+    with pytest.raises(SystemExit, match=r"needs Node\.js"):
+        node.run_python(tmp_path, tmp_path / "precompile.py")
+    assert npm.commands == []

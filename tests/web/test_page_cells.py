@@ -1,0 +1,460 @@
+"""What runs below the buttons of a page, here in CPython: programs, what they print and show, errors, completion."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+import web
+from minigrad import showing
+
+PYTHON = Path(web.__file__).parent / "python"  # beside minigrad, in the browser
+A_GRAPH = """
+import minigrad as mg
+from minigrad import viz
+a = mg.tensor(2.0, requires_grad=True)
+b = mg.tensor(-3.0, requires_grad=True)
+f = a * b
+"""
+LOSSES = """
+import minigrad as mg
+x = mg.ones(1, requires_grad=True)
+for i in range(6):
+    wait(0.02)
+    (i * x).sum().backward()
+"""
+
+
+class Page:
+    """The page's side: it asks, and hears what comes meanwhile, as worker.js hands it on."""
+
+    def __init__(self, cells: Any) -> None:
+        self.cells = cells
+        self.heard: list[dict[str, Any]] = []
+
+    def say(self, text: str) -> None:
+        """What the module ``_page`` has."""
+        self.heard.append(parsed(text))
+
+    def ask(self, type: str, **message: Any) -> dict[str, Any]:
+        """The answer to a question."""
+        answer: dict[str, Any] = parsed(self.cells.act(json.dumps({"type": type, "id": 0, **message})))
+        return answer
+
+    def run(self, code: str, name: str = "program") -> Any:
+        """Run a program; its error or None. What it says is all that is heard then."""
+        self.heard.clear()
+        streams = sys.stdout, sys.stderr
+        error = self.ask("run", code=code, name=name)["error"]
+        assert (sys.stdout, sys.stderr) == streams
+        return error
+
+    def out(self) -> list[tuple[str, str]]:
+        """The outputs that were heard: stream and text."""
+        return [(message["stream"], message["text"]) for message in self.heard if message["type"] == "out"]
+
+    def printed(self, stream: str = "stdout") -> str:
+        """The text of a stream."""
+        return "".join(text for name, text in self.out() if name == stream)
+
+    def losses(self) -> list[tuple[int, Any]]:
+        """The points of the curve."""
+        return [(message["step"], message["loss"]) for message in self.heard if message["type"] == "loss"]
+
+    def change(self, graph: int, node: Any = 0, at: Any = 0, text: str = "1", undo: bool = False) -> dict[str, Any]:
+        """Ask for a graph with another number."""
+        return self.ask("change", graph=graph, node=node, at=at, text=text, undo=undo)
+
+    def complete(self, text: str) -> dict[str, bool]:
+        """Names that a text could become, and whether each is a keyword."""
+        return {found["name"]: found["keyword"] for found in self.ask("complete", text=text)["names"]}
+
+
+def parsed(text: str) -> Any:
+    """JSON as JavaScript reads it: without NaN and the infinities."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"JSON has no {name}")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """A page with a fresh interpreter."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(PYTHON)])
+    monkeypatch.setattr(showing, "_showers", [])
+    made = Page(importlib.import_module("minigrad_page.cells"))
+    module = ModuleType("_page")
+    vars(module)["say"] = made.say
+    monkeypatch.setitem(sys.modules, "_page", module)
+    yield made
+    made.ask("reset")
+
+
+# What a program prints -----------------------------------------------------------------------------------
+
+
+def test_output_goes_out_in_order_and_the_last_expression_is_shown(page: Page) -> None:
+    assert page.run("import sys\nprint('one')\nprint('two', file=sys.stderr)\n[1, 'a']") is None
+    assert page.out() == [("stdout", "one\n"), ("stderr", "two\n"), ("result", "[1, 'a']\n")]
+
+
+@pytest.mark.parametrize("code", ["x = 1", "None", "", "# nothing", "if True:\n    1"])
+def test_what_is_no_value_is_not_shown(code: str, page: Page) -> None:
+    assert page.run(code) is None
+    assert page.heard == []
+
+
+def test_programs_share_their_names(page: Page) -> None:
+    page.run("x = 20\n__name__")
+    assert page.out() == [("result", "'__main__'\n")]
+    page.run("x + 1")
+    page.run("x = None\nx")
+    page.run("_ * 2")  # the last value that was shown
+    assert page.out() == [("result", "42\n")]
+
+
+def test_a_program_is_compiled_as_python_does(page: Page) -> None:
+    """It inherits no future statement, and may have one of its own."""
+    page.run("def f(x: int): pass\nf.__annotations__")
+    assert page.out() == [("result", "{'x': <class 'int'>}\n")]
+    page.run("from __future__ import annotations\ndef f(x: int): pass\nf.__annotations__")
+    assert page.out() == [("result", "{'x': 'int'}\n")]
+
+
+def test_lines_go_out_whole_and_at_a_flush(page: Page) -> None:
+    page.run(
+        "import sys\nfor i in range(9): print(i, end=' ')\nsys.stdout.flush()\nprint('x\\ny')\nprint('end', end='')"
+    )
+    assert page.out() == [("stdout", "0 1 2 3 4 5 6 7 8 "), ("stdout", "x\ny"), ("stdout", "\n"), ("stdout", "end")]
+    page.run("for i in range(250): print('.', end='')")
+    assert page.printed() == 250 * "."
+    assert len(page.heard) < 10
+
+
+def test_an_unfinished_line_stands_before_what_is_shown_after_it(page: Page) -> None:
+    page.run("print('before', end='')\ndisplay(1)\nprint('after')")
+    assert page.out() == [("stdout", "before"), ("result", "1\n"), ("stdout", "after\n")]
+
+
+def test_more_output_than_a_person_reads_is_cut_off(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page.cells, "MOST_TEXT", 20)
+    page.run("for _ in range(9): print('12345678')\n'x' * 99")
+    assert page.printed() == "12345678\n12345678\n12\n[more than is shown here]\n"
+    assert page.printed("result") == "'" + 19 * "x" + "\n"
+    page.run("print('again')")
+    assert page.printed() == "again\n"
+
+
+@pytest.mark.parametrize("wrong", ["3", "b'x'", "['\\n']"])
+def test_what_is_no_text_is_not_written(wrong: str, page: Page) -> None:
+    error = page.run(f"import sys\nprint('a')\nsys.stdout.write({wrong})")
+    assert (error["kind"], error["line"]) == ("TypeError", 3)
+    assert page.printed() == "a\n"
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "&amp;", "\ud800", "\x00", "\u2028"])
+def test_text_stays_text(text: str, page: Page) -> None:
+    assert page.run(f"x = {text!a}\nprint(x)\nx") is None
+    assert page.out() == [("stdout", f"{text}\n"), ("result", f"{text!r}\n")]
+
+
+# What a program shows ------------------------------------------------------------------------------------
+
+
+def test_a_value_is_shown_by_its_richest_form(page: Page) -> None:
+    page.run("class A:\n    def _repr_html_(self): return '<b>'\n    def __repr__(self): return 'plain'")
+    page.run("class B(A):\n    def _repr_svg_(self): return '<svg/>'")
+    page.run("class C(A):\n    def _repr_html_(self): return None")
+    page.run("display(A(), B(), C())\nA")
+    assert page.out() == [
+        ("html", "<b>"),
+        ("svg", "<svg/>"),
+        ("result", "plain\n"),
+        ("result", "<class '__main__.A'>\n"),
+    ]
+    assert [message.get("title") for message in page.heard] == ["A", "B", None, None]
+
+
+def test_what_is_shown_can_change(page: Page) -> None:
+    page.run("a = display(1, display_id=True)\nb = display(2, 3, display_id='mine')\nc = display(4, display_id=True)")
+    first, second, third, fourth = (message["id"] for message in page.heard)
+    assert second == third == "mine" and len({first, second, fourth}) == 3
+    page.run("a.update(5)\nb.update(6)\ndisplay(7)")
+    assert [(message["text"], message.get("id")) for message in page.heard] == [
+        ("5\n", first),
+        ("6\n", "mine"),
+        ("7\n", None),
+    ]
+
+
+@pytest.mark.parametrize("code", ["viz.graph(f)", "viz.graph(f).show()", "display(viz.graph(f))"])
+def test_a_view_is_shown_as_its_page(code: str, page: Page) -> None:
+    assert page.run(A_GRAPH + code) is None
+    (message,) = page.heard
+    assert message["stream"] == "html" and message["text"].startswith("<!doctype html>")
+    assert (message["height"], message["title"]) == (720, "f")
+    assert message["graph"] in page.cells.graphs
+
+
+def test_a_view_without_numbers_to_change_has_no_number(page: Page) -> None:
+    assert (
+        page.run("from minigrad import viz\nimport minigrad as mg\nviz.attention(mg.ones(2, 2) / 2, ['a', 'b'])")
+        is None
+    )
+    assert page.heard[0]["stream"] == "html" and "graph" not in page.heard[0]
+
+
+# Errors --------------------------------------------------------------------------------------------------
+
+
+def test_an_error_is_told_from_the_programs_own_line_on(page: Page) -> None:
+    error = page.run("def f():\n    1 / 0\n\nf()\nprint('not reached')", "block 2")
+    assert (error["kind"], error["line"]) == ("ZeroDivisionError", 2)
+    lines = error["text"].splitlines()
+    assert lines[:2] == ["Traceback (most recent call last):", '  File "<block 2>", line 4, in <module>']
+    assert lines[2].strip() == "f()" and lines[-1] == "ZeroDivisionError: division by zero"
+    assert "cells.py" not in error["text"]
+    assert page.heard == []
+
+
+def test_an_error_in_an_earlier_block_marks_the_line_that_called_it(page: Page) -> None:
+    page.run("def f():\n    raise ValueError('no')", "block 1")
+    error = page.run("x = 1\nf()", "block 2")
+    assert error["line"] == 2
+    assert 'File "<block 1>", line 2, in f\n    raise ValueError' in error["text"]
+
+
+@pytest.mark.parametrize("blank", ["\x0c", "\u2028", "\x1c", "\x85"])
+def test_the_lines_of_a_traceback_are_those_of_python(blank: str, page: Page) -> None:
+    error = page.run(f"a = '{blank}'\nb = 1 / 0")
+    assert error["line"] == 2 and "b = 1 / 0" in error["text"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "line"),
+    [
+        ("x = 1\nx +", "SyntaxError", 2),
+        ("def f():\nreturn", "IndentationError", 2),
+        ("import sys\nsys.exit(3)", "SystemExit", 2),
+        ("x = 1\nclass A:\n    def __repr__(self): return 1 / 0\nA()", "ZeroDivisionError", 3),
+        ("class E(Exception):\n    def __str__(self): raise ValueError\nraise E", "E", 3),
+        ("def f(): f()\nf()", "RecursionError", 1),
+        ("raise ExceptionGroup('several', [ValueError()])", "ExceptionGroup", 1),
+        ("'\ud800'", "UnicodeEncodeError", None),
+        ("display(1, display_id=object())", "TypeError", 1),
+    ],
+)
+def test_every_error_is_an_answer(code: str, kind: str, line: int | None, page: Page) -> None:
+    error = page.run(code)
+    assert (error["kind"], error["line"]) == (kind, line)
+    assert kind in error["text"] and len(error["text"]) < 5000
+    assert page.run("1 + 1") is None
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit", "exit(0)", "import sys\nsys.exit()"])
+def test_an_exit_is_no_error(code: str, page: Page) -> None:
+    assert page.run(code) is None
+
+
+def test_the_cause_of_an_error_is_told_from_the_programs_line_on(page: Page) -> None:
+    code = "def f():\n    import json\n    json.loads('[')\ntry:\n    f()\n"
+    error = page.run(f"{code}except ValueError as e:\n    raise KeyError('x') from e")
+    assert error["line"] == 7
+    assert "JSONDecodeError" in error["text"] and "direct cause" in error["text"]
+    assert "cells.py" not in error["text"]
+    assert "JSONDecodeError" not in page.run(f"{code}except ValueError:\n    raise KeyError('x') from None")["text"]
+
+
+def test_a_flood_of_lines_is_few_messages(page: Page) -> None:
+    page.run("for i in range(20_000):\n    print(i)")
+    assert page.printed() == "".join(f"{i}\n" for i in range(20_000))
+    assert len(page.heard) < 2000
+
+
+def test_what_was_printed_before_an_error_is_seen(page: Page) -> None:
+    page.run("import sys\nkept = sys.stdout\nprint('so far', end='')\nraise ValueError")
+    assert page.printed() == "so far"
+
+
+def test_stop_interrupts_a_program_and_nothing_else(page: Page) -> None:
+    page.cells._interrupt(2, None)  # nothing runs: nothing happens
+    page.run("kept = 7")
+    page.cells.namespace["stop"] = lambda: page.cells._interrupt(2, None)
+    assert page.run("x = 1\nstop()") == {"kind": "KeyboardInterrupt", "text": "stopped\n", "line": 2}
+    page.cells._interrupt(2, None)
+    assert page.run("assert kept == 7") is None
+
+
+# Losses --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time that passes where a program calls ``wait(seconds)``, and nowhere else."""
+    now = [100.0]
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    losses = sys.modules["minigrad_page.losses"]
+    monkeypatch.setattr(losses, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    page.cells.namespace["wait"] = wait
+
+
+@pytest.mark.usefixtures("clock")
+def test_losses_are_told_as_often_as_a_screen_shows_them_and_the_last_always(page: Page) -> None:
+    assert page.run(LOSSES) is None
+    assert page.losses() == [(0, 0.0), (2, 2.0), (4, 4.0), (5, 5.0)]
+    page.run(LOSSES.replace("range(6)", "range(5)"))
+    assert page.losses() == [(0, 0.0), (2, 2.0), (4, 4.0)]  # none twice
+    page.run(LOSSES.replace("range(6)", "range(2)") + "1 / 0")  # from 0 again, and the last before an error
+    assert page.losses() == [(0, 0.0), (1, 1.0)]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_loss_is_one_real_number(page: Page) -> None:
+    page.run("import minigrad as mg\nx = mg.ones(2, requires_grad=True)")
+    assert page.run("(2 * x).backward(mg.ones(2))\nmg.autograd.grad(x.sum(), x)\nx.sum()") is None
+    assert page.losses() == []
+    assert page.run("z = mg.tensor([1 + 2j], requires_grad=True)\n(2 * z).backward(mg.tensor([1 + 0j]))") is None
+    assert page.losses() == []
+    page.run("x.sum().reshape(1, 1).backward()")
+    assert page.losses() == [(0, 2.0)]
+
+
+@pytest.mark.parametrize(("value", "told"), [("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity")])
+def test_a_loss_that_is_no_number_does_not_end_the_program(value: str, told: str, page: Page) -> None:
+    assert page.run(f"import minigrad as mg\nmg.tensor(float('{value}'), requires_grad=True).mul(1).backward()") is None
+    assert page.losses() == [(0, told)]
+
+
+# Completion ----------------------------------------------------------------------------------------------
+
+
+def test_names_are_completed(page: Page) -> None:
+    page.run("import math\nbeta = _beta = 1\nclass A:\n    one = 1\n    _two = 2")
+    assert page.complete("bet") == {"beta": False}
+    assert page.complete("_bet") == {}
+    assert page.complete("math.sq") == {"math.sqrt": False}
+    assert page.complete("A.") == {"A.one": False, **dict.fromkeys(page.complete("A.m"), False)}
+    assert page.complete("Tru") == {"True": True}
+    assert page.complete("tr") == {"try": True}
+    assert page.complete("nowhere.x") == {}
+
+
+def test_few_enough_names_are_offered(page: Page) -> None:
+    page.run("for i in range(999): globals()[f'some{i}'] = i")
+    assert len(page.complete("some")) == page.cells.MOST_COMPLETIONS
+
+
+def test_completion_survives_what_a_program_computes(page: Page) -> None:
+    page.run("""
+class A:
+    def __getattribute__(self, name): raise ValueError
+    def __dir__(self): return ["one"]
+a = A()
+""")
+    assert page.complete("a.") == {}
+    assert page.complete("a.o") == {}
+
+
+# Numbers of a graph, changed ------------------------------------------------------------------------------
+
+
+def number(changed: dict[str, Any], name: str, of: str = "value") -> Any:
+    """The number of a node in an answer, or its gradient."""
+    graph = changed["changed"]
+    (node,) = (node for node in graph["nodes"] if node["name"] == name)
+    return graph["values"][node[of]]["table"][0][0]
+
+
+def shown_graph(page: Page, code: str = A_GRAPH + "viz.graph(f)") -> int:
+    """Run a program that shows a graph; its number on the page."""
+    assert page.run(code) is None
+    return int(page.heard[-1]["graph"])
+
+
+def test_a_changed_number_is_followed_by_the_rest(page: Page) -> None:
+    graph = shown_graph(page)
+    changed = page.change(graph, 0, text="5")
+    assert (number(changed, "f"), number(changed, "b", "gradient")) == (-15.0, 5.0)
+    changed = page.change(graph, 1, text="4")  # the other change stays
+    assert (number(changed, "f"), number(changed, "a", "gradient")) == (20.0, 4.0)
+    assert number(page.change(graph, undo=True), "f") == -6.0
+    assert number(page.change(graph, 1, text="4"), "f") == 8.0
+    page.run("a.item(), b.item(), f.item()")
+    assert page.printed("result") == "(2.0, -3.0, -6.0)\n"
+
+
+def test_numbers_that_json_lacks_are_changed_too(page: Page) -> None:
+    graph = shown_graph(page)
+    assert number(page.change(graph, 0, text="nan"), "f") == "NaN"
+    assert number(page.change(graph, 0, text="inf"), "f") == "-Infinity"
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"text": "many"}, "could not convert"),
+        ({"at": 1}, "no place 1"),
+        ({"at": 0.5}, "indices"),
+        ({"node": 99}, "out of range"),
+        ({"node": None}, "no nodes"),  # as of NaN, which JSON writes so
+        ({"node": 0.5}, "no nodes"),
+        ({"graph": 10**6}, "run the program again"),
+    ],
+)
+def test_what_cannot_be_changed_is_told(asked: dict[str, Any], told: str, page: Page) -> None:
+    graph = shown_graph(page)
+    assert told in page.change(**{"graph": graph, **asked})["failed"]
+    assert number(page.change(graph, undo=True), "f") == -6.0
+
+
+def test_an_op_that_cannot_run_again_is_told(page: Page) -> None:
+    graph = shown_graph(
+        page,
+        f"""{A_GRAPH}
+class Own(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return 2 * x
+    @staticmethod
+    def backward(ctx, g): return 2 * g
+own = Own.apply(a)
+viz.graph(own)
+""",
+    )
+    assert "of the program's own" in page.change(graph)["failed"]
+
+
+def test_the_last_graphs_alone_are_kept(page: Page) -> None:
+    page.run(f"{A_GRAPH}\nfor _ in range(9): display(viz.graph(f))")
+    first, second, *_, last = (message["graph"] for message in page.heard)
+    assert len(page.cells.graphs) == page.cells.MOST_VIEWS == 8
+    assert "run the program again" in page.change(first)["failed"]
+    assert "changed" in page.change(second) and "changed" in page.change(last)
+
+
+# Reset ---------------------------------------------------------------------------------------------------
+
+
+def test_reset_forgets_names_graphs_and_settings(page: Page) -> None:
+    graph = shown_graph(page)
+    page.run("mg.set_grad_enabled(False)\nmg.set_default_dtype(mg.float64)\nmg.manual_seed(1)")
+    assert page.ask("reset") == {}
+    assert page.run("a")["kind"] == "NameError"
+    assert "run the program again" in page.change(graph)["failed"]
+    assert mg.is_grad_enabled() and mg.get_default_dtype() == mg.float32
+    drawn = mg.rand(1).item()
+    mg.manual_seed(0)
+    assert mg.rand(1).item() == drawn
+    assert page.run("display(1)") is None

@@ -1,0 +1,110 @@
+"""The playground's programs, which run here as well; and what esbuild is given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad import viz
+from web import node, scripts
+
+PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
+FILES = sorted(scripts.EXAMPLES.glob("*.py"))
+LONG = ("5_names",)
+
+
+def panels(program: str) -> list[tuple[str, str]]:
+    """What a program's head says of its panels: name and expression."""
+    return re.findall(r"^#\| (\w+): (.+)$", program, re.MULTILINE)
+
+
+def test_examples_come_in_the_order_of_their_files() -> None:
+    found = scripts.examples()
+    assert [example["program"] for example in found] == [path.read_text(encoding="utf-8") for path in FILES]
+    assert [path.name[0] for path in FILES] == [str(n) for n in range(1, len(FILES) + 1)]
+    titles = [example["title"] for example in found]
+    assert titles[0].startswith("A scalar")
+    assert len(set(titles)) == len(titles)
+    assert all(title and "\n" not in title and len(title) < 90 for title in titles)  # for a menu
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_panels_are_known_and_given_expressions(path: Path) -> None:
+    program = path.read_text(encoding="utf-8")
+    found = panels(program)
+    names = [name for name, _ in found]
+    assert len(found) == len(re.findall(r"^\s*#\s*\|", program, re.MULTILINE)), "a line that the page does not read"
+    assert names and len(set(names)) == len(names) and set(names) <= set(PANELS)
+    for _, expression in found:
+        compile(expression, path.name, "eval")
+
+
+class Shown:
+    """What ``display`` returns."""
+
+    def update(self, value: Any) -> None:
+        """Draw it, as the page does."""
+        assert value._repr_svg_().startswith("<svg")
+
+
+def display(value: Any, display_id: bool = False) -> Shown:
+    """In place of the page's."""
+    shown = Shown()
+    shown.update(value)
+    return shown
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG else (), id=path.stem) for path in FILES]
+)
+def test_an_example_runs_and_its_panels_show_something(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = path.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__", "display": display}
+    exec(compile(program, path.name, "exec", dont_inherit=True), names)
+    assert capsys.readouterr().out.strip()
+    names["viz"] = viz
+    for panel, expression in panels(program):
+        value = eval(expression, names)
+        shown = capsys.readouterr().out if panel == "explain" else value.html()
+        assert len(shown) > 100, panel
+
+
+def test_esbuild_gets_the_examples_and_the_frames_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    called: list[Sequence[str]] = []
+
+    def run(program: str, *arguments: str) -> None:
+        called.append((program, *arguments))
+        for name, file in re.findall(r"--alias:(\w+)=(\S+)", " ".join(arguments)):
+            given[name] = json.loads(Path(file).read_text(encoding="utf-8"))
+
+    monkeypatch.setattr(node, "run", run)
+    scripts.bundle(["cells.js"], "--outdir=somewhere")
+    ((program, *arguments),) = called
+    assert program == "esbuild" and str(scripts.SOURCES / "cells.js") in arguments
+    assert set(scripts.OPTIONS) <= set(arguments) and arguments[-1] == "--outdir=somewhere"
+    assert given["examples"] == scripts.examples()
+    assert set(given["inside"]) == set(scripts.INSIDE)
+    for name in scripts.INSIDE:
+        assert given["inside"][name] == (scripts.SOURCES / f"{name}.js").read_text(encoding="utf-8")
+
+
+def test_the_frames_script_can_stand_in_a_page() -> None:
+    """It is put between <script> and </script> as it is."""
+    text = (scripts.SOURCES / "frame.js").read_text(encoding="utf-8").lower()
+    assert "</script" not in text and "<!--" not in text
+
+
+def test_scripts_and_styles_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Sequence[str]] = []
+    monkeypatch.setattr(node, "run", lambda *arguments: called.append(arguments))
+    scripts.build(tmp_path)
+    assert called[0][-1] == f"--outdir={tmp_path / 'scripts'}"
+    assert all((scripts.SOURCES / name).exists() for name in scripts.ENTRIES)
+    for name in scripts.STYLES:
+        assert (tmp_path / "styles" / name).read_bytes() == (scripts.SOURCES / name).read_bytes()

@@ -1,0 +1,65 @@
+"""Examples of public names in the reference: lines of documents and programs that call them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from web import reference, usage
+from web.documents import ROOT
+
+
+def calls(code: str, aliases: dict[str, str] | None = None) -> dict[str, str]:
+    """The names that a program calls, each with its line."""
+    found = usage._calls(code, "a.md", 10, {} if aliases is None else aliases)
+    return {name: f"{use.line} {use.code}" for name, use in found}
+
+
+def test_names_are_whole_however_they_are_imported() -> None:
+    code = "import minigrad as mg\nfrom minigrad import nn\nfrom minigrad.nn import functional as F\n\n"
+    code += "x = mg.ones(2)\nlayer = nn.init.ones_(x)\ny = F.relu(x)\n"
+    assert calls(code) == {
+        "minigrad.ones": "15 x = mg.ones(2)",
+        "minigrad.nn.init.ones_": "16 layer = nn.init.ones_(x)",
+        "minigrad.nn.functional.relu": "17 y = F.relu(x)",
+    }
+
+
+def test_blocks_of_a_document_go_on_from_each_other() -> None:
+    aliases: dict[str, str] = {}
+    assert calls("import minigrad as mg", aliases) == {}
+    assert calls("mg.zeros(1)", aliases) == {"minigrad.zeros": "11 mg.zeros(1)"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch as mg\nmg.ones(2)",  # another library
+        "import minigrad as mg\nx = mg.ones(\n    2)",  # more than a line
+        "import minigrad as mg\nx = [\n    mg.ones(2),\n]",  # part of a statement
+        f"import minigrad as mg\nx = mg.ones({'1 + ' * 40}1)",  # long
+        "%timeit mg.ones(2)",  # a notebook's command
+    ],
+)
+def test_what_is_no_example(code: str) -> None:
+    assert calls(code) == {}
+
+
+def test_a_whole_statement_comes_before_a_part_of_one() -> None:
+    assert not usage.uses()["minigrad.nn.Linear"].code.startswith(usage.PART_OF_MORE)
+
+
+def test_each_example_stands_where_it_says() -> None:
+    for name, use in usage.uses().items():
+        if use.file.endswith(".ipynb"):
+            continue
+        row = (ROOT / use.file).read_text(encoding="utf-8").splitlines()[use.line - 1]
+        assert row.strip() == use.code, name
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b|\(", use.code)
+
+
+def test_the_reference_shows_it() -> None:
+    text = reference.write("minigrad.optim")
+    adam = text.partition("### `Adam`")[2].partition("###")[0]
+    assert "Example: `" in adam and "Adam(" in adam.partition("Example: `")[2].partition("`")[0]
