@@ -2,7 +2,7 @@
 
     python -m web.core_tests [ARGUMENT OF PYTEST...]
 
-Without arguments it runs the folders of CORE. pytest goes along from this environment, as it is plain Python.
+Where no file or folder is named it runs the folders of CORE. pytest goes along from this environment, as it is plain Python.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def main(arguments: list[str]) -> None:
         with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
             for name, content in pytest_files():
                 archive.writestr(name, content)
-        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *(arguments or CORE))
+        is_named = any(Path(each.partition("::")[0]).exists() for each in arguments)
+        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *arguments, *(() if is_named else CORE))
 
 
 if __name__ == "__main__":
