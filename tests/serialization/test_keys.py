@@ -49,10 +49,10 @@ def node_of(key: Any) -> Any:
 
 
 def refused(file: io.BytesIO) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(RuntimeError, match=r"keys of a dict or set with one hash, which would take quadratic time"):
         load(file)
-    assert time.perf_counter() - start < 8  # the time to read it; without a bound it is minutes
+    assert time.process_time() - start < 60  # seconds to read it, on any machine; without a bound it is many minutes
 
 
 def test_one_key() -> None:
