@@ -16,7 +16,7 @@ from .conftest import until
 pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 HERE = "playground.html"
-IDLE = "!window.playground.runner.busy"
+IDLE = "!window.playground.busy && !window.playground.runner.busy"
 HASH = "async () => { await window.playground.link(); return location.hash }"
 
 
@@ -149,3 +149,16 @@ def test_the_picture_of_the_documents(site: Path, tmp_path: Path) -> None:
         picture = image.open(path)
         assert (picture.format, picture.width) == ("PNG", 1180)
         assert path.stat().st_size <= 80 * 1024
+
+
+def test_a_program_can_be_stopped_before_python_has_started(visit: Visit) -> None:
+    page = visit(HERE)
+    until(page, "Boolean(window.playground?.editor)")
+    page.evaluate("window.playground.editor.text = 'print(6 * 7)'")
+    button = page.locator(".play button.main")
+    button.click()
+    assert button.is_disabled()  # a second click would run it twice
+    page.locator(".play-bar button:text-is('Stop')").click()
+    until(page, "!window.playground.busy")
+    assert "stopped" in page.locator("#panel-output").inner_text()
+    assert "42" in run(page)

@@ -111,7 +111,7 @@ class Cell {
   }
 
   async reset() {
-    await runner.stop();
+    if (runner.busy) await runner.stop();
     for (const cell of cells) cell.done = false;
     if (runner.started) await runner.ask("reset");
     this.output.clear();

@@ -32,6 +32,7 @@ class Playground {
     runner.listen = (message) => this.hear(message);
     this.build();
     this.sink = this.outputs.output;
+    this.busy = false;
     this.runner.start().then(
       () => this.say("ready"),
       (error) => this.say(error.message),
@@ -167,15 +168,18 @@ class Playground {
     }
   }
 
-  /** Ask for a program's or an expression's run, whose output goes to one panel. */
-  async asked(name, code, what) {
-    if (this.runner.busy) return null;
+  /** Ask for a program's or an expression's run, whose output goes to one panel; `fresh`: without earlier names. */
+  async asked(name, code, what, fresh = false) {
+    if (this.busy) return null;
+    this.busy = true; // from the click on: Python may still be starting
     this.sink = this.outputs[name];
     this.sink.clear();
     this.runButton.disabled = true;
     this.stopButton.disabled = false;
     this.say("running");
     try {
+      if (fresh) await this.runner.ask("reset");
+      this.say("running");
       const { error } = await this.runner.run(code, what);
       if (error) this.sink.error(error);
       this.say(error ? "" : "done");
@@ -185,24 +189,24 @@ class Playground {
       this.say("");
       return { kind: "stopped", line: null };
     } finally {
+      this.busy = false;
       this.runButton.disabled = false;
       this.stopButton.disabled = true;
     }
   }
 
   async run() {
-    if (this.runner.busy) return;
+    if (this.busy) return;
     this.select("output");
     this.curve.clear();
     this.editor.mark(null);
-    if (this.runner.started) await this.runner.ask("reset");
-    const error = await this.asked("output", this.editor.text, "program");
+    const error = await this.asked("output", this.editor.text, "program", true);
     if (error) this.editor.mark(error.line);
     this.ran = (this.ran || 0) + 1;
   }
 
   async draw(name) {
-    if (this.runner.busy) return;
+    if (this.busy) return;
     this.drawn[name] = this.ran;
     await this.asked(name, `from minigrad import viz\n${this.expression[name].value}`, PANELS[name].toLowerCase());
   }

@@ -53,7 +53,7 @@ async function fetchFile({ path, sha256 }, store, count) {
   const packed = await response.blob();
   count(packed.size);
   const bytes = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  await store?.put(url, new Response(bytes)).catch(() => {}); // a full disk is no reason to stop
+  store?.put(url, new Response(bytes)).catch(() => {}); // meanwhile; a full disk is no reason to stop
   return bytes;
 }
 
@@ -77,10 +77,7 @@ export class Runner {
 
   /** Start Python, once. Resolves when it can run something. */
   start() {
-    this.started ??= this.#start().catch((error) => {
-      this.#end(error);
-      throw error;
-    });
+    this.started ??= this.#start();
     return this.started;
   }
 
@@ -90,12 +87,17 @@ export class Runner {
     const ours = () => attempt === this.attempt;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
-    const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject }));
+    const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject })); // rejected when it is given up
     port1.onmessage = ({ data }) => ours() && this.#hear(data);
     const opened = this.#open(port2);
     const take = (name, bytes) => port1.postMessage({ type: "part", name, bytes }, [bytes]);
     const fetched = fetchFiles(take, (loaded) => ours() && this.listen({ type: "loading", ...loaded }));
-    await Promise.all([opened, fetched, ready]);
+    try {
+      await Promise.all([opened, fetched, ready]);
+    } catch (error) {
+      if (ours()) this.#end(error);
+      throw error;
+    }
   }
 
   /** The frame, with its script, which starts the worker and hands messages on between it and the port. */
@@ -119,9 +121,7 @@ export class Runner {
       this.waiting.get(message.id)?.resolve(message.value);
       this.waiting.delete(message.id);
     } else if (message.type === "broken") {
-      const error = new Error(`Python has stopped, and is started anew when it is needed again: ${message.why}`);
-      this.ready.reject(error);
-      this.#end(error);
+      this.#end(new Error(`Python has stopped, and is started anew when it is needed again: ${message.why}`));
     } else {
       this.listen(message);
     }
@@ -182,6 +182,7 @@ export class Runner {
     this.frame?.remove();
     this.port?.close();
     this.frame = this.port = this.started = null;
+    this.ready?.reject(error); // whoever waits for a start that is given up hears of it
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
     for (const { reject } of waiting) reject(error);
