@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def test_another_processor_makes_all_anew(
 
 def test_another_numba_makes_all_anew(made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = store._keys()
-    monkeypatch.setattr(store, "version", lambda name: "0.0")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0")
     assert not set(before.values()) & set(store._keys().values())
 
 
