@@ -256,7 +256,7 @@ def _is_safe(about: os.stat_result) -> bool:
 
 def _keys() -> dict[str, str]:
     """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
-    from importlib.metadata import version
+    from importlib.metadata import version  # a start without Numba does without: it takes a while
 
     from llvmlite import binding
 

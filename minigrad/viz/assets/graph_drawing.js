@@ -87,7 +87,7 @@ class GraphDrawing {
     const x = place.x + side, middle = x + box.body / 2, half = place.y + height / 2;
     const body = { x, y: place.y, width: box.body, height, rx: node.kind === "op" ? 4 : 20 };
     const text = this.line(box.line, { x: middle, y: below ? half - 3 : half + 5 });
-    const handle = this.handle(box.key, `${node.name} ${node.op} ${below}`);
+    const handle = this.handle(box.key, [...new Set([node.name, node.op, below])].filter(Boolean).join(" "));
     const made = viz.svg("g", { class: `box ${node.kind}`, ...handle },
       viz.svg("rect", { class: "body", ...body }), this.tint(box, body), text);
     if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: half + 12 }, below));
