@@ -149,9 +149,7 @@ class Builder:
 
     def place(self, value: Any) -> int | None:
         """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
-        node = value if isinstance(value, Node) else getattr(value, "_node", None)
-        number = None if node is None else self.number.get(node)
-        return self.number.get(id(value)) if number is None else number
+        return place_in(self.number, value)
 
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
@@ -169,6 +167,13 @@ class Builder:
                     new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
                     paid |= set(new)
                     added.saved.append(Saved(name, sum(new.values()), self.place(whose)))
+
+
+def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
+    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
+    node = value if isinstance(value, Node) else getattr(value, "_node", None)
+    number = None if node is None else numbers.get(node)
+    return numbers.get(id(value)) if number is None else number
 
 
 def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:

@@ -7,6 +7,7 @@ and its gradient goes back by the same rules.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,21 +21,22 @@ from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from .again import GONE, UnknownError, kept_arguments
-from .build import Builder
+from .build import Builder, place_in
 from .data import Graph
 from .observe import Shown, watch_backward
 from .values import value_of
 
 _run = np.errstate(all="ignore")(apply)
-MOST = 1_000_000  # elements of results together: a view of more keeps no tape alive for changes
+MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
 
 
 def replay_of(nodes: Builder, graph: Graph) -> Replay | None:
     """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
-    results = (edge[2] for node in nodes.tape for edge in node.edges)
-    return Replay(nodes, graph) if sum(int(np.prod(shape)) for shape in results) <= MOST else None
+    shapes = [edge[2] for node in nodes.tape for edge in node.edges]
+    shapes += [getattr(leaf, "array", leaf).shape for leaf in nodes.leaf_of.values()]
+    return Replay(nodes, graph) if sum(map(math.prod, shapes)) <= MOST else None
 
 
 class Replay:
@@ -46,7 +48,8 @@ class Replay:
 
     def __init__(self, nodes: Builder, graph: Graph) -> None:
         self.graph = graph
-        self._nodes, self._tape, self._root = nodes, nodes.tape, nodes.root
+        self._tape, self._root = nodes.tape, nodes.root  # what else the nodes were made from need not live on
+        self._number, self._leaf_of, self._edges = nodes.number, nodes.leaf_of, nodes.edges
 
     def changed(self, changes: Changes) -> Graph:
         """The same graph with other numbers of some nodes.
@@ -54,7 +57,7 @@ class Replay:
         Raises:
             UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
         """
-        leaves = {number: self._copy(number, changes) for number in self._nodes.leaf_of}
+        leaves = {number: self._copy(number, changes) for number in self._leaf_of}
         made: dict[Node, Any] = {}
         with enable_grad():
             for node in self._tape:
@@ -67,7 +70,7 @@ class Replay:
 
     def _copy(self, number: int, changes: Changes) -> Variable | None:
         """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
-        value = self._nodes.leaf_of[number]
+        value = self._leaf_of[number]
         if isinstance(value, Faint):
             return None
         array = value.array if isinstance(value, Variable) else value
@@ -89,14 +92,14 @@ class Replay:
             result = _run(node.op, tuple(args[i] for i in range(len(node.plan.needs))))
         except Exception as error:  # of numbers that an op does not take, such as an index
             raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
-        if own := changes.get(self._nodes.number[node]):
+        if own := changes.get(self._number[node]):
             first = _several(result)[0]
             first.array = with_changes(first.array, own)  # the node keeps what it has computed, for its rules
         return result
 
     def _leaf(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
         """The copy of what an op has read and no recorded op made, or that of the result that it is."""
-        number = self._nodes.place(value)
+        number = place_in(self._number, value)
         if number not in leaves:
             source, slot = value._source()
             return wrap(_several(made[source])[slot].array)
@@ -113,7 +116,7 @@ class Replay:
         if isinstance(value, Faint):
             raise UnknownError(GONE)
         known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-        return self._leaf(value, made, leaves) if known and self._nodes.place(value) is not None else value
+        return self._leaf(value, made, leaves) if known and place_in(self._number, value) is not None else value
 
     def _again(self, result: Any) -> Node:
         node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
@@ -123,18 +126,16 @@ class Replay:
 
     def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
         """The graph with the numbers of this run."""
-        own = self._nodes
-        values = {own.number[node]: value_of(_several(result)[0].array) for node, result in made.items()}
+        numbers = self._number
+        values = {numbers[node]: value_of(_several(result)[0].array) for node, result in made.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {own.number[node]: gradients.first(self._again(result)) for node, result in made.items()}
+        arrived = {numbers[node]: gradients.first(self._again(result)) for node, result in made.items()}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
-        nodes = [
-            replace(node, value=values.get(node.id, node.value), gradient=arrived.get(node.id), missing="")
-            for node in self.graph.nodes
-        ]
+        nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
+        nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
         back = {
             id(edge): gradients.edges.get((self._again(made[node]), position))
-            for (node, position), edge in own.edges.items()
+            for (node, position), edge in self._edges.items()
         }
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)

@@ -109,10 +109,12 @@ class GraphView(Picture):
             IndexError: there is no such node or element.
             ValueError: the dtype has no such number.
             RuntimeError: it cannot be computed again: an op of it is a Function of the program's own, what it read is
-                gone, it has more than a million results, or it was plain data.
+                gone, its ops read more than a million numbers, or it was plain data.
         """
         if self.replay is None:
-            raise RuntimeError(f"this graph cannot be computed again: it is plain data, or has over {MOST:,} results")
+            raise RuntimeError(
+                f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
+            )
         number = self._number(node)
         changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
