@@ -2,7 +2,8 @@
 
     python -m web.core_tests [ARGUMENT OF PYTEST...]
 
-Where no file or folder is named it runs the folders of CORE. pytest goes along from this environment, as it is plain Python.
+Where no file or folder is named it runs the folders of CORE. pytest goes along from this environment: it is plain
+Python.
 """
 
 from __future__ import annotations

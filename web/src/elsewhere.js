@@ -3,7 +3,7 @@
 const BLOCKS = [
   // [page, numbers of blocks from 1 on (null: all), why]
   ["docs/huggingface.html", null, "the package transformers"],
-  ["docs/viz.html", [16], "the package vl-convert-python"],
+  ["docs/viz.html", [17], "the package vl-convert-python"],
   ["docs/your_pairs.html", [2], "the package tokenizers"],
   ["examples/notebooks/3_gpt_from_an_empty_file.html", null, "the package tqdm"],
   ["examples/notebooks/4_translation.html", [4, 5, 6, 7, 8, 9], "the package tomlkit"],
