@@ -353,7 +353,8 @@ def multinomial(
     p / Exp(1). Several with replacement by inverting the running sums.
 
     Raises:
-        RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
+        RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴ weights,
+            as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
@@ -364,6 +365,8 @@ def multinomial(
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
     if weights.ndim not in (1, 2) or not weights.shape[-1]:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim and not empty, not of shape {weights.shape}")
+    if weights.shape[-1] > 2**24:
+        raise RuntimeError(f"multinomial: the number of categories cannot exceed 2^24, got {weights.shape[-1]:,}")
     if weights.size and not (np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()):
         raise RuntimeError(
             "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "

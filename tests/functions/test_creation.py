@@ -241,6 +241,8 @@ def test_errors() -> None:
             minigrad.multinomial(minigrad.tensor(weights), 1)
     with pytest.raises(RuntimeError, match="cannot draw 3 samples"):
         minigrad.multinomial(minigrad.ones(2), 3)
+    with pytest.raises(RuntimeError, match=r"categories cannot exceed 2\^24"):
+        minigrad.multinomial(minigrad.zeros(1).expand(2**24 + 1), 1)
     if not minigrad.cuda.is_available():
         with pytest.raises(RuntimeError, match=r"(?i)cupy|cuda"):
             minigrad.zeros(2, device="cuda")
