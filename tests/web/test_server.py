@@ -122,3 +122,18 @@ def test_the_command_says_so(
     assert command.main() == 1
     told = capsys.readouterr().err
     assert f"Port {port} cannot be used" in told and "--port" in told
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_what_is_no_port_is_told_in_a_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.parser().parse_args([f"--port={port}"])
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.endswith(f"{port} is no port: these are numbers from 0 to 65535")
+
+
+def test_nothing_to_do_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["site", "--no-build"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert "--no-build leaves nothing to do without --serve" in capsys.readouterr().err
