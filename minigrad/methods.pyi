@@ -1170,8 +1170,8 @@ class Methods(Viewing, Generic[Tensor]):
         p / Exp(1). Several with replacement by inverting the running sums.
 
         Raises:
-            RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴ weights,
-                as running sums in float32 tell no more apart.
+            RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴
+                weights, as running sums in float32 tell no more apart.
         """
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:

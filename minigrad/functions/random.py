@@ -353,8 +353,8 @@ def multinomial(
     p / Exp(1). Several with replacement by inverting the running sums.
 
     Raises:
-        RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴ weights,
-            as running sums in float32 tell no more apart.
+        RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴
+            weights, as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
