@@ -16,16 +16,14 @@ import json
 import re
 import statistics
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from minigrad.translate import Translator
 from minigrad.translate.data import read_shipped
 from web.build import ROOT
-from web.server import server
+from web.server import shown
 from web.translator import trained
 
 from .browser import chromium
@@ -55,7 +53,6 @@ STOP = """async (program) => {
     await running;
     return performance.now() - start;
 }"""
-
 TRANSLATE = """async ([texts, beam]) => {
     const answers = [];
     for (const text of texts) {
@@ -65,23 +62,13 @@ TRANSLATE = """async ([texts, beam]) => {
     }
     return answers;
 }"""
-BEAMS = (1, 4)  # the command line's, and the page's at first
+BEAMS = (1, 5)  # the command line's, and the page's at first
 
 
 def ten_lines() -> str:
     """The README's first program."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
-
-
-@contextmanager
-def shown(folder: Path) -> Iterator[str]:
-    """The site's address while a server shows it."""
-    running = server(folder)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{running.server_address[1]}/"
-    running.shutdown()
-    running.server_close()
 
 
 def first_result(context: Any, address: str, told: bool) -> tuple[Any, float]:

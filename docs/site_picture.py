@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.browser import chromium  # noqa: E402
-from benchmarks.site import shown  # noqa: E402
 from docs.serve_picture import save  # noqa: E402
+from web.server import shown  # noqa: E402
 
 WINDOW = {"width": 1180, "height": 820}  # pixels
 RUN = """async () => {

@@ -7,6 +7,9 @@ without them its interpreter is started anew.
 from __future__ import annotations
 
 import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -43,6 +46,17 @@ def write_headers(site: Path) -> None:
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server of the folder on localhost; port 0 is any that is free. Raises OSError: the port is taken."""
     return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(folder)))
+
+
+@contextmanager
+def shown(folder: Path) -> Iterator[str]:
+    """The folder's address while a server shows it."""
+    with server(folder) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{running.server_address[1]}/"
+        finally:
+            running.shutdown()
 
 
 def serve(folder: Path, port: int) -> None:

@@ -318,3 +318,18 @@ def test_names_and_documents_can_be_searched_for(site: Path) -> None:
     found = {entry["location"] for entry in index["docs"]}
     assert {"reference/minigrad.html#minigrad.relu", "docs/viz.html#graph"} <= found
     assert not [place for place in found if place.startswith("source/")]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("1. First", "1\\. First"),
+        ("- a", "\\- a"),
+        ("# a", "\\# a"),
+        ("+1", "\\+1"),
+        ("1.5 s", "1\\.5 s"),
+        ("x. 1", "x. 1"),
+    ],
+)
+def test_prose_begins_no_list_and_no_heading(text: str, written: str) -> None:
+    assert docstrings.prose(text) == written

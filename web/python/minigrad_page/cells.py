@@ -203,8 +203,6 @@ def _kept(graph: Any) -> int:
 
 def change(asked: dict[str, Any]) -> dict[str, Any]:
     """Change a number of a graph on the page: {"graph", "node", "at", "text"}, or {"graph", "undo"}."""
-    from minigrad.viz.page import plain
-
     if asked["graph"] not in graphs:
         return {"failed": "what this was computed from is gone: run the program again"}
     first, now = graphs[asked["graph"]]
@@ -213,7 +211,7 @@ def change(asked: dict[str, Any]) -> dict[str, Any]:
     except (ValueError, LookupError, RuntimeError) as error:
         return {"failed": str(error)}
     graphs[asked["graph"]] = first, now
-    return {"changed": plain(now.page().data)}
+    return {"changed": now.page().data}
 
 
 def told(error: BaseException, name: str) -> dict[str, Any]:
