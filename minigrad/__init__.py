@@ -71,6 +71,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda as cuda
+    from . import distributed as distributed
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
@@ -97,10 +98,10 @@ short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-_LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "serialization"}
+_LAZY = {"nn", "optim", "cuda", "text", "utils", "distributed", "distributions", "profiler", "serialization"}
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
-_ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
+_ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "linalg", "nn"}
 _ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi

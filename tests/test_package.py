@@ -46,6 +46,8 @@ LAYERS: list[set[str]] = [
     {"minigrad.spectrum"},
     {"minigrad.names"},
     {"minigrad.cuda"},
+    {"minigrad.distributed"},
+    {"minigrad.run"},
     {"minigrad.nn"},
     {"minigrad.optim", "minigrad.distributions"},
     {"minigrad.serialization", "minigrad.utils", "minigrad.music", "minigrad.text", "minigrad.training"},

@@ -56,9 +56,8 @@ MODULES: dict[str, Sources] = {
     "cuda.amp.grad_scaler": ("cuda.amp",),
     "cuda.memory": "cuda",
     "cuda.random": "cuda",
-    "distributed": "compat.distributed",
     **dict.fromkeys(
-        ("distributed.distributed_c10d", "distributed.constants", "distributed.utils"), "compat.distributed"
+        ("distributed.distributed_c10d", "distributed.constants", "distributed.utils"), ("distributed", "compat.distributed")
     ),
     **dict.fromkeys(("distributed.nn", "distributed.nn.functional", "mtia", "utils._python_dispatch"), ()),
     "distributed.checkpoint.state_dict": (),

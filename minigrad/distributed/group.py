@@ -1,0 +1,362 @@
+"""Process groups: which ranks work together, and what carries their arrays."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar
+
+from ..backend import xp
+from ..backend.parallel import set_num_threads
+from . import mpi, place
+from .meeting import Meeting
+from .mpi import Mpi
+from .transport import Alone, Transport
+from .work import Queue
+
+default_pg_timeout = timedelta(minutes=30)
+BACKENDS = ("mpi", "gloo", "nccl")
+
+
+class ReduceOp(Enum):
+    """What a reduction computes of the ranks' elements. AVG is SUM divided by the number of ranks."""
+
+    SUM = "sum"
+    AVG = "avg"
+    PRODUCT = "prod"
+    MIN = "min"
+    MAX = "max"
+    BAND = "band"
+    BOR = "bor"
+    BXOR = "bxor"
+
+
+reduce_op = ReduceOp
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+
+
+class Backend(str):
+    """The name of a way to send tensors: "mpi", "gloo" (which is MPI here), or "nccl"."""
+
+    GLOO, NCCL, MPI, UCC, UNDEFINED = "gloo", "nccl", "mpi", "ucc", "undefined"
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": "gloo", "cuda": "nccl"}
+
+
+class ProcessGroup:
+    """Some ranks of the world, in an order: each has a number in it.
+
+    Attributes:
+        ranks: their numbers in the world.
+        backend: as the program called it.
+        queue: the calls under way.
+    """
+
+    def __init__(
+        self, ranks: Sequence[int], number: int, backend: str, data: Mpi | None, seconds: float, gone: set[int]
+    ) -> None:
+        self.ranks, self.number, self.backend = list(ranks), number, backend
+        self.control = None if data is None else data.twin()
+        self.data: Mpi | None = data
+        self.queue = Queue(self.ranks, self.control, seconds, gone)
+        self._nccl: Transport | None = None
+
+    def rank(self) -> int:
+        """The number of this process in the group."""
+        return self.number
+
+    def size(self) -> int:
+        """How many ranks there are."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The backend."""
+        return self.backend
+
+    def carrier(self, array: Any) -> Transport:
+        """What carries an array: NCCL on a GPU, if the group has that backend; else MPI, in the CPU's memory."""
+        if "nccl" in self.backend and xp(array).__name__ != "numpy":
+            from .nccl import Nccl
+
+            if self._nccl is None:
+                self._nccl = Nccl(xp(array), self.control)
+            return self._nccl
+        return Alone() if self.data is None else self.data
+
+    def on_gpu(self, array: Any) -> bool:
+        """Whether the carrier takes arrays of a GPU as they are."""
+        return "nccl" in self.backend and xp(array).__name__ != "numpy"
+
+    def number_of(self, rank: int) -> int:
+        """The number in the group of a rank of the world. Raises ValueError: it is not in the group."""
+        if rank not in self.ranks:
+            raise ValueError(f"rank {rank} is not in the group, whose ranks are {', '.join(map(str, self.ranks))}")
+        return self.ranks.index(rank)
+
+    def close(self) -> None:
+        """Free what carries arrays."""
+        for carrier in (self._nccl, self.data, self.control):
+            if carrier is not None:
+                carrier.close()
+        self._nccl = self.data = self.control = None
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup(ranks={self.ranks}, backend={self.backend!r})"
+
+
+class group:
+    """The group of all ranks, as ``group.WORLD``; None before ``init_process_group``."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER: ClassVar[int] = -100
+
+
+GroupMember = group
+
+
+class World:
+    """What ``init_process_group`` began, and ``destroy_process_group`` ends."""
+
+    def __init__(self, there: place.Place, meeting: Meeting | None, hook: Any) -> None:
+        self.place, self.meeting, self.hook = there, meeting, hook
+        self.gone: set[int] = set() if meeting is None else meeting.gone
+        self.groups: list[ProcessGroup] = []
+
+
+_world: World | None = None
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Begin to work with the other ranks. All call it.
+
+    Where mpiexec (or Slurm's srun with PMIx or PMI-2) has started the program, MPI knows the ranks. Else they are told
+    by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (torchrun's variables), by Slurm's, or by arguments, and meet at
+    that address. Without any of these, the world is this process alone, and needs nothing installed. The threads of
+    kernels are shared among the ranks of a machine, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
+
+    Args:
+        backend: "mpi"; "gloo", which is MPI here; or "nccl", which carries tensors on GPUs, and MPI all else. None
+            stands for "gloo" and, on GPUs, "nccl". As in PyTorch, "cpu:gloo,cuda:nccl" is a form, too.
+        init_method: "env://", "tcp://host:port" or "file://path" on a disk that all share; for processes that no
+            mpiexec has started.
+        timeout: how long ranks wait for each other, here and in each call; 30 minutes by default.
+        world_size, rank: -1 takes them from the environment.
+        store, group_name, pg_options: must not be given. device_id: of no effect.
+
+    Raises:
+        ImportError: mpi4py or an MPI is missing, in a world of several ranks.
+        ValueError: called twice; arguments or variables contradict each other.
+        TimeoutError: ranks have not come; it names them.
+    """
+    global _world
+    if _world is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None or pg_options is not None:
+        raise NotImplementedError("init_process_group takes no store and no pg_options: give init_method, or nothing")
+    name = _checked(backend)
+    seconds = (timeout or default_pg_timeout).total_seconds()
+    there = place.find(rank, world_size, _address(init_method, rank, seconds))
+    meeting = world = None
+    if there.size > 1:
+        if there.address is not None:
+            mpi.load_names()
+            meeting = Meeting(there, seconds)
+        world = mpi.connect(there)
+    begun = World(there, meeting, sys.excepthook)
+    _world = begun
+    group.WORLD = ProcessGroup(
+        range(there.size), there.rank, name, None if world is None else Mpi(world), seconds, begun.gone
+    )
+    begun.groups.append(group.WORLD)
+    if there.size > 1:
+        sys.excepthook = _ended_by_error
+        atexit.register(_at_exit)
+        _share_cores(_local_size(begun))
+
+
+def _checked(backend: str | None) -> str:
+    """The backend in lower case. Raises ValueError: it is unknown."""
+    name = "cpu:gloo,cuda:nccl" if backend is None else str(backend).lower()
+    for part in name.split(","):
+        if part.rpartition(":")[2] not in BACKENDS:
+            raise ValueError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}; gloo is MPI here")
+    return name
+
+
+def _address(init_method: str | None, rank: int, seconds: float) -> str | None:
+    """The "host:port" of a program's init_method; None for that of the environment."""
+    if init_method is None or init_method.startswith("env://"):
+        return None
+    if init_method.startswith("tcp://"):
+        return init_method.removeprefix("tcp://").partition("?")[0].rstrip("/")
+    if init_method.startswith("file://"):
+        from .meeting import by_file
+
+        return by_file(Path(init_method.removeprefix("file://")), rank, seconds)
+    raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
+
+
+def _local_size(begun: World) -> int:
+    """How many ranks this machine has."""
+    if begun.place.local_size is not None:
+        return begun.place.local_size
+    if begun.meeting is not None:
+        hosts = begun.meeting.hosts
+        return hosts.count(hosts[begun.place.rank])
+    assert group.WORLD is not None and group.WORLD.data is not None
+    return group.WORLD.data.ranks_here()
+
+
+def _share_cores(ranks: int) -> None:
+    """Give each of a machine's ranks its share of the cores, unless somebody has said how many threads there are."""
+    if os.environ.get("MINIGRAD_NUM_THREADS"):
+        return
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    alone = cores < (os.cpu_count() or 1)  # bound to some of them by the launcher
+    set_num_threads(int(asked) if asked.isdecimal() and int(asked) else max(1, cores if alone else cores // ranks))
+
+
+def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Show an error that ends this rank, and end the others, which would wait for it."""
+    if _world is None:
+        sys.__excepthook__(kind, error, traceback)
+        return
+    begun = _world
+    print(f"minigrad: rank {begun.place.rank} ends with an error:", file=sys.stderr)
+    begun.hook(kind, error, traceback)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    report(error)
+    if begun.meeting is not None:
+        os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+    assert group.WORLD is not None and group.WORLD.data is not None
+    group.WORLD.data.abort(1)
+
+
+def report(error: BaseException) -> None:
+    """Tell the other ranks that this one ends with an error."""
+    if _world is not None and _world.meeting is not None:
+        _world.meeting.failed(f"{type(error).__name__}: {error}"[:500])
+
+
+def _at_exit() -> None:
+    """The program ends without ``destroy_process_group``."""
+    if _world is not None and _world.meeting is not None:
+        mpi.unlink_shared_memory()
+        _world.meeting.leave()
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """End what ``init_process_group`` began, or one group of ``new_group``.
+
+    Raises:
+        AssertionError: there is none.
+    """
+    global _world
+    if _world is None:
+        raise AssertionError("Process group cannot be None")
+    if group is None or group is GroupMember.WORLD:
+        begun, _world, GroupMember.WORLD = _world, None, None
+        for each in begun.groups:
+            with suppress(Exception):
+                each.close()
+        if begun.place.size > 1:
+            sys.excepthook = begun.hook
+        if begun.meeting is not None:
+            begun.meeting.leave()
+    elif isinstance(group, ProcessGroup):
+        _world.groups.remove(group)
+        group.close()
+
+
+def is_initialized() -> bool:
+    """Whether ``init_process_group`` was called."""
+    return _world is not None
+
+
+def the_group(given: Any = None) -> ProcessGroup:
+    """A group, by default that of all ranks.
+
+    Raises:
+        ValueError: ``init_process_group`` was not called. TypeError: no group, or one of other ranks.
+    """
+    if group.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    if given is None:
+        return group.WORLD
+    if not isinstance(given, ProcessGroup):
+        raise TypeError("this rank is not in the group" if given == group.NON_GROUP_MEMBER else f"no group: {given!r}")
+    return given
+
+
+def is_outside(given: Any) -> bool:
+    """Whether this is what ``new_group`` gave to a rank that is not in the group."""
+    return isinstance(given, int) and given == group.NON_GROUP_MEMBER
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+) -> ProcessGroup | int:
+    """A group of some ranks. All ranks of the world call it, in the same order.
+
+    Args:
+        ranks: numbers in the world; None for all. timeout: as of ``init_process_group``; None for that of the world.
+        backend: None for that of the world. use_local_synchronization: its members alone call it.
+        pg_options, group_desc: of no effect.
+
+    Returns:
+        The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
+
+    Raises:
+        ValueError: no such ranks, or one twice.
+    """
+    world = the_group()
+    assert _world is not None
+    members = sorted(world.ranks if ranks is None else ranks)
+    if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
+        raise ValueError(f"a group needs different ranks, from 0 to {world.size() - 1}, not {list(ranks or [])}")
+    data = None
+    if world.data is not None:
+        if use_local_synchronization:
+            data = world.data.among(members) if world.number in members else None
+        else:
+            data = world.data.split(members)
+    if world.number not in members:
+        return group.NON_GROUP_MEMBER
+    seconds = world.queue.seconds if timeout is None else timeout.total_seconds()
+    name = world.backend if backend is None else _checked(backend)
+    made = ProcessGroup(members, members.index(world.number), name, data, seconds, _world.gone)
+    _world.groups.append(made)
+    return made
+
+
+def local_rank() -> int | None:
+    """The number of this process among those of its machine, if that is known."""
+    if _world is None:
+        return None
+    there, meeting = _world.place, _world.meeting
+    if there.local_rank is None and meeting is not None:
+        return meeting.hosts[: there.rank].count(meeting.hosts[there.rank])
+    return there.local_rank

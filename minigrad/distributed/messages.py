@@ -1,0 +1,221 @@
+"""Messages between two ranks. The header of each goes before it, so that a wrong dtype or shape is an error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..tensor import Tensor
+from .agreement import LENGTH, header, spelled
+from .group import ProcessGroup, is_outside, the_group
+from .lending import Loan
+from .transport import Done, Request
+from .work import EAGER, NAP, Work
+
+FIRST_TAG = 100  # of headers: those below are the roll call's
+MOST_TAG = 2**20
+Group = ProcessGroup | int | None
+
+
+class Message(Work):
+    """A message under way: its header, then its array."""
+
+    def __init__(self, group: ProcessGroup, name: str, peer: str, steps: list[Callable[[], Request | None]]) -> None:
+        super().__init__(group.queue, name, lambda together: _never(), None)
+        self._peer, self._steps = peer, steps
+
+    def move(self) -> bool:
+        """Begin one step after the other. Returns whether all are over."""
+        while not self._over:
+            if self._request is not None and not self._request.done():
+                return False
+            if not self._steps:
+                self._over = True
+                break
+            try:
+                self._request = self._steps[0]()
+            except RuntimeError as error:
+                self.fail(error)
+                break
+            if self._request is None:
+                return False
+            del self._steps[0]
+        return self._over
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait for the message. Raises RuntimeError: it differs from what is expected, or the time is over."""
+        seconds = self._queue.seconds if timeout is None else timeout.total_seconds()
+        begin = time.monotonic()
+        while not self.move():
+            self._queue.move()
+            passed = time.monotonic() - begin
+            if passed > seconds:
+                self.fail(RuntimeError(f"{self.name} timed out after {seconds:g} s: {self._peer}"))
+            if passed > EAGER:
+                time.sleep(NAP)
+        if self._error is not None:
+            raise self._error
+        return True
+
+
+def _never() -> Request:
+    raise AssertionError("a message has no collective")
+
+
+def isend(
+    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
+) -> Work | None:
+    """Begin to send a tensor to another rank, which receives it under the same ``tag``.
+
+    Raises:
+        ValueError: no such rank, or this one. TypeError: no tensor.
+    """
+    if is_outside(group):
+        return None
+    g = the_group(group)
+    to = _peer(g, dst, group_dst, "dst", "send to")
+    _check(tensor, tag, "isend")
+    loan, line = Loan(tensor, g), header("send", tensor.array)
+    assert g.control is not None
+    control = g.control
+    steps: list[Callable[[], Request | None]] = [
+        lambda: control.send(line, to, FIRST_TAG + tag),
+        lambda: g.carrier(tensor.array).send(loan.array, to, FIRST_TAG + tag),
+    ]
+    return _begun(Message(g, "send", f"rank {g.ranks[to]} has not received it", steps))
+
+
+def irecv(
+    tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
+) -> Work | None:
+    """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first.
+
+    Raises:
+        ValueError: no such rank, or this one. TypeError: no tensor.
+    """
+    if is_outside(group):
+        return None
+    g = the_group(group)
+    source = None if src is None and group_src is None else _peer(g, src, group_src, "src", "receive from")
+    return _receive(tensor, g, source, tag)
+
+
+class Received(Message):
+    """A message that this rank receives; ``source`` is who has sent it."""
+
+    source: int
+
+
+def _receive(tensor: Tensor, g: ProcessGroup, source: int | None, tag: int) -> Received:
+    _check(tensor, tag, "irecv")
+    if g.control is None:
+        raise ValueError("there is no other rank to receive from")
+    loan, line, control, who = Loan(tensor, g), np.empty(LENGTH, np.int64), g.control, [source]
+
+    def begin() -> Request | None:
+        if who[0] is None:
+            who[0] = control.first_waiting(FIRST_TAG + tag)
+        return None if who[0] is None else control.receive(line, who[0], FIRST_TAG + tag)
+
+    def then() -> Request:
+        theirs, ours = spelled(line), spelled(header("send", tensor.array))
+        assert who[0] is not None
+        rank = message.source = g.ranks[who[0]]
+        if theirs != ours:
+            raise RuntimeError(f"rank {rank} calls {theirs}, and rank {g.ranks[g.number]} expects {ours}")
+        return g.carrier(tensor.array).receive(loan.array, who[0], FIRST_TAG + tag)
+
+    def end() -> Request:
+        loan.back("recv")
+        return Done()
+
+    whom = "no rank has" if source is None else f"rank {g.ranks[source]} has"
+    message = Received(g, "recv", f"{whom} sent anything (tag {tag})", [begin, then, end])
+    return _begun(message)
+
+
+Some = TypeVar("Some", bound=Message)
+
+
+def _begun(message: Some) -> Some:
+    if not message.move():
+        message._queue.messages.append(message)
+    return message
+
+
+def send(
+    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
+) -> None:
+    """``isend``, and wait until the tensor may be changed again."""
+    message = isend(tensor, dst, group, tag, group_dst)
+    if message is not None:
+        message.wait()
+
+
+def recv(
+    tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
+) -> int:
+    """``irecv``, and wait. Returns the rank that sent; -1 on ranks that are not in the group."""
+    if is_outside(group):
+        return -1
+    g = the_group(group)
+    source = None if src is None and group_src is None else _peer(g, src, group_src, "src", "receive from")
+    message = _receive(tensor, g, source, tag)
+    message.wait()
+    return message.source
+
+
+def _peer(g: ProcessGroup, rank: int | None, number: int | None, what: str, verb: str) -> int:
+    if (rank is None) == (number is None):
+        raise ValueError(f"give {what} or group_{what}")
+    if number is None:
+        assert rank is not None
+        number = g.number_of(rank)
+    if not 0 <= number < g.size():
+        raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
+    if number == g.number:
+        raise ValueError(f"a rank cannot {verb} itself")
+    return number
+
+
+def _check(tensor: Any, tag: int, name: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} takes a tensor, not {type(tensor).__name__}")
+    if not 0 <= tag < MOST_TAG:
+        raise ValueError(f"a tag is a number from 0 to {MOST_TAG - 1}, not {tag}")
+
+
+class P2POp:
+    """A message for ``batch_isend_irecv``: ``isend`` or ``irecv``, a tensor, and the other rank."""
+
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Group = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
+        if op not in (isend, irecv):
+            raise ValueError("the op of a P2POp must be isend or irecv")
+        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = (
+            op,
+            tensor,
+            peer,
+            group,
+            tag,
+            group_peer,
+        )
+
+
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
+    """Begin several messages. Raises ValueError: there are none, or something else."""
+    if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ValueError("batch_isend_irecv takes a list of at least one P2POp")
+    works = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    return [work for work in works if work is not None]

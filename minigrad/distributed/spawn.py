@@ -1,0 +1,141 @@
+"""``torch.multiprocessing.spawn``: call a function in several processes, each with its number."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from ..backend.parallel import get_num_threads, set_num_threads
+from .group import is_initialized
+from .launch import LOOK, PATIENCE, ended_how
+from .meeting import STATUS
+
+
+class ProcessException(Exception):
+    """A process has failed. ``error_index`` is its number."""
+
+    def __init__(self, message: str, error_index: int, error_pid: int) -> None:
+        super().__init__(message)
+        self.msg, self.error_index, self.pid = message, error_index, error_pid
+
+
+class ProcessRaisedException(ProcessException):
+    """A process has raised an exception; the message holds its traceback."""
+
+
+class ProcessExitedException(ProcessException):
+    """A process was killed, or has called ``sys.exit``."""
+
+
+class ProcessContext:
+    """The processes, for ``join=False``."""
+
+    def __init__(self, processes: list[BaseProcess], pipes: list[Connection]) -> None:
+        self.processes, self._pipes = processes, pipes
+
+    def pids(self) -> list[int]:
+        """Their numbers in the system."""
+        return [int(process.pid or 0) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait until all have ended, or one has failed; then end the others. Returns False if the time is over.
+
+        Raises:
+            ProcessRaisedException, ProcessExitedException: one has failed.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            codes = [process.exitcode for process in self.processes]
+            if any(codes):
+                self._fail(PATIENCE if grace_period is None else grace_period)
+            if None not in codes:
+                return True
+            if end is not None and time.monotonic() > end:
+                return False
+            time.sleep(LOOK)
+
+    def _fail(self, grace: float) -> None:
+        time.sleep(10 * LOOK)  # others may have ended at the same time
+        number = min((n for n, p in enumerate(self.processes) if p.exitcode not in (0, None, STATUS)), default=None)
+        end = time.monotonic() + grace
+        for process in self.processes:
+            if process.exitcode is None:
+                process.terminate()
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+        if number is None:
+            number = next(n for n, p in enumerate(self.processes) if p.exitcode)
+        process, pid = self.processes[number], int(self.processes[number].pid or 0)
+        if self._pipes[number].poll():
+            text = f"\n\n-- Process {number} terminated with the following error:\n{self._pipes[number].recv()}"
+            raise ProcessRaisedException(text, number, pid)
+        raise ProcessExitedException(f"process {number} {ended_how(process.exitcode or 0)}", number, pid)
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
+
+    The processes are forked, whatever the ``start_method``: they begin with all that this one has, and nothing has to
+    be pickled. Each gets its share of the CPUs.
+
+    Args:
+        join: wait until all have ended; else a ``ProcessContext`` is returned. daemon: end them with this process.
+
+    Raises:
+        ProcessRaisedException, ProcessExitedException: a process has failed; the others are ended.
+        RuntimeError: this process is a rank already. NotImplementedError: the system cannot fork.
+    """
+    if not hasattr(os, "fork"):
+        raise NotImplementedError("this system cannot fork: start the ranks with mpiexec")
+    if is_initialized() or "mpi4py.MPI" in sys.modules:
+        raise RuntimeError("spawn must come before init_process_group: a rank cannot be forked")
+    context: Any = multiprocessing.get_context("fork")
+    processes: list[BaseProcess] = []
+    pipes: list[Connection] = []
+    threads = max(1, get_num_threads() // nprocs)
+    for number in range(nprocs):
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_call, args=(fn, number, args, threads, theirs), daemon=daemon)
+        process.start()
+        theirs.close()
+        processes.append(process)
+        pipes.append(ours)
+    made = ProcessContext(processes, pipes)
+    if not join:
+        return made
+    while not made.join():
+        pass
+    return None
+
+
+def _call(fn: Callable[..., Any], number: int, args: tuple[Any, ...], threads: int, pipe: Connection) -> None:
+    """The main function of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    set_num_threads(threads)
+    try:
+        fn(number, *args)
+    except Exception as error:
+        from .group import report
+
+        pipe.send(traceback.format_exc())
+        report(error)
+        sys.stdout.flush()
+        os._exit(1)
