@@ -50,8 +50,8 @@ def connect(place: Place) -> Any:
     if (world.rank, world.size) != (place.rank, place.size):
         version = MPI.Get_library_version().split("\n")[0].split(",")[0].strip()
         raise RuntimeError(
-            f"this is rank {place.rank} of {place.size}, but {version} knows {world.size} process(es): the mpiexec that "
-            "started it is of another MPI than mpi4py has loaded. Start it with that MPI's own mpiexec, or with "
+            f"this is rank {place.rank} of {place.size}, but {version} knows {world.size} process(es): the mpiexec "
+            "that started it is of another MPI than mpi4py has loaded. Start it with that MPI's own mpiexec, or with "
             "python -m minigrad.run"
         )
     world = world.Dup()

@@ -1,4 +1,4 @@
-"""Collectives of Python objects, which travel as pickles. Use them among ranks that trust each other: those of one job."""
+"""Collectives of Python objects, which travel as pickles: for ranks that trust each other, as those of one job do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def _packed(value: Any) -> Tensor:
-    return wrap(np.frombuffer(bytearray(pickle.dumps(value)), np.uint8))  # type: ignore[return-value]
+    return wrap(np.frombuffer(bytearray(pickle.dumps(value)), np.uint8))
 
 
 def _unpacked(array: Any) -> Any:
@@ -27,11 +27,11 @@ def _unpacked(array: Any) -> Any:
 
 
 def _room(size: int) -> Tensor:
-    return wrap(np.empty(size, np.uint8))  # type: ignore[return-value]
+    return wrap(np.empty(size, np.uint8))
 
 
 def _size(value: int = 0) -> Tensor:
-    return wrap(np.array([value]))  # type: ignore[return-value]
+    return wrap(np.array([value]))
 
 
 def broadcast_object_list(
@@ -55,7 +55,7 @@ def broadcast_object_list(
     root = collectives._root(g, src, group_src, "src")
     data = _packed(object_list) if g.number == root else _room(0)
     head = wrap(np.array([data.array.size, len(object_list)]))
-    collectives.broadcast(head, group=g, group_src=root)  # type: ignore[arg-type]
+    collectives.broadcast(head, group=g, group_src=root)
     size, count = head.array.tolist()
     if g.number != root:
         data = _room(size)
@@ -82,7 +82,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
     most = int(sizes.array.max())
     padded, rows = np.zeros(most, np.uint8), wrap(np.empty((g.size(), most), np.uint8))
     padded[: data.array.size] = data.array
-    collectives.all_gather_into_tensor(rows, wrap(padded), group=g)  # type: ignore[arg-type]
+    collectives.all_gather_into_tensor(rows, wrap(padded), group=g)
     object_list[:] = [_unpacked(row[:size]) for row, size in zip(rows.array, sizes.array.tolist(), strict=True)]
 
 

@@ -19,8 +19,8 @@ class Request(Protocol):
 class Transport(Protocol):
     """Collectives of ``size`` ranks, of which this process is ``rank``, and messages between two of them.
 
-    Arrays are contiguous, and of dtypes that the transport knows; ``out`` and ``parts`` have ``size`` rows, one for each
-    rank. Reductions are "sum", "prod", "min", "max", "band", "bor" and "bxor". All ranks make the same calls in
+    Arrays are contiguous, and of dtypes that the transport knows; ``out`` and ``parts`` have ``size`` rows, one for
+    each rank. Reductions are "sum", "prod", "min", "max", "band", "bor" and "bxor". All ranks make the same calls in
     the same order; whether they do is checked above (``agreement.py``).
     """
 

@@ -192,9 +192,7 @@ def _late(name: str, missing: list[int], gone: list[int], seconds: float) -> str
     if gone:
         return f"{name} cannot end: {_named(gone)} ended without calling it"
     if not missing:
-        return (
-            f"{name} is not over after {seconds:g} s, though all ranks wait for it or another call: is the network up?"
-        )
+        return f"{name} is not over after {seconds:g} s, though all ranks wait: is the network up?"
     return f"{name} timed out after {seconds:g} s: {_named(missing)} not called it"
 
 
