@@ -22,7 +22,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class Observer:
     """Watches the engine. Every method does nothing: override what is needed. Arrays belong to the engine: copy
-    those to keep. An exception that a method raises ends the op or the walk."""
+    those to keep. An exception that a method raises ends the op or the walk.
+
+    Attributes:
+        sees_arrays: whether it looks at gradients on their way from node to node. Without such observers, a gradient
+            that a kernel makes part by part may stay so (``backend/in_parts.py``).
+    """
+
+    sees_arrays = True
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         """An op is about to run, on Tensors, or within a gradient rule on arrays."""

@@ -436,7 +436,7 @@ def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
 def _takes_parts(node: Node) -> bool:
     """Whether a gradient may come part by part: nobody else looks at it."""
     fits = node.op is REGISTRY.get("reshape") or hasattr(node.kernel, "PARTS")
-    return fits and not (node.hooks or watch.observers)
+    return fits and not (node.hooks or any(observer.sees_arrays for observer in watch.observers))
 
 
 def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:

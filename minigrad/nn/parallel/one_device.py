@@ -5,17 +5,14 @@ Nothing is split, copied or sent.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..backend import Device
-from .layer import FunctionLayer
-from .module import Module
+from ...backend import Device
+from ..layer import FunctionLayer
+from ..module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
-__all__ += ["data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+__all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 Devices = Sequence[Any]
 
@@ -28,7 +25,7 @@ def _check_one(devices: Devices, what: str) -> None:
         )
 
 
-class _Wrapper(FunctionLayer, fields=True):
+class Wrapper(FunctionLayer, fields=True):
     """A module that calls another one."""
 
     _shown = ()
@@ -47,7 +44,7 @@ class _Wrapper(FunctionLayer, fields=True):
         return self.module(*inputs, **kwargs)
 
 
-class DataParallel(_Wrapper):
+class DataParallel(Wrapper):
     """Calls ``module`` with the whole batch.
 
     Args:
@@ -56,47 +53,6 @@ class DataParallel(_Wrapper):
     Raises:
         NotImplementedError: there are several devices.
     """
-
-
-class DistributedDataParallel(_Wrapper, fields=True):
-    """Calls ``module``, in a world of one process. The other options are kept as attributes, without an effect."""
-
-    broadcast_buffers: bool | None = None
-    init_sync: bool = True
-    process_group: Any = None
-    bucket_cap_mb: float | None = None
-    find_unused_parameters: bool = False
-    check_reduction: bool = False
-    gradient_as_bucket_view: bool = False
-    static_graph: bool = False
-    delay_all_reduce_named_params: Any = None
-    param_to_hook_all_reduce: Any = None
-    mixed_precision: Any = None
-    device_mesh: Any = None
-    skip_all_reduce_unused_params: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
-        self.require_backward_grad_sync = True
-
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """A context in which gradients only accumulate; they are never sent here."""
-        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
-        try:
-            yield
-        finally:
-            self.require_backward_grad_sync = before
-
-    def join(
-        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Any:
-        """A context for processes with different numbers of batches; no effect."""
-        return nullcontext()
-
-    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
-        """No effect: nothing is sent, and the hook is never called."""
 
 
 # Functions: those with an argument for devices raise NotImplementedError for several ------------------------
@@ -196,10 +152,3 @@ class Gather(_Function):
     def apply(cls, devices: Any, *args: Any) -> Any:
         """The tensor."""
         return gather(args[1:], devices)
-
-
-# In PyTorch each of these is a file, and some share their name with a function. Entries in ``sys.modules`` let
-# programs import them without replacing the functions.
-for _name in ("_functions", "data_parallel", "distributed", "parallel_apply", "replicate", "scatter_gather"):
-    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
-__path__: list[str] = []

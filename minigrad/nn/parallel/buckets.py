@@ -1,0 +1,134 @@
+"""Gradients side by side in flat arrays, which are reduced one by one while others are still computed.
+
+Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions cost
+latency, and one large one could begin only when the last gradient is there. Buckets are in the reverse order of the
+parameters, about that in which their gradients arrive, and are reduced in this order on all ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...autograd.tape import wrap
+from ...backend import of, xp
+from ...distributed import collectives
+from ...distributed.group import ProcessGroup
+from ...distributed.work import Work
+from ...tensor import Tensor
+
+MiB = 2**20
+
+
+class Bucket:
+    """The gradients of some parameters of one dtype on one device.
+
+    Attributes:
+        numbers: of the parameters. flat: all gradients. views: each, in its parameter's shape.
+    """
+
+    def __init__(self, numbers: list[int], parameters: Sequence[Tensor]) -> None:
+        arrays = [parameters[number].array for number in numbers]
+        first = arrays[0]
+        flat = xp(first).empty(sum(array.size for array in arrays), first.dtype)
+        self.flat: Tensor = wrap(of(first).asarray(flat, of(first).device_of(first)))
+        self.numbers, self.views, start = numbers, list[Any](), 0
+        for array in arrays:
+            self.views.append(self.flat.array[start : start + array.size].reshape(array.shape))
+            start += array.size
+        self.waiting = 0
+        self.work: Work | None = None
+
+
+class Buckets:
+    """The buckets of a model.
+
+    Args:
+        parameters: all that are reduced, in the model's order.
+        group: of the ranks that share them.
+        first_bytes, most_bytes: of the first bucket, whose reduction can so begin early, and of the others.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
+    ) -> None:
+        self.parameters, self.group = list(parameters), group
+        self.buckets = [
+            Bucket(numbers, self.parameters) for numbers in _shares(self.parameters, first_bytes, most_bytes)
+        ]
+        places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
+        self._places = {number: (bucket, i) for number, bucket, i in places}
+        self.reduce: Callable[[Bucket], Work | None] = self._sum
+        self._written: set[int] = set()
+        self._next = 0
+
+    def _sum(self, bucket: Bucket) -> Work | None:
+        return collectives.all_reduce(bucket.flat, group=self.group, async_op=True)
+
+    def begin(self) -> None:
+        """Nothing is there."""
+        self._written, self._next = set(), 0
+        for bucket in self.buckets:
+            bucket.waiting, bucket.work = len(bucket.numbers), None
+
+    def view(self, number: int) -> Any:
+        """A parameter's gradient in its bucket."""
+        bucket, place = self._places[number]
+        return bucket.views[place]
+
+    def add(self, number: int, gradient: Any) -> None:
+        """Add a part of a parameter's gradient."""
+        if number in self._written:
+            view = self.view(number)
+            view += gradient
+        else:
+            self.view(number)[...] = gradient
+            self._written.add(number)
+
+    def complete(self, number: int, factor: float = 1.0) -> None:
+        """A parameter's gradient is whole; without any part it is zero. Multiply it, and reduce what is full."""
+        bucket, place = self._places[number]
+        if number not in self._written:
+            bucket.views[place][...] = 0
+        elif factor != 1.0:
+            view = bucket.views[place]
+            view *= view.dtype.type(factor)
+        bucket.waiting -= 1
+        while self._next < len(self.buckets) and self.buckets[self._next].waiting == 0:
+            following = self.buckets[self._next]
+            self._next += 1
+            following.work = self.reduce(following)
+
+    def move(self) -> None:
+        """Move the reductions on that have begun."""
+        for bucket in self.buckets[: self._next]:
+            if bucket.work is not None and bucket.work.is_completed():
+                bucket.work = None
+
+    def wait(self) -> None:
+        """Until all are reduced. All parameters must be complete."""
+        for bucket in self.buckets:
+            if bucket.work is not None:
+                bucket.work.wait()
+                bucket.work = None
+
+
+def _shares(parameters: Sequence[Tensor], first_bytes: float, most_bytes: float) -> list[list[int]]:
+    """The numbers of the parameters of each bucket, in the order of the reductions.
+
+    A bucket is closed when it has its bytes: one parameter may have more.
+    """
+    shares: list[list[int]] = []
+    open_ones: dict[Any, list[int]] = {}
+    limits: dict[Any, float] = {}
+    for number in reversed(range(len(parameters))):
+        array = parameters[number].array
+        kind = array.dtype, of(array).device_of(array)
+        share = open_ones.setdefault(kind, [])
+        share.append(number)
+        size = sum(math.prod(parameters[n].array.shape) * array.dtype.itemsize for n in share)
+        if size >= limits.get(kind, first_bytes):
+            shares.append(open_ones.pop(kind))
+            limits[kind] = most_bytes
+    return shares + list(open_ones.values())
