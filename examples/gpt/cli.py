@@ -119,16 +119,19 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
 
     def program() -> int:
-        return act(parser().parse_args(argv))
+        return act(parser(), argv)
 
     return run_program(program, "--batch or --window")
 
 
 def _do_train(options: argparse.Namespace) -> int:
+    from minigrad.programs.ranks import train_as_ranks
+
     from .training import train
 
     settings = settings_of(options)
-    return train(settings, run_folder(options, settings), options.fresh)
+    go = lambda: train(settings, run_folder(options, settings), options.fresh)
+    return train_as_ranks(__name__, options.words, settings.training.ranks, go)
 
 
 def _do_generate(options: argparse.Namespace) -> int:

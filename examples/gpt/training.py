@@ -9,6 +9,7 @@ import minigrad as mg
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
 from minigrad.programs.models import check_device
+from minigrad.programs.ranks import is_first
 from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.text import Recurrence
@@ -47,6 +48,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     )
     if not fit(run.PROGRAM, trainer, folder, toml, about, fresh):
         return 130
+    if not is_first():
+        return 0
     return finish(trainer, model, settings, folder, evaluation)
 
 

@@ -145,15 +145,19 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
 
     def program() -> int:
-        return act(parser().parse_args(argv))
+        return act(parser(), argv)
 
     return run_program(program, "--batch, --window or --particles")
 
 
 def _do_train(options: argparse.Namespace) -> int:
+    from minigrad.programs.ranks import train_as_ranks
+
     from .training import train
 
-    return train(settings_of(options), run_folder(options), options.fresh)
+    settings = settings_of(options)
+    go = lambda: train(settings, run_folder(options), options.fresh)
+    return train_as_ranks(__name__, options.words, settings.training.ranks, go)
 
 
 def _do_generate(options: argparse.Namespace) -> int:

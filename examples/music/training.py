@@ -13,6 +13,7 @@ from minigrad.music.midi import write_midi
 from minigrad.programs import updates
 from minigrad.programs.folder import write_model
 from minigrad.programs.models import check_device
+from minigrad.programs.ranks import is_first
 from minigrad.programs.training import METRIC, fit, show, take_weights, trainer_of
 from minigrad.programs.validation import Ids
 from minigrad.training import Trainer
@@ -49,6 +50,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     evaluation.step = lambda: trainer.state.step
     if not fit(run.PROGRAM, trainer, folder, toml, about(corpus, settings, model, folder), fresh):
         return 130
+    if not is_first():
+        return 0
     return finish(trainer, model, corpus.valid, settings, folder)
 
 

@@ -47,4 +47,4 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    return run_program(lambda: act(parser().parse_args(argv)), "--batch-tokens or --batch")
+    return run_program(lambda: act(parser(), argv), "--batch-tokens or --batch")

@@ -246,14 +246,16 @@ def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: 
     report(error)
     if begun.meeting is not None:
         os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
-    assert group.WORLD is not None and group.WORLD.data is not None
-    group.WORLD.data.abort(1)
 
 
 def report(error: BaseException) -> None:
-    """Tell the other ranks that this one ends with an error."""
-    if _world is not None and _world.meeting is not None:
+    """Let the other ranks end, since this one ends with an error: now, or, if mpiexec has to do it, at Python's end."""
+    if _world is None:
+        return
+    if _world.meeting is not None:
         _world.meeting.failed(f"{type(error).__name__}: {error}"[:500])
+    elif group.WORLD is not None and group.WORLD.data is not None:
+        atexit.register(group.WORLD.data.abort, 1)
 
 
 def _at_exit() -> None:

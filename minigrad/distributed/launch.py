@@ -144,6 +144,10 @@ class Job:
     def _failed(self, failed: list[tuple[int, int]]) -> int:
         """Say which rank has failed, and how; those that failed after it end with ``STATUS``."""
         time.sleep(10 * LOOK)  # others may have ended at the same time
+        for rank in list(self._lost):  # one that has said so may still be at its end
+            if self.node == rank // self.ranks:
+                with suppress(subprocess.TimeoutExpired):
+                    self.processes[rank % self.ranks].wait(PATIENCE)
         codes = [(n, c) for n, p in enumerate(self.processes) if (c := p.poll())]
         first = [(n, c) for n, c in codes if c != STATUS]
         if not first:  # they have ended because one on another machine has

@@ -16,6 +16,7 @@ from .messages import recv, send
 
 Group = ProcessGroup | int | None
 T = TypeVar("T")
+_OF_FIRST = "_of_first_rank"
 
 
 def _packed(value: Any) -> Tensor:
@@ -188,8 +189,14 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
             raise
     broadcast_object_list(answer, group=g, group_src=0)
     if answer[1] is not None:
+        answer[1].__dict__[_OF_FIRST] = True
         raise answer[1]
     return answer[0]
+
+
+def is_of_first(error: BaseException) -> bool:
+    """Whether an error is that of rank 0, which has it, too."""
+    return _OF_FIRST in vars(error)
 
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..autograd import no_grad
 from ..backend import dtype as dt
 from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
@@ -211,6 +212,9 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:  # the statistics become the mean of all batches so far
                 momentum = 1.0 / float(self.num_batches_tracked)
         uses_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return self._normalize(input, uses_batch, momentum)
+
+    def _normalize(self, input: Tensor, uses_batch: bool, momentum: float) -> Tensor:
         takes_running = self.track_running_stats or not self.training
         running = (self.running_mean, self.running_var) if takes_running else (None, None)
         return F.batch_norm(input, *running, self.weight, self.bias, uses_batch, momentum, self.eps)
@@ -247,9 +251,15 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over all processes; there is one process here, so this is BatchNorm of (N, C, ...).
+    """Batch norm of (N, C, ...) with the statistics of the batches of all ranks together.
 
-    Args and attributes: as of ``BatchNorm1d``; ``process_group`` has no effect.
+    In a world of one, and in evaluation, it is batch norm. Args and attributes: as of ``BatchNorm1d``.
+
+    Args:
+        process_group: the ranks; None for all.
+
+    Raises:
+        ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
     """
 
     def __init__(
@@ -272,10 +282,54 @@ class SyncBatchNorm(_BatchNorm):
         if input.array.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.array.ndim}D input)")
 
+    def _normalize(self, input: Tensor, uses_batch: bool, momentum: float) -> Tensor:
+        from .. import distributed
+
+        if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(self.process_group) == 1:
+            return super()._normalize(input, uses_batch, momentum)
+        return self._of_all_ranks(input, momentum)
+
+    def _of_all_ranks(self, input: Tensor, momentum: float) -> Tensor:
+        """Gradients flow through both reductions, and so to the inputs of all ranks."""
+        from ..distributed import all_reduce, functional
+
+        dims = [0, *range(2, input.ndim)]
+        shape = [1, -1, *[1] * (input.ndim - 2)]
+        count = tensor(input.numel() / self.num_features, dtype=dt.float64)
+        all_reduce(count, group=self.process_group)
+        total = float(count)
+        if total <= 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} on all ranks")
+        mean = functional.all_reduce(input.sum(dims), group=self.process_group) / total
+        centred = input - mean.reshape(shape)
+        variance = functional.all_reduce((centred * centred).sum(dims), group=self.process_group) / total
+        if self.running_mean is not None and self.running_var is not None:
+            with no_grad():
+                self.running_mean.lerp_(mean.detach(), momentum)
+                self.running_var.lerp_(variance.detach() * (total / (total - 1)), momentum)
+        result = centred / (variance + self.eps).sqrt().reshape(shape)
+        result = result if self.weight is None else result * self.weight.reshape(shape)
+        return result if self.bias is None else result + self.bias.reshape(shape)
+
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module itself: one process sees the whole batch."""
-        return module
+        """The module with a SyncBatchNorm, which shares its parameters, in place of each batch norm."""
+        converted = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            converted = made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
+                setattr(made, name, getattr(module, name))
+            made.training = module.training
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
 
 
 class _InstanceNorm(_NormBase):

@@ -124,6 +124,7 @@ class Optimizer:
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
     # option that asks for such a tensor.
     _state: ClassVar[Mapping[str, float | str]] = {}
+    _elementwise: ClassVar[bool] = False  # each element's update depends on that element's gradient and state alone
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -331,16 +332,26 @@ class Optimizer:
         """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
         for hook in self._hooks["state_pre"].values():
             hook(self)
+        numbers = self._numbers_of_params()
+        state: dict[Any, Any] = {numbers.get(id(p), p): dict(s) for p, s in self.state.items()}
+        return self._passed("state_post", {"state": state, "param_groups": self._numbered_groups()})
+
+    def _numbers_of_params(self) -> dict[int, int]:
+        """The number of each parameter, by its id."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
+        return numbers
+
+    def _numbered_groups(self) -> list[Group]:
+        """The groups, with numbers in place of parameters."""
+        numbers = self._numbers_of_params()
         groups = []
         for group in self.param_groups:
             options = {k: v for k, v in group.items() if k != "params"}
             groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
-        state: dict[Any, Any] = {numbers.get(id(p), p): dict(s) for p, s in self.state.items()}
-        return self._passed("state_post", {"state": state, "param_groups": groups})
+        return groups
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.

@@ -50,8 +50,14 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
     return p
 
 
-def act(options: argparse.Namespace) -> int:
-    """Do what the chosen command is for. Returns the exit status."""
+def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
+    """Do what the chosen command is for. Returns the exit status.
+
+    Args:
+        arguments: None for those of the process; the command finds them as ``options.words``.
+    """
+    options = parser.parse_args(arguments)
+    options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
     return status
 

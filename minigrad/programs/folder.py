@@ -24,7 +24,7 @@ from minigrad.training import read_checkpoint, write_checkpoint
 from minigrad.training.checkpoints import check_same
 from minigrad.training.lock import locked
 
-from .settings import Sections
+from .settings import FORMER, Sections
 from .typed import command
 
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
@@ -115,7 +115,8 @@ class Program:
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
         then = self.settings.from_dict(description["settings"], str(path)).fixed()
         try:
-            check_same(path, {**description["config"], **then}, configuration)
+            config = {name: value for name, value in description["config"].items() if name not in FORMER}
+            check_same(path, {**config, **then}, configuration)
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
         return description

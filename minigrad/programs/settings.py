@@ -18,6 +18,7 @@ from minigrad.serialization.schema import short
 
 MANY = 1e9
 ALMOST_ONE = 0.999999
+FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:
@@ -185,6 +186,7 @@ def _checked(kind: type[Sections], parts: dict[str, Any], where: str) -> dict[st
         if section not in kind.sections() or not isinstance(values, dict):
             raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {', '.join(kind.sections())}")
         for name, value in values.items():
+            name = FORMER.get(name) or name
             if name not in known or known[name][0] != section:
                 near = difflib.get_close_matches(name[:60], known, 1)
                 hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""

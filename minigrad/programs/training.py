@@ -13,6 +13,7 @@ from minigrad.training.batches import Batches
 from minigrad.utils.bar import say
 
 from .folder import BEST, Program, write_settings
+from .ranks import is_first
 from .updates import LanguageUpdates, Updates, loop_settings
 
 METRIC = "loss"
@@ -60,7 +61,7 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
         As ``Trainer.fit``.
     """
     trainer.check()
-    if fresh:
+    if fresh and is_first():
         with program.prepared(folder, fresh) as place:
             program.set_aside(folder, place)
     print(about, flush=True)

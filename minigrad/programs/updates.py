@@ -13,7 +13,7 @@ from minigrad.training import schedules
 from .settings import amount, chance, count, other, setting
 
 # Settings of ``Updates`` that do not affect the result of a training.
-FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
+FREE = {"ranks", "device", "minutes", "tensorboard", "save_seconds", "log_every"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Updates:
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
     accumulate: int = count(1, "batches whose gradients make one update")
-    processes: int = count(1, "processes that share these batches, on the CPU; at most accumulate")
+    ranks: int = count(1, "processes that share these batches, each with its share of the cores; at most accumulate")
     optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
     learning_rate: float = amount(0.005, "the highest learning rate")
     warm_up: int = count(2000, "updates in which the learning rate rises")
@@ -128,7 +128,6 @@ def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
         steps=s.steps,
         minutes=s.minutes or None,
         accumulate=s.accumulate,
-        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches one after another
         clip=s.clip or None,
         evaluate_every=s.evaluate_every,
         save_seconds=s.save_seconds or None,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-COUNTS = ("steps", "accumulate", "processes", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
-FIXED = ("seed", "accumulate", "processes", "clip", "ema_decay")  # a new value makes it another training
+COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
+FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
+FORMER = ("processes",)  # of earlier versions' checkpoints
 METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 
@@ -18,8 +19,8 @@ class Settings:
     Args:
         steps: updates in total.
         minutes: stop earlier, after so many minutes of training (all runs in the folder together).
-        accumulate: batches whose gradients make one update.
-        processes: processes that share these batches, on the CPU; at most ``accumulate``.
+        accumulate: batches whose gradients make one update; ranks share them. With more than one, each has random
+            numbers of its own, which depend on ``seed``, the step and its number alone.
         clip: the largest norm of all gradients together; None for any.
         evaluate_every: steps between evaluations; the last step has one, too.
         save_every: steps between checkpoints; None for by time alone.
@@ -46,7 +47,6 @@ class Settings:
     steps: int
     minutes: float | None = None
     accumulate: int = 1
-    processes: int = 1
     clip: float | None = 1.0
     evaluate_every: int = 1000
     save_every: int | None = None
@@ -67,11 +67,6 @@ class Settings:
     def __post_init__(self) -> None:
         for name in COUNTS:
             self._check(name, "be a positive whole number", lambda x: _is_whole(x) and x > 0)
-        if self.processes > self.accumulate:
-            raise ValueError(
-                f"{self.processes} processes share the batches of an update, of which there are "
-                f"{self.accumulate}: set accumulate to {self.processes} or a multiple of it"
-            )
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)

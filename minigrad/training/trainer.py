@@ -7,8 +7,8 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,7 @@ from ..backend.compiled import store
 from ..nn.module import Module
 from ..optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from ..optim.optimizer import Optimizer
+from ..optim.zero_redundancy import ZeroRedundancyOptimizer
 from ..serialization.schema import check_like
 from . import randomness
 from .averaging import moving_average
@@ -24,10 +25,10 @@ from .checkpoints import DAMAGE, RunFolder, check_optimizer, check_same, read_ch
 from .interrupt import Interrupt
 from .log import Board, Log
 from .progress import LOST, Progress
-from .replicas import Replicas, check
+from .ranks import Ranks
 from .schedules import resume
-from .settings import FIXED, METRIC, Settings, State, Window
-from .update import Loss, update
+from .settings import FIXED, FORMER, METRIC, Settings, State, Window
+from .update import Loss, Part, Share, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -59,11 +60,26 @@ class Outcome:
         return self.reason != "interrupted"
 
 
+@dataclass(frozen=True)
+class Due:
+    """What rank 0 finds due before an update; all ranks do it together."""
+
+    over: Reason | None
+    asked: bool  # to stop
+    snapshot: bool
+    evaluation: bool
+    save: bool
+
+
 class Trainer:
     """Trains a model, and keeps everything that is needed to resume in a folder.
 
     A run that is killed at any moment and started again by the same program, on the same machine, ends with the
     same weights to the bit as one that was not; ``checkpoints.py`` explains why.
+
+    After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
+    Rank 0 alone evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding,
+    and a training may go on with another number of ranks.
 
     Args:
         model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
@@ -79,15 +95,14 @@ class Trainer:
             draws do not affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
             one, must be the same when the run resumes.
-        carried: what the loss function changes besides the model, and checkpoints have to hold; a run on one process.
+        carried: what the loss function changes besides the model, and checkpoints have to hold; a run of one rank.
 
     Attributes:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
     Raises:
-        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation, or
-        several processes, which would each carry something else.
+        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation.
     """
 
     def __init__(
@@ -113,21 +128,28 @@ class Trainer:
             )
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, and there are none: give evaluate")
-        if settings.processes > 1 and carried is not None:
-            raise ValueError("processes must be 1: what one update hands to the next stays in one process")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
         self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
         self.evaluate, self.extra, self.carried = evaluate, extra or {}, carried
         self.state = State()
         self.averaged = None if settings.ema_decay is None else moving_average(model, settings.ema_decay)
+        self.ranks = Ranks()
         self._saved_step = -1
         self._clock = self._saved_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: processes cannot share the model;
-        ImportError: TensorBoard is asked for, and not installed."""
-        check(self.model, self.settings.processes)
-        if self.settings.tensorboard:
+        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: there are more ranks than batches
+        in an update, or they would each carry something else from one to the next; ImportError: TensorBoard is asked
+        for, and not installed."""
+        ranks, accumulate = self.ranks.count, self.settings.accumulate
+        if ranks > accumulate:
+            raise ValueError(
+                f"{ranks} ranks share the batches of an update, of which there are {accumulate}: set accumulate to "
+                f"{ranks} or a multiple of it"
+            )
+        if ranks > 1 and self.carried is not None:
+            raise ValueError("there must be one rank: what one update hands to the next stays in one process")
+        if self.settings.tensorboard and self.ranks.is_first:
             from ..utils.tensorboard import SummaryWriter as SummaryWriter
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
@@ -144,54 +166,56 @@ class Trainer:
             RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
         self.check()
-        with self.folder.held():
+        first = self.ranks.is_first
+        with ExitStack() as held:
+            self.ranks.of_first(lambda: held.enter_context(self.folder.held()))
             self._restore()
-            if begun is not None:
-                begun()
+            self.ranks.of_first_if(begun is not None, lambda: begun and begun())
             if not self.model.training:  # else its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
-            over = self._over() or self._impatient()
+            over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
                 message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
-                with suppress(*LOST):
-                    print(f"{message}; to begin another, give another folder", file=sys.stderr)
+                if first:
+                    with suppress(*LOST):
+                        print(f"{message}; to begin another, give another folder", file=sys.stderr)
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
             store.library()  # kernels are compiled now, if ever, and not within an update whose time tells what is left
             self._clock = time.monotonic()
+            shown = settings.progress and first
             with (
-                Progress(
-                    settings.steps, limit, state.step, state.seconds, settings.progress, settings.unit
-                ) as self._bar,
-                Interrupt(self._bar.note) as self._stop,
-                Log(self.folder.log, state.lines) as self._log,
-                Board(self.folder.path, state.step, settings.tensorboard, self._bar.note) as self._board,
+                Progress(settings.steps, limit, state.step, state.seconds, shown, settings.unit) as self._bar,
+                Interrupt(self._bar.note if first else lambda text: None) as self._stop,
+                Log(self.folder.log if first else os.devnull, state.lines) as self._log,
+                Board(self.folder.path, state.step, settings.tensorboard and first, self._bar.note) as self._board,
                 closing(Stream(self.batches, state.epoch, state.batch)) as self._stream,
-                self._replicas() as self._processes,
             ):
                 return self._run()
 
     # The loop -----------------------------------------------------------------------------------------------
 
     def _run(self) -> Outcome:
-        self.state.lines = self._log.lines  # fewer, if the log was deleted
+        if self.ranks.is_first:
+            self.state.lines = self._log.lines  # fewer, if the log was deleted
         reason: Reason | None = None
-        while not (reason or self._stop.asked):
-            over = self._over()
-            self._snapshot_evaluate_save(last=over is not None)
-            reason = over or self._impatient()
+        while not reason:
+            due = self.ranks.of_first(self._due)
+            if due.asked:
+                break
+            self._snapshot_evaluate_save(due)
+            reason = due.over or self._impatient()
             if not reason:
                 self._update()
-        self._save_surely()
+        self._consolidate()
+        self.ranks.of_first(self._save_surely)
         return self._outcome(reason or "interrupted")
 
-    def _replicas(self) -> AbstractContextManager[Replicas | None]:
-        state, settings = self.state, self.settings
-        if settings.processes == 1:
-            return nullcontext()
-        options = {"count": settings.processes, "accumulate": settings.accumulate, "seed": settings.seed}
-        return closing(Replicas(self.model, self.loss, self.batches, state.epoch, state.batch, **options))
+    def _due(self) -> Due:
+        over = self._over()
+        snapshot, evaluation = self._snapshot_due(), self._evaluation_due(over is not None)
+        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or self._save_due())
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -221,8 +245,9 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        gradients = self._processes.add_gradients if self._processes else None
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, gradients)
+        done = update(
+            self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._add_gradients
+        )
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -236,6 +261,12 @@ class Trainer:
             self._write({**state.window.means(), "lr": rate})
             state.window = Window()
 
+    def _add_gradients(self, batches: Iterable[Any], step: int) -> list[Part]:
+        """With several batches, each has random numbers of its own, whoever computes it."""
+        seed = self.settings.seed if self.settings.accumulate > 1 else None
+        share = Share(self.ranks.rank, self.ranks.count, seed, self.settings.accumulate)
+        return self.ranks.add_gradients(self.model, self.loss, batches, step, share)
+
     def _write(self, entries: dict[str, Any]) -> None:
         """A line of the log: the position of the training, and some entries."""
         state = self.state
@@ -245,17 +276,25 @@ class Trainer:
         state.lines = self._log.lines
         self._board.add(entries, state.step)
 
-    def _snapshot_evaluate_save(self, last: bool) -> None:
+    def _snapshot_evaluate_save(self, due: Due) -> None:
         """The snapshot, the evaluation and the checkpoint that are due at this step."""
         state, settings = self.state, self.settings
-        snapshot, evaluation = self._snapshot_due(), self._evaluation_due(last)
-        if snapshot:
+        if due.snapshot:
             state.snapshots = [*state.snapshots, state.step][-settings.keep_snapshots :]
-            self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
-        if evaluation:
-            self._evaluate()
-        if snapshot or evaluation or self._save_due():
-            self._save()
+            if self.ranks.is_first:
+                self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
+        if due.evaluation:
+            known = self.ranks.of_first(self._evaluate)
+            state.evaluated, state.best, state.best_step, state.bad = known
+        if due.save:
+            self._consolidate()
+            self.ranks.of_first(self._save)
+
+    def _consolidate(self) -> None:
+        """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""
+        self.ranks.check_equal(self.model)
+        if isinstance(self.optimizer, ZeroRedundancyOptimizer):
+            self.optimizer.consolidate_state_dict()
 
     def _snapshot_due(self) -> bool:
         settings, step = self.settings, self.state.step
@@ -266,8 +305,8 @@ class Trainer:
         due = last or self.state.step % self.settings.evaluate_every == 0
         return due and self.evaluate is not None and self.state.evaluated != self.state.step
 
-    def _evaluate(self) -> None:
-        """Evaluate, and save the weights if they are the best."""
+    def _evaluate(self) -> tuple[int, float | None, int, int]:
+        """Evaluate, and save the weights if they are the best. Returns what the state then says of evaluations."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
@@ -289,6 +328,7 @@ class Trainer:
         if settings.progress:
             results = ", ".join(f"{name} {number:.4g}" for name, number in metrics.items())
             self._bar.note(f"step {state.step:,}: {results}{' (best)' if best else ''}")
+        return state.evaluated, state.best, state.best_step, state.bad
 
     # Checkpoints --------------------------------------------------------------------------------------------
 
@@ -310,22 +350,31 @@ class Trainer:
 
     def _restore(self) -> None:
         """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked."""
-        checkpoint = self.folder.read_last()
+        checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
             self._begin()
             return
-        settings = self.settings.as_dict()
-        with self._blaming_checkpoint():
-            saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
-        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
-        check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule, self.carried))
         with self._blaming_checkpoint():
             self._take_over(checkpoint)
-        if any(saved[name] != settings[name] for name in METRIC):
+        if any(checkpoint["settings"][name] != self.settings.as_dict()[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
-        self.folder.clean(self.state.snapshots)
+        if self.ranks.is_first:
+            self.folder.clean(self.state.snapshots)
         self._saved_step = self.state.step
         self._clock = self._saved_at = time.monotonic()
+
+    def _read(self) -> dict[str, Any] | None:
+        """The checkpoint to go on from, if it is of this training."""
+        checkpoint = self.folder.read_last()
+        if checkpoint is None:
+            return None
+        with self._blaming_checkpoint():
+            known = {name: value for name, value in checkpoint["settings"].items() if name not in FORMER}
+            saved = Settings(**known).as_dict()  # older checkpoints lack what has a default
+        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
+        here = _identity(self.extra, self.settings.as_dict(), self.schedule, self.carried)
+        check_same(self.folder.last, there, here)
+        return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:
         """The weights, the optimiser's state, the schedule, the random numbers and the position of a checkpoint."""
@@ -357,6 +406,14 @@ class Trainer:
         self.state = State()
         randomness.seed(self.settings.seed)
         self._clock = time.monotonic()
+        self.ranks.send(self.model.state_dict().values())
+        if self.averaged is not None:
+            self.ranks.send(self.averaged.state_dict().values())
+        self._consolidate()
+        self.ranks.of_first(self._put_first)
+        self._saved_step, self._saved_at = 0, time.monotonic()
+
+    def _put_first(self) -> None:
         self.folder.put_last(self._everything())
         try:
             read_checkpoint(self.folder.last, mmap=True)
@@ -369,7 +426,6 @@ class Trainer:
                 "at extra, and at the states of the optimizer and the schedule "
                 f"({error.__cause__})"
             ) from error
-        self._saved_step, self._saved_at = 0, time.monotonic()
 
     def _save_due(self) -> bool:
         settings, step = self.settings, self.state.step

@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, NamedTuple
 
 from ..nn.module import Module
@@ -30,21 +29,22 @@ class Part(NamedTuple):
     """One batch of an update: its number, from 0, its mean loss and its weight."""
 
     number: int
-    loss: Any  # a tensor of one element, perhaps still being computed; from another process a float
+    loss: Any  # a tensor of one element, perhaps still being computed; from another rank a float
     weight: float
 
 
 @dataclass(frozen=True)
 class Share:
-    """The batches of an update that one process takes: every ``count``-th, from ``rank`` on.
+    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on.
 
-    With several processes, each batch is fetched and used with random numbers that depend on ``seed``, the step
-    and its number alone.
+    With a seed, each batch is fetched and used with random numbers that depend on it, the step and the batch's number
+    alone: not on who computes it. ``total`` is then the number of batches of all ranks.
     """
 
     rank: int = 0
     count: int = 1
-    seed: int = 0
+    seed: int | None = None
+    total: int = 1
 
 
 def update(
@@ -64,7 +64,7 @@ def update(
 
     Args:
         loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
-        gradients: ``Replicas.add_gradients``, if several processes share the batches.
+        gradients: adds up the gradients of the batches of a step, perhaps over several ranks, and returns their parts.
 
     Raises:
         RuntimeError: the loss or the norm is not finite; the weights are unchanged.
@@ -96,7 +96,7 @@ def update(
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one process's batches, with weights relative to the first of them.
+    """Add up the gradients of one rank's batches, with weights relative to the first of them.
 
     Raises:
         ValueError: a weight is not positive.
@@ -114,14 +114,12 @@ def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, 
 
 
 def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[int, Any]]:
-    """All batches by number. Each of several processes fetches all batches, and seeds for each."""
+    """All batches by number. Each of several ranks fetches all batches, and seeds for each."""
+    if share.seed is None:
+        yield from enumerate(batches)
+        return
     iterator = iter(batches)
-    for number in count():
-        if share.count > 1:
-            digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
-            randomness.seed(int.from_bytes(digest[:8], "little"))
-        try:
-            batch = next(iterator)
-        except StopIteration:
-            return
-        yield number, batch
+    for number in range(share.total):
+        digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
+        randomness.seed(int.from_bytes(digest[:8], "little"))
+        yield number, next(iterator)

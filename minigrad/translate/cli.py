@@ -123,11 +123,14 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _do_train(options: argparse.Namespace) -> int:
+    from ..programs.ranks import train_as_ranks
     from .training import train
 
     check_device(options.device or "cpu")  # before data is read, from which settings follow
     settings = settings_of(options)
-    return train(settings, run_folder(options, settings), options.fresh)
+    folder = run_folder(options, settings)
+    go = lambda: train(settings, folder, options.fresh)
+    return train_as_ranks("minigrad.commands.cli", options.words, settings.training.ranks, go)
 
 
 def _do_translate(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from ..backend.compiled import store
 from ..models.translation import TranslationModel
 from ..programs import updates
 from ..programs.models import check_device
+from ..programs.ranks import is_first
 from ..programs.training import take_weights
 from . import data, run
 from .architectures import build
@@ -48,11 +49,11 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     model = build(settings.model, tokenizers, settings.training.device)
     configuration = configuration or run.configuration(settings, pairs["train"])
     description = run.extra(model, tokenizers, settings, configuration, examples_of(pairs))
-    with run.prepared(folder, fresh) as place:
+    with run.prepared(folder, fresh and is_first()) as place:
         encoded = data.encode(pairs["train"], tokenizers, settings, place)
         trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
         trainer.check()
-        if fresh:
+        if fresh and is_first():
             run.set_aside(folder, place)
     for line in overview(pairs, tokenizers) if settings.data.data else ():
         print(line)
@@ -69,6 +70,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     if not outcome.finished:
         print(run.PROGRAM.stopped(folder))
         return 130
+    if not is_first():
+        return 0
     return finish(trainer, model, pairs, tokenizers, settings, folder)
 
 

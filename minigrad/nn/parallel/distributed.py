@@ -325,8 +325,9 @@ def _unused_text(names: list[str]) -> str:
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     return (
         f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
-        "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a forward pass may "
-        "leave some out, set requires_grad=False on those that are never used, and compute the loss from the output of forward"
+        "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a forward pass "
+        "may leave some out, set requires_grad=False on those that are never used, and compute the loss from the output "
+        "of forward"
     )
 
 

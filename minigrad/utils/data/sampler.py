@@ -157,14 +157,26 @@ class BatchSampler(Sampler[list[int]]):
         return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
 
 
+def _world_size() -> int:
+    from ...distributed import get_world_size, is_initialized
+
+    return get_world_size() if is_initialized() else 1
+
+
+def _rank() -> int:
+    from ...distributed import get_rank, is_initialized
+
+    return get_rank() if is_initialized() else 0
+
+
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share.
 
     Without a call of ``set_epoch`` before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes. None is 1: minigrad has no process groups to ask.
-        rank: of this process, else ValueError; None is 0.
+        num_replicas: the number of processes; None is that of ``init_process_group``, or 1 without it.
+        rank: of this process; None is its rank, or 0. Else ValueError.
         shuffle: a random order, by epoch and ``seed``, which is the same in all processes; else 0, 1, 2, ...
         drop_last: leave out numbers to give all processes equally many; else the first come again at the end.
     """
@@ -178,7 +190,8 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        num_replicas, rank = 1 if num_replicas is None else num_replicas, rank or 0
+        num_replicas = _world_size() if num_replicas is None else num_replicas
+        rank = _rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -1,0 +1,72 @@
+"""Trainings by several ranks: ``--ranks 2`` starts them; or mpiexec, Slurm or ``minigrad.run`` has done so.
+
+Rank 0 speaks, writes the run's folder and reports at the end; the others compute their share of each update.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import minigrad as mg
+from minigrad import distributed
+from minigrad.backend.extras import how_to_install
+from minigrad.distributed import place
+from minigrad.distributed.group import report
+from minigrad.distributed.launch import launch
+from minigrad.distributed.meeting import STATUS
+from minigrad.distributed.objects import is_of_first
+
+START = "import sys; from {0} import main; sys.exit(main(sys.argv[1:]))"
+GRACE = 1.0  # seconds for the first rank to tell an error that all have
+
+
+def train_as_ranks(module: str, arguments: Sequence[str], ranks: int, train: Callable[[], int]) -> int:
+    """Call ``train`` as one of the ranks, or start them. Returns the exit status.
+
+    Args:
+        module: has the program's ``main``. arguments: its arguments.
+        ranks: how many to start, unless this process is one of several already. Without mpi4py, one does all.
+
+    Raises:
+        Whatever ``train`` raises.
+    """
+    if place.find().size > 1:
+        return _as_one(train)
+    if ranks > 1 and not distributed.is_mpi_available():
+        install = how_to_install("distributed", "mpi4py", "mpich")
+        print(
+            f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}", file=sys.stderr
+        )
+        ranks = 1
+    if ranks == 1:
+        return train()
+    sys.stdout.flush()
+    return launch([sys.executable, "-c", START.format(module), *arguments], ranks)
+
+
+def is_first() -> bool:
+    """Whether this process is rank 0, or alone."""
+    return not distributed.is_initialized() or distributed.get_rank() == 0
+
+
+def _as_one(train: Callable[[], int]) -> int:
+    distributed.init_process_group()
+    if mg.cuda.is_available():
+        mg.cuda.set_device(distributed.get_node_local_rank(0) % mg.cuda.device_count())
+    first = is_first()
+    if not first:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
+    try:
+        status = train()
+        distributed.destroy_process_group()
+        return status
+    except Exception as error:
+        if is_of_first(error):
+            sys.exit(STATUS)
+        if not first:
+            time.sleep(GRACE)
+        report(error)
+        raise
