@@ -16,12 +16,13 @@ from typing import Any, ClassVar
 from ..backend import xp
 from ..backend.parallel import set_num_threads
 from . import mpi, place
-from .meeting import Meeting
+from .meeting import STATUS, Meeting
 from .mpi import Mpi
 from .transport import Alone, Transport
 from .work import Queue
 
 default_pg_timeout = timedelta(minutes=30)
+OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has told all
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
@@ -239,6 +240,8 @@ def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: 
         sys.__excepthook__(kind, error, traceback)
         return
     begun = _world
+    if is_of_first(error) and begun.meeting is not None:
+        os._exit(STATUS)  # rank 0 shows it
     print(f"minigrad: rank {begun.place.rank} ends with an error:", file=sys.stderr)
     begun.hook(kind, error, traceback)
     sys.stdout.flush()
@@ -246,6 +249,11 @@ def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: 
     report(error)
     if begun.meeting is not None:
         os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+
+
+def is_of_first(error: BaseException) -> bool:
+    """Whether an error has reached this rank from rank 0."""
+    return hasattr(error, OF_FIRST)
 
 
 def report(error: BaseException) -> None:

@@ -11,12 +11,11 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..tensor import Tensor
 from . import collectives
-from .group import ProcessGroup, is_outside, the_group
+from .group import OF_FIRST, ProcessGroup, is_outside, the_group
 from .messages import recv, send
 
 Group = ProcessGroup | int | None
 T = TypeVar("T")
-_OF_FIRST = "_of_first_rank"
 
 
 def _packed(value: Any) -> Tensor:
@@ -189,14 +188,9 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
             raise
     broadcast_object_list(answer, group=g, group_src=0)
     if answer[1] is not None:
-        answer[1].__dict__[_OF_FIRST] = True
+        setattr(answer[1], OF_FIRST, True)
         raise answer[1]
     return answer[0]
-
-
-def is_of_first(error: BaseException) -> bool:
-    """Whether an error is that of rank 0, which has it, too."""
-    return _OF_FIRST in vars(error)
 
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:

@@ -14,10 +14,9 @@ import minigrad as mg
 from minigrad import distributed
 from minigrad.backend.extras import how_to_install
 from minigrad.distributed import place
-from minigrad.distributed.group import report
+from minigrad.distributed.group import is_of_first, report
 from minigrad.distributed.launch import launch
 from minigrad.distributed.meeting import STATUS
-from minigrad.distributed.objects import is_of_first
 
 START = "import sys; from {0} import main; sys.exit(main(sys.argv[1:]))"
 GRACE = 1.0  # seconds for the first rank to tell an error that all have

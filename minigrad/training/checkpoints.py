@@ -46,7 +46,7 @@ from ..optim.optimizer import ZEROS, Optimizer
 from ..serialization import load, save
 from ..serialization.schema import check, check_like, check_size, short
 from .lock import locked
-from .settings import Settings, State
+from .settings import FORMER, Settings, State
 
 PROGRAM, VERSION = "minigrad.training", 1
 MOST = 2**53  # of every count: a step, a line, an epoch
@@ -223,6 +223,8 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
         raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
+    if isinstance(settings := checkpoint.get("settings"), dict):
+        checkpoint["settings"] = {name: value for name, value in settings.items() if name not in FORMER}
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:

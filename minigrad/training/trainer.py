@@ -27,7 +27,7 @@ from .log import Board, Log
 from .progress import LOST, Progress
 from .ranks import Ranks
 from .schedules import resume
-from .settings import FIXED, FORMER, METRIC, Settings, State, Window
+from .settings import FIXED, METRIC, Settings, State, Window
 from .update import Loss, Part, Share, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
@@ -369,8 +369,7 @@ class Trainer:
         if checkpoint is None:
             return None
         with self._blaming_checkpoint():
-            known = {name: value for name, value in checkpoint["settings"].items() if name not in FORMER}
-            saved = Settings(**known).as_dict()  # older checkpoints lack what has a default
+            saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
         here = _identity(self.extra, self.settings.as_dict(), self.schedule, self.carried)
         check_same(self.folder.last, there, here)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...autograd import is_grad_enabled, no_grad
-from ...autograd.observer import Observer, attach, detach
-from ...autograd.origin import note_change
-from ...autograd.tape import wrap
-from ...autograd.walk import nodes_behind
+from ...autograd.observer import attach, detach
 from ...distributed import collectives, objects
-from ...distributed.group import ProcessGroup, ReduceOp, the_group
-from ...distributed.work import Work
-from ...functions.creation import tensor
+from ...distributed.group import ProcessGroup, the_group
+from ...functions.comparison import equal
+from ...functions.creation import tensor, zeros
 from ...tensor import Tensor
-from ..module import Module
-from .buckets import Bucket, Buckets, MiB
+from .buckets import Buckets, MiB
 from .one_device import Wrapper
+from .reducer import GradBucket as GradBucket
+from .reducer import Hook, Reducer
 
 __all__ = ["DistributedDataParallel"]
-
-Hook = Callable[[Any, "GradBucket"], Any]
 
 
 class DistributedDataParallel(Wrapper, fields=True):
@@ -73,6 +68,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.process_group = the_group(self.process_group)
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
+        self._joining: Joining | None = None
         named, ignored = self._reduced(), self._ignored()
         if not named:
             raise RuntimeError(
@@ -102,8 +98,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """``module(*inputs, **kwargs)``."""
         detach(self._reducer)
+        source = 0 if self._joining is None else self._joining.begin_step(is_grad_enabled())
         if self.will_sync_module_buffers():
-            _send(self._buffers_to_send, self.process_group)
+            _refresh(self._buffers_to_send, self.process_group, source)
         output = self.module(*inputs, **kwargs)
         if is_grad_enabled() and self.require_backward_grad_sync:
             attach(self._reducer)
@@ -123,6 +120,30 @@ class DistributedDataParallel(Wrapper, fields=True):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    @contextmanager
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Iterator[None]:
+        """A context for a loop over numbers of batches that differ between ranks. A rank that has no more takes part in
+        the reductions of the others, with gradients of zero, until all are at their end; then all get the weights of
+        a rank that was last.
+
+        Args:
+            divide_by_initial_world_size: gradients are divided by the number of all ranks; else by those with a batch.
+            enable: False leaves the loop as it is. throw_on_early_termination: raise RuntimeError on all ranks as soon
+                as one is at its end.
+        """
+        if not enable:
+            yield
+            return
+        self._joining = Joining(self, divide_by_initial_world_size, throw_on_early_termination)
+        try:
+            yield
+            self._joining.end()
+        finally:
+            self._joining = None
+            self._reducer.factor = self._reducer.usual_factor
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Let ``hook(state, bucket)`` reduce each bucket. It returns a Future, or a tensor, of the bucket's result,
@@ -147,188 +168,54 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._build(self._reduced())
 
 
-class GradBucket:
-    """A bucket for a communication hook."""
+class Joining:
+    """The loop of ``DistributedDataParallel.join``: before each step all ranks say whether they have a batch."""
 
-    def __init__(self, number: int, bucket: Bucket, count: int, parameters: list[Tensor]) -> None:
-        self._number, self._bucket, self._count, self._parameters = number, bucket, count, parameters
+    OVER, WITHOUT, WITH = range(3)  # at the end; a step without a reduction of gradients; with one
 
-    def index(self) -> int:
-        """Its number; 0 is reduced first."""
-        return self._number
+    def __init__(self, model: DistributedDataParallel, divides_by_all: bool, throws: bool) -> None:
+        self.model, self.divides_by_all, self.throws = model, divides_by_all, throws
+        self.group: ProcessGroup = model.process_group
 
-    def is_last(self) -> bool:
-        """Whether no other follows."""
-        return self._number == self._count - 1
+    def begin_step(self, grad: bool) -> int:
+        """A rank with a batch begins. Returns the first rank of the group that has one."""
+        syncs = grad and self.model.require_backward_grad_sync
+        said = self._said(self.WITH if syncs else self.WITHOUT)
+        if self.throws and self.OVER in said:
+            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        active = [rank for rank, word in enumerate(said) if word != self.OVER]
+        reducer = self.model._reducer
+        if not self.divides_by_all and not reducer.has_hook():
+            reducer.factor = 1 / len(active)
+        return active[0]
 
-    def buffer(self) -> Tensor:
-        """All gradients in one tensor of one axis."""
-        return self._bucket.flat
+    def end(self) -> None:
+        """A rank without a batch follows the others."""
+        model, last = self.model, self.group.number
+        detach(model._reducer)
+        while True:
+            said = self._said(self.OVER)
+            active = [rank for rank, word in enumerate(said) if word != self.OVER]
+            if not active:
+                break
+            if self.throws:
+                raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+            last = active[-1]
+            if model.will_sync_module_buffers():
+                _refresh(model._buffers_to_send, self.group, active[0])
+            if self.WITH in said:
+                model._reducer.shadow()
+        latest: list[Any] = [None] * self.group.size()
+        objects.all_gather_object(latest, last, self.group)
+        others = [rank for number, rank in enumerate(latest) if rank != number]  # what those saw that ended early
+        last = others[0] if others else 0
+        _send(list(model.module.parameters()), self.group, last)
+        _send(model._buffers_to_send, self.group, last)
 
-    def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the numbers."""
-        with no_grad():
-            self._bucket.flat.copy_(buffer)
-
-    def gradients(self) -> list[Tensor]:
-        """Each gradient, in its parameter's shape: views of the buffer."""
-        return [wrap(view) for view in self._bucket.views]
-
-    def parameters(self) -> list[Tensor]:
-        """The parameters that they belong to."""
-        return [self._parameters[number] for number in self._bucket.numbers]
-
-
-class Reducer(Observer):
-    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` when it is over.
-
-    A parameter's gradient is whole when the walk has passed the last node that uses it. Which nodes do, is counted
-    before the walk begins.
-    """
-
-    sees_arrays = False  # between nodes; what arrives at parameters is whole
-
-    def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
-        self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
-        self.numbers = {id(p): number for number, p in enumerate(buckets.parameters)}
-        self.factor = 1.0 / buckets.group.size()
-        self._uses: dict[int, int] = {}
-        self._open: set[int] = set()  # numbers of parameters whose gradient is not whole
-        self._depth = 0  # of spans within the walk; 0: there is no walk
-        self._is_reduced = False
-        self._error: BaseException | None = None
-        self._hook: tuple[Any, Hook] | None = None
-        self._futures: list[tuple[Bucket, Any]] = []
-
-    def set_hook(self, state: Any, hook: Hook) -> None:
-        """See ``register_comm_hook``."""
-        if self._hook is not None:
-            raise RuntimeError("register_comm_hook can only be called once.")
-        self._hook, self.factor = (state, hook), 1.0
-        self.buckets.reduce = self._call_hook
-
-    def _call_hook(self, bucket: Bucket) -> Work | None:
-        assert self._hook is not None
-        state, hook = self._hook
-        all_of_them = self.buckets.buckets
-        seen = GradBucket(all_of_them.index(bucket), bucket, len(all_of_them), self.buckets.parameters)
-        self._futures.append((bucket, hook(state, seen)))
-        return None
-
-    # What the walk tells ------------------------------------------------------------------------------------
-
-    def entered(self, name: str, kind: str, subject: Any) -> None:
-        """A walk begins, or a span within it."""
-        if self._depth:
-            self._depth += 1
-        elif kind == "walk" and name == "backward" and self._count(subject):
-            self._depth, self._is_reduced, self._error = 1, False, sys.exc_info()[1]
-            self.buckets.begin()
-            self._futures = []
-            self._open = set(range(len(self.names)))
-            unused = [number for number in self._open if not self._uses.get(number)]
-            if unused and not self.finds_unused:
-                self._depth = 0
-                raise RuntimeError(_unused_text([self.names[number] for number in unused]))
-            for number in unused:
-                self._complete(number)
-
-    def _count(self, roots: Any) -> bool:
-        """Count the uses of each parameter behind the roots. Returns whether there are any."""
-        self._uses = {}
-        for node in nodes_behind(roots):
-            for edge in node.edges:
-                number = self.numbers.get(id(edge[0]))
-                if number is not None:
-                    self._uses[number] = self._uses.get(number, 0) + 1
-        return bool(self._uses)
-
-    def delivered(self, node: Any, position: int, gradient: Any) -> None:
-        """A part of a parameter's gradient is there."""
-        if self._depth:
-            target = node.edges[position][0]
-            number = self.numbers.get(id(target))
-            if number is not None and not target._hooks:
-                self.buckets.add(number, getattr(gradient, "array", gradient))
-
-    def passed(self, node: Any, gradients: Any) -> None:
-        """The node has given all it has to give."""
-        if not self._depth:
-            return
-        for target, *_ in node.edges:
-            number = self.numbers.get(id(target))
-            if number is not None:
-                self._uses[number] -= 1
-                if not self._uses[number] and not target._hooks:
-                    self._complete(number)
-        self.buckets.move()
-
-    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """The walk is over, and the hooks of a parameter have seen its gradient, perhaps changed it."""
-        number = self.numbers.get(id(target)) if self._depth else None
-        if number is not None and number in self._open and target._hooks:
-            self.buckets.add(number, getattr(gradient, "array", gradient))
-            self._complete(number)
-
-    def ended(self) -> None:
-        """The walk is over: wait for the other ranks' gradients, unless an error has ended it."""
-        if self._depth == 1 and sys.exc_info()[1] is self._error:
-            for number in sorted(self._open, reverse=True):
-                self._complete(number)
-            self.buckets.wait()
-            for bucket, future in self._futures:
-                result = future.wait() if hasattr(future, "wait") else future
-                result = result[0] if isinstance(result, (list, tuple)) else result
-                if result is not None and result is not bucket.flat:
-                    bucket.flat.array[...] = result.array.reshape(-1)
-            self._is_reduced = True
-
-    def left(self) -> None:
-        """A span has ended; at last that of the walk, when ``.grad`` holds this rank's own gradients."""
-        if self._depth:
-            self._depth -= 1
-            if not self._depth and self._is_reduced:
-                self._hand_out()
-
-    # Gradients ----------------------------------------------------------------------------------------------
-
-    def _complete(self, number: int) -> None:
-        """A gradient is whole: add what has accumulated before."""
-        parameter = self.buckets.parameters[number]
-        self._open.discard(number)
-        if parameter.grad is not None:
-            self.buckets.add(number, parameter.grad.array)
-        self.buckets.complete(number, self.factor)
-
-    def _hand_out(self) -> None:
-        """Set ``.grad`` of each parameter that any rank has used."""
-        used = self._used()
-        for number, parameter in enumerate(self.buckets.parameters):
-            view = self.buckets.view(number)
-            if parameter.grad is not None:
-                parameter.grad.array[...] = view
-                note_change(parameter.grad._version, "the reduction of gradients", "backward()")
-            elif number in used:
-                parameter.grad = wrap(view.copy())
-
-    def _used(self) -> set[int]:
-        """The parameters that have a gradient on any rank."""
-        own = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
-        if not self.finds_unused:
-            return own
-        marks = tensor([int(number in own) for number in range(len(self.names))])
-        collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
-        return {number for number, mark in enumerate(marks.tolist()) if mark}
-
-
-def _unused_text(names: list[str]) -> str:
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return (
-        f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
-        "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a forward pass "
-        "may leave some out, set requires_grad=False on those that are never used, and compute the loss from the output "
-        "of forward"
-    )
+    def _said(self, word: int) -> list[int]:
+        words = zeros(self.group.size(), dtype=tensor(0).dtype)
+        collectives.all_gather_into_tensor(words, tensor([word]), self.group)
+        return [int(each) for each in words.tolist()]
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
@@ -351,15 +238,20 @@ def _difference(first: list[Any], own: list[Any]) -> str | None:
     return None if len(first) == len(own) else f"{len(own)} parameters in place of {len(first)}"
 
 
-def _send(tensors: list[Tensor], group: ProcessGroup) -> None:
-    """Give all ranks what rank 0 has."""
+def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> None:
+    """Give all ranks what one has, by its number in the group."""
     with no_grad():
-        works = [collectives.broadcast(t, group=group, async_op=True, group_src=0) for t in tensors]
+        works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
         for work in works:
             if work is not None:
                 work.wait()
 
 
-def unwrapped(module: Module) -> Module:
-    """The module within a DistributedDataParallel; another as it is."""
-    return module.module if isinstance(module, DistributedDataParallel) else module
+def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
+    """The same for buffers. Those that are equal stay untouched: a graph that keeps them can still be walked back."""
+    copies = [buffer.detach().clone() for buffer in buffers]
+    _send(copies, group, source)
+    with no_grad():
+        for buffer, new in zip(buffers, copies, strict=True):
+            if not equal(buffer, new):
+                buffer.copy_(new)

@@ -1,0 +1,224 @@
+"""Gradients in a backward pass of DistributedDataParallel: they go into buckets, and come back reduced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd import no_grad
+from ...autograd.observer import Observer
+from ...autograd.origin import note_change
+from ...autograd.tape import wrap
+from ...autograd.walk import nodes_behind
+from ...distributed import collectives
+from ...distributed.group import ReduceOp
+from ...distributed.work import Work
+from ...functions.creation import tensor
+from ...tensor import Tensor
+from .buckets import Bucket, Buckets
+
+Hook = Callable[[Any, "GradBucket"], Any]
+
+
+class GradBucket:
+    """A bucket for a communication hook."""
+
+    def __init__(self, number: int, bucket: Bucket, count: int, parameters: list[Tensor]) -> None:
+        self._number, self._bucket, self._count, self._parameters = number, bucket, count, parameters
+
+    def index(self) -> int:
+        """Its number; 0 is reduced first."""
+        return self._number
+
+    def is_last(self) -> bool:
+        """Whether no other follows."""
+        return self._number == self._count - 1
+
+    def buffer(self) -> Tensor:
+        """All gradients in one tensor of one axis."""
+        return self._bucket.flat
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Replace the numbers."""
+        with no_grad():
+            self._bucket.flat.copy_(buffer)
+
+    def gradients(self) -> list[Tensor]:
+        """Each gradient, in its parameter's shape: views of the buffer."""
+        return [wrap(view) for view in self._bucket.views]
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters that they belong to."""
+        return [self._parameters[number] for number in self._bucket.numbers]
+
+
+class Reducer(Observer):
+    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` when it is over.
+
+    A parameter's gradient is whole when the walk has passed the last node that uses it. Which nodes do, is counted
+    before the walk begins.
+    """
+
+    sees_arrays = False  # between nodes; what arrives at parameters is whole
+
+    def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
+        self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
+        self.numbers = {id(p): number for number, p in enumerate(buckets.parameters)}
+        self.factor = self.usual_factor = 1.0 / buckets.group.size()
+        self._uses: dict[int, int] = {}
+        self._open: set[int] = set()  # numbers of parameters whose gradient is not whole
+        self._depth = 0  # of spans within the walk; 0: there is no walk
+        self._is_reduced = False
+        self._error: BaseException | None = None
+        self._hook: tuple[Any, Hook] | None = None
+        self._futures: list[tuple[Bucket, Any]] = []
+
+    def set_hook(self, state: Any, hook: Hook) -> None:
+        """See ``register_comm_hook``."""
+        if self._hook is not None:
+            raise RuntimeError("register_comm_hook can only be called once.")
+        self._hook, self.factor, self.usual_factor = (state, hook), 1.0, 1.0
+        self.buckets.reduce = self._call_hook
+
+    def has_hook(self) -> bool:
+        """Whether a hook reduces the buckets."""
+        return self._hook is not None
+
+    def _call_hook(self, bucket: Bucket) -> Work | None:
+        assert self._hook is not None
+        state, hook = self._hook
+        all_of_them = self.buckets.buckets
+        seen = GradBucket(all_of_them.index(bucket), bucket, len(all_of_them), self.buckets.parameters)
+        self._futures.append((bucket, hook(state, seen)))
+        return None
+
+    # What the walk tells ------------------------------------------------------------------------------------
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        """A walk begins, or a span within it."""
+        if self._depth:
+            self._depth += 1
+        elif kind == "walk" and name == "backward" and self._count(subject):
+            self._depth, self._is_reduced, self._error = 1, False, sys.exc_info()[1]
+            self.buckets.begin()
+            self._futures = []
+            self._open = set(range(len(self.names)))
+            unused = [number for number in self._open if not self._uses.get(number)]
+            if unused and not self.finds_unused:
+                self._depth = 0
+                raise RuntimeError(_unused_text([self.names[number] for number in unused]))
+            for number in unused:
+                self._complete(number)
+
+    def _count(self, roots: Any) -> bool:
+        """Count the uses of each parameter behind the roots. Returns whether there are any."""
+        self._uses = {}
+        for node in nodes_behind(roots):
+            for edge in node.edges:
+                number = self.numbers.get(id(edge[0]))
+                if number is not None:
+                    self._uses[number] = self._uses.get(number, 0) + 1
+        return bool(self._uses)
+
+    def delivered(self, node: Any, position: int, gradient: Any) -> None:
+        """A part of a parameter's gradient is there."""
+        if self._depth:
+            target = node.edges[position][0]
+            number = self.numbers.get(id(target))
+            if number is not None and not target._hooks:
+                self.buckets.add(number, getattr(gradient, "array", gradient))
+
+    def passed(self, node: Any, gradients: Any) -> None:
+        """The node has given all it has to give."""
+        if not self._depth:
+            return
+        for target, *_ in node.edges:
+            number = self.numbers.get(id(target))
+            if number is not None:
+                self._uses[number] -= 1
+                if not self._uses[number] and not target._hooks:
+                    self._complete(number)
+        self.buckets.move()
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        """The walk is over, and the hooks of a parameter have seen its gradient, perhaps changed it."""
+        number = self.numbers.get(id(target)) if self._depth else None
+        if number is not None and number in self._open and target._hooks:
+            self.buckets.add(number, getattr(gradient, "array", gradient))
+            self._complete(number)
+
+    def ended(self) -> None:
+        """The walk is over: wait for the other ranks' gradients, unless an error has ended it."""
+        if self._depth == 1 and sys.exc_info()[1] is self._error:
+            for number in sorted(self._open, reverse=True):
+                self._complete(number)
+            self._wait()
+            self._is_reduced = True
+
+    def left(self) -> None:
+        """A span has ended; at last that of the walk, when ``.grad`` holds this rank's own gradients."""
+        if self._depth:
+            self._depth -= 1
+            if not self._depth and self._is_reduced:
+                self._hand_out()
+
+    def shadow(self) -> None:
+        """Take part in the reductions of other ranks' backward pass, with nothing to give."""
+        self.buckets.begin()
+        self._futures = []
+        for number in reversed(range(len(self.names))):
+            self.buckets.complete(number)
+        self._wait()
+        if self.finds_unused:
+            self._marks(set())
+
+    # Gradients ----------------------------------------------------------------------------------------------
+
+    def _complete(self, number: int) -> None:
+        """A gradient is whole: add what has accumulated before."""
+        parameter = self.buckets.parameters[number]
+        self._open.discard(number)
+        if parameter.grad is not None:
+            self.buckets.add(number, parameter.grad.array)
+        self.buckets.complete(number, self.factor)
+
+    def _wait(self) -> None:
+        """Until all buckets are reduced, by a hook's futures where there is one."""
+        self.buckets.wait()
+        for bucket, future in self._futures:
+            result = future.wait() if hasattr(future, "wait") else future
+            result = result[0] if isinstance(result, (list, tuple)) else result
+            if result is not None and result is not bucket.flat:
+                bucket.flat.array[...] = result.array.reshape(-1)
+
+    def _hand_out(self) -> None:
+        """Set ``.grad`` of each parameter that any rank has used."""
+        used = self._used()
+        for number, parameter in enumerate(self.buckets.parameters):
+            view = self.buckets.view(number)
+            if parameter.grad is not None:
+                parameter.grad.array[...] = view
+                note_change(parameter.grad._version, "the reduction of gradients", "backward()")
+            elif number in used:
+                parameter.grad = wrap(view.copy())
+
+    def _used(self) -> set[int]:
+        """The parameters that have a gradient on any rank."""
+        own = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
+        return self._marks(own) if self.finds_unused else own
+
+    def _marks(self, own: set[int]) -> set[int]:
+        marks = tensor([int(number in own) for number in range(len(self.names))])
+        collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
+        return {number for number, mark in enumerate(marks.tolist()) if mark}
+
+
+def _unused_text(names: list[str]) -> str:
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return (
+        f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
+        "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a forward pass "
+        "may leave some out, set requires_grad=False on those that are never used, and compute the loss from the "
+        "output of forward"
+    )

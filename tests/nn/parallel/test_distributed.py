@@ -1,0 +1,39 @@
+"""DistributedDataParallel on 1, 2 and 4 ranks: the checks of ``checks.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from tests.nn.parallel import checks as program
+from tests.support.ranks import Outcomes, checks
+
+pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+CASES = [(ranks, check) for ranks in (1, 2, 4) for check in checks(program, ranks)]
+
+
+@pytest.mark.parametrize(("ranks", "check"), CASES)
+def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
+    outcomes.confirm(program.__name__, ranks, check)
+
+
+def test_without_a_world() -> None:
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+    assert nn.parallel.DistributedDataParallel is nn.DistributedDataParallel
+
+
+def test_watching_the_walk_leaves_gradients_in_parts_and_detaches(device: str) -> None:
+    mg.distributed.init_process_group()
+    try:
+        model = nn.DistributedDataParallel(nn.Linear(3, 2).to(device))
+        before = mg.autograd.observer.watch.observers
+        x = mg.ones(2, 3, device=device)
+        model(x).sum().backward()
+        with mg.no_grad():
+            model(x)
+        assert mg.autograd.observer.watch.observers == before
+        assert model.module.weight.grad is not None and model.module.weight.grad.tolist() == [[2.0] * 3] * 2
+    finally:
+        mg.distributed.destroy_process_group()

@@ -1,0 +1,24 @@
+"""ZeroRedundancyOptimizer on 1, 2 and 3 ranks: the checks of ``zero_checks.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+from minigrad import nn, optim
+from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
+from tests.distributed.conftest import outcomes as outcomes
+from tests.optim import zero_checks
+from tests.support.ranks import Outcomes, checks
+
+pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+CASES = [(ranks, check) for ranks in (1, 2, 3) for check in checks(zero_checks, ranks)]
+
+
+@pytest.mark.parametrize(("ranks", "check"), CASES)
+def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
+    outcomes.confirm(zero_checks.__name__, ranks, check)
+
+
+def test_without_a_world() -> None:
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        ZeroRedundancyOptimizer(nn.Linear(1, 1).parameters(), optim.SGD, lr=0.1)

@@ -1,0 +1,245 @@
+"""Programs that run as several ranks (``python -m minigrad.run``), and what each rank has found.
+
+A program says what it found with ``tell``. A module of checks, functions named ``check_...`` that take a group, runs
+whole in one launch for each number of ranks; its outcomes are tests by the checks' names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+ROOT = Path(__file__).parents[2]
+FOLDER = "MINIGRAD_TEST_FOLDER"  # where ranks tell what they have found
+PATIENCE = 10.0  # seconds that a rank waits in a call of a check
+SECONDS = 60.0  # for a program
+Check = TypeVar("Check", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+# In a rank ---------------------------------------------------------------------------------------------------
+
+
+def tell(value: Any, rank: int | None = None) -> None:
+    """Leave what this rank has found for ``told``."""
+    number = os.environ["RANK"] if rank is None else rank
+    (Path(os.environ[FOLDER]) / f"{number}.pickle").write_bytes(pickle.dumps(value))
+
+
+def at_least(ranks: int) -> Callable[[Check], Check]:
+    """A check that needs so many ranks."""
+
+    def marked(check: Check) -> Check:
+        check.fewest = ranks  # type: ignore[attr-defined]
+        return check
+
+    return marked
+
+
+def raised(kind: type[BaseException], call: Callable[[], Any]) -> str:
+    """The message of the exception that a call must raise."""
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def checks(module: ModuleType, ranks: int) -> list[str]:
+    """The names of a module's checks for so many ranks."""
+    return [n for n, f in vars(module).items() if n.startswith("check_") and getattr(f, "fewest", 1) <= ranks]
+
+
+def _main(name: str) -> None:
+    """Run a module's checks, each with a group of its own: one that fails leaves the next as it was."""
+    import minigrad.distributed as dist
+
+    warnings.filterwarnings("error", category=RuntimeWarning, module=r"minigrad\..*")
+    module = import_module(name)
+    dist.init_process_group(timeout=timedelta(seconds=PATIENCE))
+    path = Path(os.environ[FOLDER]) / f"{dist.get_rank()}.jsonl"
+    for check in checks(module, dist.get_world_size()):
+        group, error = dist.new_group(), None
+        assert isinstance(group, dist.ProcessGroup)
+        try:
+            getattr(module, check)(group)
+        except Exception:
+            error = traceback.format_exc()
+        with path.open("a", encoding="utf-8") as file:
+            print(json.dumps([check, error]), file=file)
+        dist.destroy_process_group(group)
+    dist.destroy_process_group()
+
+
+# In a test ---------------------------------------------------------------------------------------------------
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """That of this process, without anything that would make its children ranks."""
+    from minigrad.distributed.place import LAUNCHERS, MEETING, TORCHRUN_VARIABLES
+
+    others = (*TORCHRUN_VARIABLES, MEETING, "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "GROUP_RANK")
+    ours = {n: v for n, v in os.environ.items() if not n.startswith(LAUNCHERS) and n not in others}
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+    return {**ours, **threads, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **extra}
+
+
+def free_port() -> int:
+    """A port of this machine at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def begun(command: Sequence[str | Path], folder: Path, **extra: str) -> subprocess.Popen[str]:
+    """A process of a session of its own, so that ``finished`` can end all of it."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=folder,
+        env=environment(**{FOLDER: str(folder), **extra}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finished(process: subprocess.Popen[str], seconds: float = SECONDS) -> Ran:
+    """Wait for a process; what has not ended in time is killed, with its children, and fails the test."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"not over after {seconds:g} s\n{out}\n{err}") from None
+    return Ran(process.returncode, out, err)
+
+
+def written(program: str | Path, folder: Path) -> Path:
+    """A program's file; a text is written to one."""
+    if isinstance(program, Path):
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "program.py"
+    path.write_text(program, encoding="utf-8")
+    return path
+
+
+def launcher(ranks: int, *options: str | Path) -> list[str]:
+    """The command that starts so many ranks."""
+    return [sys.executable, "-m", "minigrad.run", "-n", str(ranks), *map(str, options)]
+
+
+def run(program: str | Path, ranks: int, folder: Path, *arguments: str, seconds: float = SECONDS, **extra: str) -> Ran:
+    """Run a program, or a program's text, as so many ranks; ``extra`` are environment variables."""
+    return finished(begun(launcher(ranks, written(program, folder), *arguments), folder, **extra), seconds)
+
+
+def told(
+    program: str | Path, ranks: int, folder: Path, *arguments: str, seconds: float = SECONDS, **extra: str
+) -> list[Any]:
+    """The same; what each rank has told. It must end without an error."""
+    ran = run(program, ranks, folder, *arguments, seconds=seconds, **extra)
+    assert ran.status == 0, f"status {ran.status}\n{ran.out}\n{ran.err}"
+    return answers(ranks, folder)
+
+
+def answers(ranks: int, folder: Path) -> list[Any]:
+    """What each rank has told."""
+    return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(ranks)]
+
+
+def by_hand(
+    program: str | Path, ranks: int, folder: Path, which: Sequence[int] | None = None, *arguments: str, **extra: str
+) -> list[subprocess.Popen[str]]:
+    """Ranks that nobody watches, with torchrun's variables: all of them, or some."""
+    path = written(program, folder)
+    place = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port()), **extra}
+    numbers = range(ranks) if which is None else which
+    return [begun([sys.executable, path, *arguments], folder, **place, RANK=str(rank)) for rank in numbers]
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not after {seconds:g} s"
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+class Outcomes:
+    """The outcomes of modules of checks, each launched once for a number of ranks, also where several processes test.
+
+    Args:
+        shared: a folder that those processes share.
+    """
+
+    def __init__(self, shared: Path) -> None:
+        self.shared = shared
+
+    def confirm(self, module: str, ranks: int, check: str) -> None:
+        """Raise AssertionError, with the traceback of each rank where a check has failed."""
+        outcomes, log = self._outcomes(module, ranks)
+        said = {rank: found[check] for rank, found in enumerate(outcomes) if check in found}
+        wrong = [f"rank {rank} of {ranks}:\n{error}" for rank, error in said.items() if error]
+        assert not wrong, "\n".join(wrong)
+        missing = [rank for rank in range(ranks) if rank not in said]
+        assert not missing, f"of {ranks} ranks, {missing} did not come to the end of {check}:\n{log}"
+
+    def _outcomes(self, module: str, ranks: int) -> tuple[list[dict[str, str | None]], str]:
+        from filelock import FileLock
+
+        folder = self.shared / f"{module}-{ranks}"
+        with FileLock(self.shared / f"{folder.name}.lock"):
+            if not folder.exists():
+                folder.mkdir()
+                (folder / "log").write_text(self._launch(module, ranks, folder), encoding="utf-8")
+        found = []
+        for rank in range(ranks):
+            path = folder / f"{rank}.jsonl"
+            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            found.append(dict(map(json.loads, lines)))
+        return found, (folder / "log").read_text(encoding="utf-8")
+
+    def _launch(self, module: str, ranks: int, folder: Path) -> str:
+        try:
+            ran = finished(begun(launcher(ranks, "-m", "tests.support.ranks", module), folder), 3 * SECONDS)
+        except AssertionError as error:
+            return str(error)
+        return f"status {ran.status}\n{ran.out}\n{ran.err}"
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

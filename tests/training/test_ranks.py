@@ -1,0 +1,169 @@
+"""Several ranks for one training: the updates of one process, exact resuming, and what can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.training import Settings, read_checkpoint
+from minigrad.training.ranks import Ranks
+from tests.support.ranks import Ran, begun, finished, launcher, until
+from tests.training.shared_updates import Model, loss, trainer, weights
+
+pytest.importorskip("mpi4py")
+Weights = dict[str, Any]
+PROGRAM = ["-m", "tests.training.shared_updates"]
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "dropout": {"dropout": 0.3},
+    "a part in eval mode": {"dropout": 0.3, "evaluated_part": True},
+    "a parameter that no batch uses": {"batches": "threes", "optimizer": "AdamW", "steps": 5},
+    "a loader": {"batches": "loaded"},
+    "a loader with a worker": {"batches": "by a worker"},
+    "batches that draw": {"batches": "noisy", "dropout": 0.3},
+    "the optimiser's state in shares": {"optimizer": "Zero", "dropout": 0.3},
+}
+
+
+def options(case: dict[str, Any]) -> list[str]:
+    return [f"{name}={value}" for name, value in case.items()]
+
+
+def on_ranks(ranks: int, folder: Path, **case: Any) -> Ran:
+    return finished(begun(launcher(ranks, *PROGRAM, folder, *options(case)), folder.parent))
+
+
+def train(ranks: int, folder: Path, **case: Any) -> Weights:
+    ran = on_ranks(ranks, folder, **case)
+    assert ran.status == 0, ran.err
+    return weights(folder)
+
+
+def alone(folder: Path, **case: Any) -> Weights:
+    if case.get("optimizer") == "Zero":
+        case = {**case, "optimizer": "AdamW"}
+    assert trainer(folder, **case).fit().finished
+    return weights(folder)
+
+
+def near(one: Weights, other: Weights) -> bool:
+    return all(np.allclose(one[name], other[name], rtol=1e-9, atol=1e-12) for name in one)
+
+
+def equal(one: Weights, other: Weights) -> bool:
+    return all(one[name].tobytes() == other[name].tobytes() for name in one)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None:
+    one = alone(tmp_path / "1", **CASES[case])
+    assert near(one, train(2, tmp_path / "2", **CASES[case]))
+    logs = [[json.loads(line) for line in (tmp_path / n / "log.jsonl").read_text().splitlines()] for n in "12"]
+    losses = [[line["loss"] for line in log if "loss" in line] for log in logs]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-9) and len(losses[0]) == CASES[case].get("steps", 10)
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_more_ranks(tmp_path: Path, ranks: int) -> None:
+    assert near(alone(tmp_path / "1", dropout=0.3), train(ranks, tmp_path / "n", dropout=0.3))
+
+
+def test_dropout_does_depend_on_the_seed(tmp_path: Path) -> None:
+    one = alone(tmp_path / "1", dropout=0.3)
+    assert not near(one, alone(tmp_path / "none", dropout=0.0))
+    assert not near(one, alone(tmp_path / "seed", dropout=0.3, seed=1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_dtype_stays(tmp_path: Path, dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    assert on_ranks(2, tmp_path / "2", dtype=dtype).status == 0
+    model = read_checkpoint(tmp_path / "2" / "last.safetensors")["model"]
+    assert {x.dtype for x in model.values()} == {getattr(minigrad, dtype)}
+
+
+def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) -> None:
+    case = {"dropout": 0.3, "optimizer": "Zero"}
+    whole = train(2, tmp_path / "whole", **case)
+    for name in ("same", "fewer", "more"):
+        train(2, tmp_path / name, steps=4, **case)
+    assert equal(whole, train(2, tmp_path / "same", **case))
+    assert near(whole, alone(tmp_path / "fewer", **case))
+    assert near(whole, train(3, tmp_path / "more", **case))
+
+
+def test_a_signal_finishes_the_update_and_saves(tmp_path: Path) -> None:
+    case = {"dropout": 0.3, "steps": 60, "batches": "slow"}
+    folder = tmp_path / "run"
+    process = begun(launcher(2, *PROGRAM, folder, *options(case)), tmp_path)
+    until(lambda: (folder / "log.jsonl").exists() and (folder / "log.jsonl").read_text().count("\n") > 3, "steps")
+    process.send_signal(signal.SIGTERM)
+    ran = finished(process)
+    assert ran.status == 130, ran.err
+    step = read_checkpoint(folder / "last.safetensors")["step"]
+    assert 3 < step < 60
+    assert equal(train(2, tmp_path / "whole", **case), train(2, folder, **case))
+
+
+def test_a_rank_that_is_killed_is_named_and_the_training_goes_on_to_the_bit(tmp_path: Path) -> None:
+    case = {"dropout": 0.3, "save_every": 2}
+    ran = on_ranks(2, tmp_path / "run", batches="killed", **case)
+    assert ran.status == 128 + signal.SIGKILL
+    assert "rank 1 (process" in ran.err and "was killed by SIGKILL" in ran.err
+    assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == 4
+    assert equal(train(2, tmp_path / "whole", **case), train(2, tmp_path / "run", **case))
+
+
+def test_a_failure_elsewhere_ends_all(tmp_path: Path) -> None:
+    ran = on_ranks(2, tmp_path / "run", batches="broken")
+    assert ran.status == 1
+    assert "rank 1 ends with an error" in ran.err and "'str' object has no attribute 'to'" in ran.err
+
+
+def test_the_first_rank_alone_writes_and_an_error_of_its_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("in the way")
+    ran = on_ranks(2, tmp_path / "run")
+    assert ran.status == 1
+    assert ran.err.count("ends with an error") == 1 and "cannot write checkpoints to" in ran.err
+
+
+def test_what_cannot_be_shared(tmp_path: Path) -> None:
+    ran = on_ranks(2, tmp_path / "run", accumulate=1)
+    assert "2 ranks share the batches of an update, of which there are 1: set accumulate to 2" in ran.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    """They had ``processes``, with the same random numbers."""
+    alone(tmp_path / "run", dropout=0.3, steps=4)
+    from minigrad.training import checkpoints
+
+    path = tmp_path / "run" / "last.safetensors"
+    content = read_checkpoint(path)
+    content["settings"] = {**content["settings"], "processes": 2}
+    checkpoints.write_checkpoint(path, {k: v for k, v in content.items() if k not in ("program", "version")})
+    assert equal(alone(tmp_path / "whole", dropout=0.3), alone(tmp_path / "run", dropout=0.3))
+
+
+def test_one_process_is_a_rank_of_one(device: str) -> None:
+    ranks = Ranks()
+    assert (ranks.rank, ranks.count, ranks.is_first) == (0, 1, True)
+    assert ranks.of_first(lambda: 3) == 3 and ranks.of_first_if(False, lambda: 3) is None
+    model = Model(0.0, minigrad.float32).to(device)
+    ranks.check_equal(model)
+    ranks.send(model.parameters())
+    assert loss(model, minigrad.ones(4, 6, device=device))[1] == 4
+
+
+def test_settings_have_no_processes() -> None:
+    with pytest.raises(TypeError, match="processes"):
+        Settings(steps=1, processes=2)  # type: ignore[call-arg]
+    assert os.environ.get("RANK") is None
