@@ -1,10 +1,10 @@
-"""Threads that share each operation against processes that share the batches of an update.
+"""Threads that share each operation against ranks that share the batches of an update.
 
     python -m benchmarks.data_parallel [--updates 60] [--rounds 3]
 
 Both train the transformer of the preset multi30k (4 + 4 layers of width 128, 6,000 tokens) with
-minigrad.training, each update of as many batches as there are cores. With one process these come one after
-another, and each operation is shared by all threads; with several each process has a batch of its own.
+minigrad.training, each update of as many batches as there are cores. With one rank these come one after
+another, and each operation is shared by all threads; with several each rank has a batch of its own.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from typing import Any
 
 import numpy as np
 
+import minigrad as mg
+from minigrad.distributed.launch import launch
+from minigrad.models.transformer import Config, Transformer
+from minigrad.training import Settings, Trainer, read_log
+
 from .machine import describe
-from .process import Answer, ask, progress
+from .process import Answer, Failed, ask, progress
 from .table import Table
 
 LENGTH, VOCABULARY = 16, 6000
@@ -36,43 +41,35 @@ class Random:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
         """Source and target of each batch."""
-        import minigrad as mg
-
         for i in range(start, 1000):
             draw = np.random.default_rng((number, i))
             source = draw.integers(4, VOCABULARY, (self.rows, LENGTH))
             yield mg.tensor(source), mg.tensor(draw.integers(4, VOCABULARY, (self.rows, LENGTH + 1)))
 
 
-def measure(library: str, processes: int, accumulate: int, tokens: int, updates: int) -> Answer:
+def measure(library: str, ranks: int, accumulate: int, tokens: int, updates: int) -> Answer:
     """{"ms": median milliseconds of an update}"""
-    import minigrad as mg
-    from minigrad.models.transformer import Config, Transformer
-    from minigrad.training import Settings, Trainer, read_log
+    with tempfile.TemporaryDirectory() as folder:
+        words = [folder, str(accumulate), str(tokens), str(updates)]
+        command = [sys.executable, "-c", "import sys; from benchmarks.data_parallel import train; train(*sys.argv[1:])"]
+        if launch([*command, *words], ranks):
+            raise Failed(f"{ranks} ranks could not train")
+        seconds = [line["seconds"] for line in read_log(folder)]
+    return {"ms": 1000 * statistics.median(np.diff(seconds[WARM_UP:]).tolist())}
 
+
+def train(folder: str, accumulate: str, tokens: str, updates: str) -> None:
+    """As one of the ranks, or alone."""
+    mg.distributed.init_process_group()
     mg.manual_seed(0)
     model = Transformer(Config(VOCABULARY, 128, 4, 4, 256, 0.3, norm_first=True))
     optimizer = mg.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
     settings = Settings(
-        steps=updates + WARM_UP,
-        accumulate=accumulate,
-        processes=processes,
-        log_every=1,
-        progress=False,
-        save_seconds=None,
+        steps=int(updates) + WARM_UP, accumulate=int(accumulate), log_every=1, progress=False, save_seconds=None
     )
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(
-            model,
-            optimizer,
-            Random(tokens),
-            lambda model, batch: (model.loss(*batch, 0.1), float(tokens)),
-            folder=folder,
-            settings=settings,
-        )
-        trainer.fit()
-        seconds = [line["seconds"] for line in read_log(folder)]
-    return {"ms": 1000 * statistics.median(np.diff(seconds[WARM_UP:]).tolist())}
+    loss = lambda model, batch: (model.loss(*batch, 0.1), float(tokens))
+    Trainer(model, optimizer, Random(int(tokens)), loss, folder=folder, settings=settings).fit()
+    mg.distributed.destroy_process_group()
 
 
 def main(arguments: list[str]) -> int:
@@ -84,29 +81,29 @@ def main(arguments: list[str]) -> int:
     )
     p.add_argument("--updates", type=int, default=60, help="of each measurement (default: 60)")
     p.add_argument("--rounds", type=int, default=3, help="default: 3")
-    p.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: the cores")
+    p.add_argument("--ranks", type=int, default=os.cpu_count() or 1, help="default: the cores")
     given = p.parse_args(arguments)
-    if min(given.updates, given.rounds) < 1 or given.processes < 2:
-        p.error("at least 1 update, 1 round and 2 processes are needed")
+    if min(given.updates, given.rounds) < 1 or given.ranks < 2:
+        p.error("at least 1 update, 1 round and 2 ranks are needed")
     print(describe(), flush=True)
-    print(table(given.updates, given.rounds, given.processes).text())
+    print(table(given.updates, given.rounds, given.ranks).text())
     return 0
 
 
-def table(updates: int, rounds: int, processes: int) -> Table:
+def table(updates: int, rounds: int, ranks: int) -> Table:
     """A row for each size of a batch; medians of the rounds."""
-    columns = ("tokens of a batch", "1 process, ms", f"{processes} processes, ms", "ratio")
-    result = Table(f"An update of {processes} batches", columns, (",d", ".0f", ".0f", ".2f"))
+    columns = ("tokens of a batch", "1 rank, ms", f"{ranks} ranks, ms", "ratio")
+    result = Table(f"An update of {ranks} batches", columns, (",d", ".0f", ".0f", ".2f"))
     for tokens in TOKENS:
-        found: dict[int, list[float]] = {1: [], processes: []}
+        found: dict[int, list[float]] = {1: [], ranks: []}
         for n in range(rounds):
             for count, times in found.items():
-                progress(f"{tokens:,} tokens, {count} processes, round {n + 1} of {rounds}")
+                progress(f"{tokens:,} tokens, {count} ranks, round {n + 1} of {rounds}")
                 answer = ask(
                     "benchmarks.data_parallel:measure",
                     "minigrad",
-                    processes=count,
-                    accumulate=processes,
+                    ranks=count,
+                    accumulate=ranks,
                     tokens=tokens,
                     updates=updates,
                 )

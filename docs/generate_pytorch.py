@@ -46,8 +46,11 @@ and derived from, and says so when it is called.
 
 ## What differs in general
 
-- There is one device at a time, the CPU or (with CuPy) a GPU, and one process: `torch.distributed` is a
-  world of one, and wrappers for several devices call the module itself.
+- A process computes on one device, the CPU or (with CuPy) a GPU: `DataParallel` calls the module itself. Several
+  processes work together as with PyTorch, `torch.distributed` and `DistributedDataParallel` included: by MPI, which
+  "gloo" stands for, too, or NCCL. `torchrun -n 2 program.py` is
+  `python -m minigrad.run -n 2 -m minigrad compat program.py`; `mpiexec` and a program's own
+  `torch.multiprocessing.spawn`, which forks, start ranks as well. No model is cut into parts: there is no FSDP.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
 - `autocast` changes nothing; a model computes in the dtype of its tensors.
 - bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and is there on the CPU alone. An op is

@@ -755,7 +755,6 @@ __all__ = [
     "ctc_loss",
     "deg2rad_",
     "detach_",
-    "distributed",
     "dropout",
     "dsmm",
     "embedding",
@@ -1675,7 +1674,6 @@ cpu: Any
 ctc_loss: Any
 deg2rad_: Any
 detach_: Any
-distributed: Any
 dropout: Any
 dsmm: Any
 embedding: Any

@@ -131,7 +131,9 @@ def _do_train(options: argparse.Namespace) -> int:
 
     settings = settings_of(options)
     go = lambda: train(settings, run_folder(options, settings), options.fresh)
-    return train_as_ranks(__name__, options.words, settings.training.ranks, go)
+    recurrent = settings.model.model == "transformer-xl"
+    alone = "what one update hands to the next, the model's memory, stays in one process" if recurrent else ""
+    return train_as_ranks(__name__, options.words, settings.training, go, alone)
 
 
 def _do_generate(options: argparse.Namespace) -> int:

@@ -157,7 +157,7 @@ def _do_train(options: argparse.Namespace) -> int:
 
     settings = settings_of(options)
     go = lambda: train(settings, run_folder(options), options.fresh)
-    return train_as_ranks(__name__, options.words, settings.training.ranks, go)
+    return train_as_ranks(__name__, options.words, settings.training, go)
 
 
 def _do_generate(options: argparse.Namespace) -> int:

@@ -133,3 +133,10 @@ def is_available() -> bool:
 def device_count() -> int:
     """How many GPUs there are."""
     return 0 if why_not() else int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())
+
+
+def has_nccl() -> bool:
+    """Whether CuPy finds NCCL, whether or not there is a GPU."""
+    if importlib.util.find_spec("cupy") is None:
+        return False
+    return bool(importlib.import_module("cupy.cuda.nccl").available)

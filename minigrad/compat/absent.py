@@ -79,26 +79,35 @@ ABSENT = _by_name(
             xpu.max_memory_allocated
             xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
         """,
-        "there is one device; see torch.distributed": "cuda.nccl",
-        "there is one device; use nn.Sequential": "distributed.pipeline",
-        "there is one device; use the module itself": """
-            distributed.DeviceMesh distributed._* distributed.device_mesh distributed.fsdp distributed.init_device_mesh
-            distributed.pipelining distributed.tensor
+        "each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by "
+        "distributed.optim.ZeroRedundancyOptimizer": "distributed._composable distributed.fsdp",
+        "each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather": """
+            distributed._tensor distributed.tensor.*
         """,
-        "there is one process; call the function itself": """
+        "each rank has all layers; use nn.parallel.DistributedDataParallel, or distributed.send and recv": """
+            distributed.pipeline distributed.pipelining
+        """,
+        "ranks stand in no mesh; make groups by distributed.new_group": """
+            distributed.DeviceMesh distributed.device_mesh distributed.init_device_mesh
+        """,
+        'ranks meet without a store: init_process_group(init_method="tcp://host:port"); for objects there are '
+        "distributed.broadcast_object_list and its like": "distributed.*Store distributed.*rendezvous*",
+        "a job ends with the first rank that fails; start it with python -m minigrad.run": """
+            distributed.elastic.* distributed.launcher
+        """,
+        "all ranks have the same state; save it on one with minigrad.save, load it on all": "distributed.checkpoint",
+        "no rank calls functions of another; use distributed.send and recv, or objects: send_object_list": """
             distributed.rpc.RRef distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async
             distributed.rpc.rpc_sync distributed.rpc.shutdown
         """,
-        "there is one process; start the program with python": """
-            distributed.elastic distributed.launch* distributed.run
+        "use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own": """
+            distributed.algorithms.*
         """,
-        "there is one process; save and load with minigrad.save and load": "distributed.checkpoint",
-        "there is one process; use the module itself": "distributed.algorithms",
-        "there is one process to send to or receive from": """
-            distributed.*Store distributed.P2POp distributed.recv_object_list distributed.send_object_list
-        """,
-        "there is one process; use the optimiser itself": "distributed.optim",
-        "use concurrent.futures": "Future futures",
+        "give all ranks as many batches, as utils.data.DistributedSampler does": "distributed.algorithms.join",
+        "use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself": "distributed.optim.*",
+        "use distributed, with the backend nccl": "cuda.nccl",
+        "use nn.parallel.DistributedDataParallel": "distributed.Logger distributed.Reducer",
+        "use the public functions of distributed": "distributed.ProcessGroup* distributed._*",
         "use cupyx.profiler.time_range": "cuda.nvtx",
         "there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by autograd.observer.Observer": """
             utils._python_dispatch.TorchDispatchMode utils._python_dispatch._*

@@ -8,6 +8,7 @@ imports torch finds its own in ``sys.modules``.
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,9 +21,11 @@ from typing import Any
 from ..backend import dtype
 from ..extension import PACKAGE, Alias
 from ..version import __version__
+from . import children
 
 minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
+RANKS_OF_MPI = ("OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 
 
 class _Torch(Distribution):
@@ -128,7 +131,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages that were imported
     for the first time in between keep minigrad: a model of theirs goes on working, and what they import later as
     well. An installed PyTorch is neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's,
-    "torch.float32". The call does not reach processes started by ``spawn``.
+    "torch.float32". Processes that ``multiprocessing`` starts get minigrad as well. Those that mpiexec has started get
+    torchrun's variables, RANK and the like, which programs for PyTorch read.
 
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).
@@ -144,6 +148,11 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
             "PyTorch is already imported, and tensors of the two cannot be mixed: call as_torch() before "
             "anything imports torch, or put PyTorch aside with `with as_torch(replace=True):`"
         )
+    if not os.environ.keys().isdisjoint(RANKS_OF_MPI):
+        from .distributed import tell_rank
+
+        tell_rank()
+    children.install()
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)

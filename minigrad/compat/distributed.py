@@ -1,287 +1,161 @@
-"""``torch.distributed`` as a world of one: this process is rank 0 of 1, and collectives change nothing."""
+"""What is there for PyTorch's sake: subgroups, private names, placements, state dicts with options."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from functools import partial
+from typing import Any, NamedTuple
 
 from ..autograd import no_grad
+from ..backend import Device
+from ..distributed.collectives import broadcast
+from ..distributed.group import Backend, GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
+from ..distributed.objects import of_first
+from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
+from ..nn.parallel.distributed import DistributedDataParallel
 from ..tensor import Tensor
 
-_ONE_DEVICE = "minigrad trains on one device"
-_ADVICE = f"{_ONE_DEVICE}, in one process"
-default_pg_timeout = timedelta(minutes=30)
-
-# What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
-ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
-reduce_op = ReduceOp
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+Group = ProcessGroup | int
 
 
-class Backend(str):
-    """The name of a way to send tensors."""
-
-    GLOO, NCCL, MPI, UCC, UNDEFINED = "gloo", "nccl", "mpi", "ucc", "undefined"
-    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": "gloo", "cuda": "nccl"}
-
-
-class ProcessGroup:
-    """The group of one process."""
-
-    def rank(self) -> int:
-        """0."""
-        return 0
-
-    def size(self) -> int:
-        """1."""
-        return 1
+def tell_rank() -> None:
+    """Where mpiexec has started this process, set the variables that torchrun would: programs for PyTorch read them."""
+    if "RANK" in os.environ or not any(names[0] in os.environ and names[1] in os.environ for names in MPI_VARIABLES):
+        return
+    place = find()
+    values = zip(TORCHRUN_VARIABLES, (place.rank, place.size, place.local_rank, place.local_size), strict=True)
+    os.environ |= {name: str(value) for name, value in values if value is not None}
 
 
-class group:
-    """The default group, as ``group.WORLD``; None before ``init_process_group``."""
-
-    WORLD: ProcessGroup | None = None
-    NON_GROUP_MEMBER = -100
-    backend = ""
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that carries a device's tensors."""
+    return Backend.default_device_backend_map[Device(device).type]
 
 
-GroupMember = group
+# Groups -----------------------------------------------------------------------------------------------------
 
 
-class Work:
-    """What a collective with ``async_op=True`` returns: it is complete."""
-
-    def wait(self, timeout: Any = None) -> bool:
-        """True."""
-        return True
-
-    def is_completed(self) -> bool:
-        """True."""
-        return True
-
-    is_success = is_completed
-
-
-def is_initialized() -> bool:
-    """Whether ``init_process_group`` was called."""
-    return group.WORLD is not None
-
-
-def init_process_group(
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
     backend: str | None = None,
-    init_method: str | None = None,
-    timeout: Any = None,
-    world_size: int = -1,
-    rank: int = -1,
-    store: Any = None,
-    group_name: str = "",
     pg_options: Any = None,
-    device_id: Any = None,
-) -> None:
-    """Begin as rank 0 of a world of one. Nothing is opened, and nothing is sent.
+    group_desc: str | None = None,
+) -> tuple[Group, list[Group]]:
+    """Cut a group into groups of so many ranks, one after another. All ranks of the world call it.
 
     Args:
-        backend: any name.
-        init_method: "env://", a "tcp://" or a "file://" address.
-        world_size: 1; -1 takes WORLD_SIZE from the environment, 1 by default.
-        rank: 0; -1 takes RANK from the environment, 0 by default.
+        group_size: None for the ranks of a machine. group: None for all ranks.
+
+    Returns:
+        This rank's group, and all of them.
 
     Raises:
-        NotImplementedError: a world of several processes.
-        ValueError: called twice.
+        ValueError: the ranks cannot be cut into such groups.
     """
-    if is_initialized():
-        raise ValueError("trying to initialize the default process group twice!")
-    size = world_size if world_size >= 0 else int(os.environ.get("WORLD_SIZE", "1"))
-    place = rank if rank >= 0 else int(os.environ.get("RANK", "0"))
-    if size != 1 or place != 0:
-        raise NotImplementedError(
-            f"{_ADVICE}: there is no rank {place} in a world of {size}. Start the program with python, "
-            "world_size=1 and rank=0"
-        )
-    group.backend, group.WORLD = backend or "gloo", ProcessGroup()
+    ranks = the_group(group).ranks
+    size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
+    if size < 1 or len(ranks) % size:
+        raise ValueError(f"{len(ranks)} ranks cannot be cut into groups of {size}")
+    parts = [ranks[first : first + size] for first in range(0, len(ranks), size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
 
-def destroy_process_group(group: Any = None) -> None:
-    """End what ``init_process_group`` began.
-
-    Raises:
-        AssertionError: it was not called.
-    """
-    if not is_initialized():
-        raise AssertionError("Process group cannot be None")
-    if group is None or group is GroupMember.WORLD:
-        GroupMember.WORLD = None
-
-
-def spawn(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
-    start_method: str = "spawn",
-) -> None:
-    """Call ``fn(0, *args)`` in this process: ``torch.multiprocessing.spawn``.
-
-    Raises:
-        NotImplementedError: for more than one process.
-    """
-    if nprocs != 1:
-        raise NotImplementedError(
-            f"{_ONE_DEVICE}: spawn(nprocs={nprocs}) is absent. Call it with nprocs=1, or use "
-            "Python's multiprocessing for work that is not distributed"
-        )
-    fn(0, *args)
-
-
-def _check(*ranks: int | None) -> None:
-    """Refuse a call before ``init_process_group``, and ranks other than 0."""
-    if not is_initialized():
-        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-    if wrong := [rank for rank in ranks if rank not in (0, None)]:
-        raise ValueError(f"{_ADVICE}: there is no rank {wrong[0]}")
-
-
-def new_group(
-    ranks: Any = None,
-    timeout: Any = None,
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
     backend: str | None = None,
     pg_options: Any = None,
-    use_local_synchronization: bool = False,
     group_desc: str | None = None,
-) -> ProcessGroup:
-    """A group of this process."""
-    _check(*(ranks or ()))
-    return ProcessGroup()
+) -> tuple[Group, list[Group]]:
+    """Make a group of each list of ranks. All ranks of the world call it.
+
+    Returns:
+        This rank's group, and all of them.
+
+    Raises:
+        ValueError: there are no lists, or one rank is in two.
+    """
+    named = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
+    if not named or len(set(named)) < len(named):
+        raise ValueError(f"groups need different ranks, not {[list(ranks) for ranks in ranks_per_subgroup_list]}")
+    groups = [new_group(ranks, timeout, backend, pg_options) for ranks in ranks_per_subgroup_list]
+    own = (made for made in groups if not is_outside(made))
+    return next(own, GroupMember.NON_GROUP_MEMBER), groups
 
 
-# The table ------------------------------------------------------------------------------------------------
+def _get_default_group() -> ProcessGroup:
+    """The group of all ranks. Raises ValueError: ``init_process_group`` was not called."""
+    return the_group()
 
 
-def _done(async_op: bool, *ranks: int | None) -> Work | None:
-    """A collective of one process: nothing is sent."""
-    _check(*ranks)
-    return Work() if async_op else None
+def _rank_not_in_group(group: Group | None) -> bool:
+    """Whether this is what ``new_group`` gave to a rank that is not in the group."""
+    return is_outside(group)
 
 
-def _copy(source: Any, target: Any, async_op: bool, *ranks: int | None) -> Work | None:
-    """Copy a tensor into a tensor, each alone or in a list; without a list there is nothing to copy."""
-    work = _done(async_op, *ranks)
-    value, into = (x if isinstance(x, Tensor) else next(iter(x or ()), None) for x in (source, target))
-    if into is not None and value is not None:
-        with no_grad():
-            into.copy_(value.reshape(into.shape))
-    return work
-
-
-def _put(value: Any, objects: list[Any] | None, *ranks: int | None) -> None:
-    """Make a value the only one of a list."""
-    _check(*ranks)
-    if objects:
-        objects[0] = value
-
-
-def _value(value: Any) -> Any:
-    """A value that is known once the world is there."""
-    _check()
-    return value
-
-
-def _nobody(rank: int | None, verb: str) -> NoReturn:
-    _check()
-    raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
-
-
-def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
-    group: Any = None,
-    group_src: int | None = None,
+def _broadcast_coalesced(
+    process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int, src: int = 0
 ) -> None:
-    """Put the first object of one list into the other."""
-    _put((scatter_object_input_list or [None])[0], scatter_object_output_list, src, group_src)
+    """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
+    with no_grad():
+        works = [broadcast(t, group=process_group, group_src=src, async_op=True) for t in tensors]
+        for work in works:
+            if work is not None:
+                work.wait()
 
 
-SUM = ReduceOp.SUM
-_send = lambda tensor, dst=None, group=None, tag=0, group_dst=None: _nobody(dst, "send to")
-_receive = lambda tensor, src=None, group=None, tag=0, group_src=None: _nobody(src, "receive from")
-# Rows of the table in no_ops.py: PyTorch's parameters, and what is left to do for one process.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "all_gather": lambda tensor_list, tensor, group=None, async_op=False: _copy(tensor, tensor_list, async_op),
-    "all_gather_into_tensor": lambda output_tensor, input_tensor, group=None, async_op=False: _copy(
-        input_tensor, output_tensor, async_op
-    ),
-    "all_gather_object": lambda object_list, obj, group=None: _put(obj, object_list),
-    "all_reduce": lambda tensor, op=SUM, group=None, async_op=False: _done(async_op),
-    "all_to_all": lambda output_tensor_list, input_tensor_list, group=None, async_op=False: _copy(
-        input_tensor_list, output_tensor_list, async_op
-    ),
-    "barrier": lambda group=None, async_op=False, device_ids=None, timeout=None: _done(async_op),
-    "batch_isend_irecv": lambda p2p_op_list: [_nobody(None, "send to")],
-    "broadcast": lambda tensor, src=None, group=None, async_op=False, group_src=None: _done(async_op, src, group_src),
-    "broadcast_object_list": lambda object_list, src=None, group=None, device=None, group_src=None: _check(
-        src, group_src
-    ),
-    "gather": lambda tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None: _copy(
-        tensor, gather_list, async_op, dst, group_dst
-    ),
-    "gather_object": lambda obj, object_gather_list=None, dst=None, group=None, group_dst=None: _put(
-        obj, object_gather_list, dst, group_dst
-    ),
-    "get_backend": lambda group=None: _value(GroupMember.backend.rpartition(":")[2]),
-    "get_global_rank": lambda group, group_rank: _value(0),
-    "get_group_rank": lambda group, global_rank: _value(0),
-    "get_process_group_ranks": lambda group=None: _value([0]),
-    "get_node_local_rank": lambda fallback_rank=None: 0,
-    "get_rank": lambda group=None: _value(0),
-    "get_world_size": lambda group=None: _value(1),
-    "irecv": _receive,
-    "is_available": lambda: False,  # a program that asks wants several processes
-    "is_backend_available": lambda *backend: True,
-    "is_gloo_available": lambda *backend: True,
-    "is_mpi_available": lambda: False,
-    "is_nccl_available": lambda: False,
-    "is_torchelastic_launched": lambda: False,
-    "is_ucc_available": lambda: False,
-    "is_xccl_available": lambda: False,
-    "isend": _send,
-    "monitored_barrier": lambda group=None, timeout=None, wait_all_ranks=False: _check(),
-    "recv": _receive,
-    "reduce": lambda tensor, dst=None, op=SUM, group=None, async_op=False, group_dst=None: _done(
-        async_op, dst, group_dst
-    ),
-    "reduce_scatter": lambda output, input_list, op=SUM, group=None, async_op=False: _copy(
-        input_list, output, async_op
-    ),
-    "reduce_scatter_tensor": lambda output, input, op=SUM, group=None, async_op=False: _copy(input, output, async_op),
-    "scatter": lambda tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None: _copy(
-        scatter_list, tensor, async_op, src, group_src
-    ),
-    "scatter_object_list": scatter_object_list,
-    "send": _send,
-    "_get_default_group": lambda: _value(GroupMember.WORLD),
-    "_rank_not_in_group": lambda group=None: group == GroupMember.NON_GROUP_MEMBER,
-    "_sync_module_states": lambda *args, **kwargs: None,
-}
+def _sync_module_states(
+    module: Any,
+    process_group: ProcessGroup,
+    broadcast_bucket_size: int,
+    src: int,
+    params_and_buffers_to_ignore: Iterable[str] = (),
+    broadcast_buffers: bool = True,
+) -> None:
+    """Give all ranks the parameters and buffers of one module."""
+    named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
+    ignored = set(params_and_buffers_to_ignore)
+    states = [tensor.detach() for name, tensor in named.items() if name not in ignored]
+    _broadcast_coalesced(process_group, states, broadcast_bucket_size, src)
 
-# ``distributed.nn``: collectives that gradients flow through.
-WITH_GRADIENTS: dict[str, Callable[..., Any]] = {
-    "all_gather": lambda tensor, group=None: (_value(tensor),),
-    "all_reduce": lambda tensor, op=SUM, group=None: _value(tensor),
-    "broadcast": lambda tensor, src, group=None: _value(tensor),
-}
+
+# torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the parts of a tensor would be."""
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Whole, on each rank."""
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Cut along ``dim``."""
+
+    dim: int
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """On each rank a summand, or what else ``reduce_op`` reduces."""
+
+    reduce_op: str = "sum"
 
 
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
 
 
 class StateDictOptions(NamedTuple):
-    """How a model's state dict is taken or loaded; of one process it is always whole."""
+    """How a model's state dict is taken or loaded. It is always whole: ``full_state_dict`` alone has no effect."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -295,15 +169,35 @@ class StateDictOptions(NamedTuple):
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """A model's state dict, on the CPU or without what needs no gradient if the options say so."""
+    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out.
+
+    With ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty.
+    """
     how = options or StateDictOptions()
-    frozen = {name for name, p in model.named_parameters() if how.ignore_frozen_params and not p.requires_grad}
-    state = {name: value for name, value in model.state_dict().items() if name not in frozen}
+    if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
+        return {}
+    module = _unwrapped(model)
+    frozen = {name for name, p in module.named_parameters() if how.ignore_frozen_params and not p.requires_grad}
+    state = {name: value for name, value in module.state_dict().items() if name not in frozen}
     return {name: value.cpu() if how.cpu_offload else value for name, value in state.items()}
 
 
 def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """``model.load_state_dict``, strict or not."""
-    return model.load_state_dict(model_state_dict, strict=(options or StateDictOptions()).strict)
+    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not.
+
+    With ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error.
+    """
+    how, module = options or StateDictOptions(), _unwrapped(model)
+    load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
+    if not (how.broadcast_from_rank0 and is_initialized()):
+        return load()
+    keys = of_first(load)
+    _sync_module_states(module, the_group(), 0, src=0)
+    return keys
+
+
+def _unwrapped(model: Any) -> Any:
+    """The module within a DistributedDataParallel; another as it is."""
+    return model.module if isinstance(model, DistributedDataParallel) else model

@@ -56,16 +56,24 @@ MODULES: dict[str, Sources] = {
     "cuda.amp.grad_scaler": ("cuda.amp",),
     "cuda.memory": "cuda",
     "cuda.random": "cuda",
-    **dict.fromkeys(
-        ("distributed.distributed_c10d", "distributed.constants", "distributed.utils"), ("distributed", "compat.distributed")
-    ),
-    **dict.fromkeys(("distributed.nn", "distributed.nn.functional", "mtia", "utils._python_dispatch"), ()),
-    "distributed.checkpoint.state_dict": (),
+    **dict.fromkeys((f"distributed.{file}" for file in ("constants", "distributed_c10d", "utils")), ("distributed",)),
+    "distributed.nn": ("distributed.functional",),
+    "distributed.nn.functional": "distributed.functional",
+    "distributed.run": "distributed.launch",
+    "distributed.optim.zero_redundancy_optimizer": "optim.zero_redundancy",
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": "distributed.hooks",
+    **dict.fromkeys(("distributed.algorithms", "distributed.algorithms.ddp_comm_hooks", "distributed.optim"), ()),
+    **dict.fromkeys(("distributed.elastic", "distributed.elastic.multiprocessing"), ()),
+    **dict.fromkeys(("distributed.elastic.multiprocessing.errors", "distributed.checkpoint.state_dict"), ()),
+    **dict.fromkeys(("distributed.tensor", "distributed.tensor.placement_types"), ()),
+    "futures": ("distributed.future",),
+    **dict.fromkeys(("mtia", "utils._python_dispatch"), ()),
     "_dynamo": "compiler",
     "_dynamo._trace_wrapped_higher_order_op": (),
     "hub": "compat.hub",
     "library": "compat.library",
     "multiprocessing": ("=multiprocessing",),
+    "multiprocessing.spawn": ("distributed.spawn",),
     "overrides": "compat.overrides",
     "storage": "backend.storage",
     "testing": "compat.testing",
@@ -93,7 +101,7 @@ MODULES: dict[str, Sources] = {
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
     "nn.attention.flex_attention": "compat.flex_attention",
-    "nn._functions": ("nn.parallel",),
+    "nn._functions": ("nn.parallel.one_device",),
     "nn.utils.init": ("nn.init",),
     **_family(
         "distributions.choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"
@@ -147,6 +155,7 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("compat.native:", " ".join(native.ORDERS)),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
         **{f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS},
+        "Future": "distributed.future:Future",
         "ScriptModule": "compat.core:ScriptModule",
         "_assert": "compat.core:_assert",
         "_chunk_cat": "compat.native:chunk_cat",
@@ -209,10 +218,32 @@ NAMES: dict[str, dict[str, str]] = {
         "TracerWarning": "compat.internal:TracerWarning",
         "ScriptModule": "compat.core:ScriptModule",
     },
+    "distributed": {
+        **_of("compat.distributed:", "_broadcast_coalesced _get_default_group _rank_not_in_group _sync_module_states"),
+        **_of("compat.distributed:", "get_default_backend_for_device new_subgroups new_subgroups_by_enumeration"),
+        "DistStoreError": "=builtins:TimeoutError",  # what minigrad raises where PyTorch raises these
+        **dict.fromkeys(("DistBackendError", "DistError", "DistNetworkError"), "=builtins:RuntimeError"),
+        "GradBucket": "nn.parallel.distributed:GradBucket",
+        "_all_gather_base": "distributed.collectives:all_gather_into_tensor",
+        "_reduce_scatter_base": "distributed.collectives:reduce_scatter_tensor",
+    },
     "distributed.checkpoint.state_dict": _of(
         "compat.distributed:", "StateDictOptions get_model_state_dict set_model_state_dict"
     ),
-    "multiprocessing": {"spawn": "compat.distributed:spawn", "start_processes": "compat.distributed:spawn"},
+    **dict.fromkeys(
+        ("distributed.tensor", "distributed.tensor.placement_types"),
+        _of("compat.distributed:", "Partial Placement Replicate Shard"),
+    ),
+    "distributed.optim": {"ZeroRedundancyOptimizer": "optim.zero_redundancy:ZeroRedundancyOptimizer"},
+    "multiprocessing": {
+        **_of("distributed.spawn:", "ProcessContext ProcessExitedException ProcessRaisedException spawn"),
+        "SpawnContext": "distributed.spawn:ProcessContext",
+        "start_processes": "distributed.spawn:spawn",
+    },
+    "multiprocessing.spawn": {
+        "SpawnContext": "distributed.spawn:ProcessContext",
+        "start_processes": "distributed.spawn:spawn",
+    },
     "nn": {
         **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
         **_of("nn.loss:", "_Loss _WeightedLoss"),
@@ -244,6 +275,8 @@ class AliasModule(ModuleWithoutFile):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return [public for public in dir(self) if not public.startswith("_")]
+        if name in (row := NAMES.get(_path(self.__name__), {})):  # before a module of that name below this one
+            return resolve(row[name])
         try:
             return super().__getattr__(name)
         except MissingName:
@@ -251,6 +284,11 @@ class AliasModule(ModuleWithoutFile):
                 if hasattr(resolve(source), name):
                     return getattr(resolve(source), name)
             raise
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Importing a module enters it here: not in place of what the table has by its name, as in PyTorch."""
+        if not (isinstance(value, ModuleType) and name in NAMES.get(_path(self.__name__), {})):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         theirs = (name for source in self._sources for name in dir(resolve(source)))

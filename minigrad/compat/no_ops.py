@@ -13,7 +13,6 @@ from typing import Any
 
 from ..backend.dtype import bfloat16, float16
 from ..cuda import is_available, manual_seed
-from . import distributed
 from .backends import settings
 from .internal import parse_to
 
@@ -211,10 +210,12 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         is_bf16_supported=lambda including_emulation=True: False,
     ),
     _row("autograd", "a profiler is an observer", _disable_profiler=lambda: None, _profiler_enabled=never),
-    _row("distributed", "there is one process", **distributed.FUNCTIONS),
-    _row("distributed.rpc", "there is one process", is_available=never),
-    _row("distributed.nn", "there is one process", **distributed.WITH_GRADIENTS),
-    _row("distributed.nn.functional", "there is one process", **distributed.WITH_GRADIENTS),
+    _row(
+        "distributed.elastic.multiprocessing.errors",
+        "a rank shows its error itself",
+        record=lambda fn, error_handler=None: fn,
+    ),
+    _row("distributed.rpc", "no rank calls functions of another", is_available=never),
     _row("fx", "nothing records a program", wrap=lambda fn_or_name: fn_or_name),
     _row(
         "jit",

@@ -126,13 +126,9 @@ def is_gloo_available() -> bool:
 
 def is_nccl_available() -> bool:
     """Whether CuPy and its NCCL are installed."""
-    from importlib.util import find_spec
+    from ..backend import cuda
 
-    if find_spec("cupy") is None:
-        return False
-    from cupy.cuda import nccl
-
-    return bool(nccl.available)
+    return cuda.has_nccl()
 
 
 def is_backend_available(backend: str) -> bool:

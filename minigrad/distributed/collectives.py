@@ -15,7 +15,7 @@ from ..backend import dtype as dt
 from ..backend import of
 from ..functions.creation import empty
 from ..tensor import Tensor
-from .agreement import header
+from .agreement import Counts, header
 from .group import ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan, check_list, divide, together, transport_op
 from .transport import Done, Request
@@ -32,11 +32,18 @@ def _call(
     start: Callable[[bool], Request],
     finish: Callable[[], Any] | None,
     async_op: bool,
+    counts: Counts | None = None,
+    results: Sequence[Tensor] = (),
     **said: Any,
 ) -> Work | None:
-    """One call: compare headers, let the arrays go round, and wait unless ``async_op``."""
-    line = None if group.control is None else header(name, array, together=not async_op, **said)
-    work = group.queue.put(Work(group.queue, name, start, finish), line)
+    """One call: compare headers, let the arrays go round, and wait unless ``async_op``. ``results``: what it writes."""
+    line = None
+    if group.control is not None:
+        blocks = not async_op and not group.queue.crowded
+        line = header(name, array, together=blocks, on_gpu=array is not None and group.on_gpu(array), **said)
+    work = Work(group.queue, name, start, finish)
+    work.results = results
+    group.queue.put(work, line, counts)
     if async_op:
         return work
     work.wait()
@@ -74,7 +81,16 @@ def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: boo
     _check(tensor, "all_reduce")
     name, loan = transport_op(op, tensor), Loan(tensor, g, op)
     start = lambda together: g.carrier(tensor.array).all_reduce(loan.array, name, together)
-    return _call(g, "all_reduce", tensor.array, start, _reduced(loan, op, g, "all_reduce"), async_op, op=op.value)
+    return _call(
+        g,
+        "all_reduce",
+        tensor.array,
+        start,
+        _reduced(loan, op, g, "all_reduce"),
+        async_op,
+        results=[tensor],
+        op=op.value,
+    )
 
 
 def _reduced(loan: Loan, op: ReduceOp, group: ProcessGroup, name: str) -> Callable[[], None]:
@@ -102,7 +118,7 @@ def reduce(
     root, name, loan = _root(g, dst, group_dst, "dst"), transport_op(op, tensor), Loan(tensor, g, op)
     start = lambda together: g.carrier(tensor.array).reduce(loan.array, name, root)
     finish = _reduced(loan, op, g, "reduce") if g.number == root else None
-    return _call(g, "reduce", tensor.array, start, finish, async_op, op=op.value, root=g.ranks[root])
+    return _call(g, "reduce", tensor.array, start, finish, async_op, results=[tensor], op=op.value, root=g.ranks[root])
 
 
 def reduce_scatter(
@@ -134,17 +150,17 @@ def reduce_scatter_tensor(
 
 
 def _reduce_scatter(output: Tensor, parts: Tensor, op: Any, g: ProcessGroup, async_op: bool) -> Work | None:
-    name, into, loan = transport_op(op, output), Loan(output, g, op), Loan(parts, g, op)
+    name, into, loan = transport_op(op, output), Loan(output, g, op), Loan(parts, g, op, apart=output)
     start = lambda together: g.carrier(output.array).reduce_scatter(into.array, loan.array, name)
     finish = _reduced(into, op, g, "reduce_scatter")
-    return _call(g, "reduce_scatter", output.array, start, finish, async_op, op=op.value)
+    return _call(g, "reduce_scatter", output.array, start, finish, async_op, results=[output], op=op.value)
 
 
 def _joined(tensors: list[Tensor], g: ProcessGroup, what: str) -> Tensor:
     """A new tensor of the ranks' parts."""
     array = together(tensors, g.size(), what)
-    for row, tensor in zip(array, tensors, strict=True):
-        row[...] = tensor.array
+    for i, tensor in enumerate(tensors):
+        array[i, ...] = tensor.array
     return _wrapped(array)
 
 
@@ -177,7 +193,7 @@ def broadcast(
     root, loan = _root(g, src, group_src, "src"), Loan(tensor, g)
     start = lambda together: g.carrier(tensor.array).broadcast(loan.array, root)
     finish = None if g.number == root else lambda: loan.back("broadcast")
-    return _call(g, "broadcast", tensor.array, start, finish, async_op, root=g.ranks[root])
+    return _call(g, "broadcast", tensor.array, start, finish, async_op, results=[tensor], root=g.ranks[root])
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
@@ -190,9 +206,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, a
         return None
     g = the_group(group)
     _check(tensor, "all_gather")
-    rows = _wrapped(together([*tensor_list], g.size(), "tensor_list"))
+    rows = _wrapped(together(tensor_list, g.size(), "tensor_list"))
     _check_parts(rows, tensor, g, "tensor_list", "tensor")
-    return _all_gather(rows, tensor, g, async_op, lambda: _hand_out(rows, tensor_list, "all_gather"))
+    return _all_gather(rows, tensor, g, async_op, tensor_list, lambda: _hand_out(rows, tensor_list, "all_gather"))
 
 
 def all_gather_into_tensor(
@@ -205,13 +221,18 @@ def all_gather_into_tensor(
     _check(output_tensor, "all_gather_into_tensor")
     _check(input_tensor, "all_gather_into_tensor")
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
-    return _all_gather(output_tensor, input_tensor, g, async_op, None)
+    return _all_gather(output_tensor, input_tensor, g, async_op, [output_tensor], None)
 
 
 def _all_gather(
-    output: Tensor, tensor: Tensor, g: ProcessGroup, async_op: bool, after: Callable[[], None] | None
+    output: Tensor,
+    tensor: Tensor,
+    g: ProcessGroup,
+    async_op: bool,
+    results: Sequence[Tensor],
+    after: Callable[[], None] | None,
 ) -> Work | None:
-    into, loan = Loan(output, g), Loan(tensor, g)
+    into, loan = Loan(output, g), Loan(tensor, g, apart=output)
 
     def finish() -> None:
         into.back("all_gather")
@@ -219,14 +240,14 @@ def _all_gather(
             after()
 
     start = lambda together: g.carrier(tensor.array).all_gather(into.array, loan.array)
-    return _call(g, "all_gather", tensor.array, start, finish, async_op)
+    return _call(g, "all_gather", tensor.array, start, finish, async_op, results=results)
 
 
 def _hand_out(rows: Tensor, tensors: Sequence[Tensor], name: str) -> None:
     from ..autograd.origin import note_change
 
-    for row, tensor in zip(rows.array, tensors, strict=True):
-        tensor.array[...] = row.reshape(tensor.array.shape)
+    for i, tensor in enumerate(tensors):
+        tensor.array[...] = rows.array[i, ...].reshape(tensor.array.shape)
         note_change(tensor._version, name, "another rank")
 
 
@@ -259,7 +280,7 @@ def gather(
     elif gather_list:
         raise ValueError(f"gather_list is for rank {g.ranks[root]}, dst; the others give none")
     start = lambda together: g.carrier(tensor.array).gather(None if into is None else into.array, loan.array, root)
-    return _call(g, "gather", tensor.array, start, finish, async_op, root=g.ranks[root])
+    return _call(g, "gather", tensor.array, start, finish, async_op, results=gather_list or (), root=g.ranks[root])
 
 
 def scatter(
@@ -285,7 +306,9 @@ def scatter(
     elif scatter_list:
         raise ValueError(f"scatter_list is for rank {g.ranks[root]}, src; the others give none")
     start = lambda together: g.carrier(tensor.array).scatter(into.array, parts, root)
-    return _call(g, "scatter", tensor.array, start, lambda: into.back("scatter"), async_op, root=g.ranks[root])
+    return _call(
+        g, "scatter", tensor.array, start, lambda: into.back("scatter"), async_op, results=[tensor], root=g.ranks[root]
+    )
 
 
 def all_to_all(
@@ -303,6 +326,8 @@ def all_to_all(
     check_list(output_tensor_list, g.size(), "output_tensor_list")
     sent, received = ([t.array.size for t in each] for each in (input_tensor_list, output_tensor_list))
     first = input_tensor_list[0]
+    for tensor in (*input_tensor_list, *output_tensor_list):
+        _check_dtype(tensor, first, "all_to_all")
     where = of(first.array).device_of(first.array)
     flat, out = (empty(sum(sizes), dtype=dt.of(first.array), device=where) for sizes in (sent, received))
     for part, tensor in zip(_cut(flat, sent), input_tensor_list, strict=True):
@@ -315,7 +340,7 @@ def all_to_all(
             tensor.array[...] = part.reshape(tensor.array.shape)
             note_change(tensor._version, "all_to_all", "another rank")
 
-    return _all_to_all(out, flat, received, sent, g, async_op, hand_out)
+    return _all_to_all(out, flat, received, sent, g, async_op, output_tensor_list, hand_out)
 
 
 def all_to_all_single(
@@ -337,16 +362,25 @@ def all_to_all_single(
     if is_outside(group):
         return None
     g = the_group(group)
+    _check(output, "all_to_all_single")
+    _check(input, "all_to_all_single")
     received, sent = (_rows(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes)))
-    return _all_to_all(output, input.detach(), received, sent, g, async_op, None)
+    _check_dtype(output, input, "all_to_all_single")
+    return _all_to_all(output, input.detach(), received, sent, g, async_op, [output], None)
+
+
+def _check_dtype(tensor: Tensor, other: Tensor, name: str) -> None:
+    if tensor.array.dtype != other.array.dtype:
+        raise ValueError(
+            f"{name} takes tensors of one dtype, not {dt.of(tensor.array).name} and {dt.of(other.array).name}"
+        )
 
 
 def _rows(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
     """The elements of each rank's part."""
-    _check(tensor, "all_to_all_single")
     rows = tensor.array.shape[0] if tensor.array.ndim else 0
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
-    if len(counts) != g.size() or sum(counts) != rows:
+    if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
         raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
     inner = tensor.array.size // max(rows, 1)
     return [count * inner for count in counts]
@@ -364,9 +398,10 @@ def _all_to_all(
     sent: list[int],
     g: ProcessGroup,
     async_op: bool,
+    results: Sequence[Tensor],
     after: Callable[[], None] | None,
 ) -> Work | None:
-    into, loan = Loan(output, g), Loan(parts, g)
+    into, loan = Loan(output, g), Loan(parts, g, apart=output)
 
     def finish() -> None:
         into.back("all_to_all")
@@ -376,7 +411,7 @@ def _all_to_all(
     start = lambda together: g.carrier(output.array).all_to_all(
         into.array.reshape(-1), loan.array.reshape(-1), received, sent
     )
-    return _call(g, "all_to_all", parts.array, start, finish, async_op, shaped=False)
+    return _call(g, "all_to_all", parts.array, start, finish, async_op, (sent, received), results, shaped=False)
 
 
 # Waiting ----------------------------------------------------------------------------------------------------

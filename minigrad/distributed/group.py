@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
+import urllib.parse
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
-from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -60,12 +61,20 @@ class ProcessGroup:
     """
 
     def __init__(
-        self, ranks: Sequence[int], number: int, backend: str, data: Mpi | None, seconds: float, gone: set[int]
+        self,
+        ranks: Sequence[int],
+        number: int,
+        backend: str,
+        data: Mpi | None,
+        seconds: float,
+        gone: set[int],
+        crowded: bool = False,
     ) -> None:
         self.ranks, self.number, self.backend = list(ranks), number, backend
-        self.control = None if data is None else data.twin()
+        self.control: Mpi | None = None if data is None else data.twin()
+        self.aside: Mpi | None = None if data is None else data.twin()
         self.data: Mpi | None = data
-        self.queue = Queue(self.ranks, self.control, seconds, gone)
+        self.queue = Queue(self.ranks, self.control, self.aside, seconds, gone, crowded)
         self._nccl: Transport | None = None
 
     def rank(self) -> int:
@@ -102,10 +111,11 @@ class ProcessGroup:
 
     def close(self) -> None:
         """Free what carries arrays."""
-        for carrier in (self._nccl, self.data, self.control):
+        self.queue.close()
+        for carrier in (self._nccl, self.data, self.control, self.aside):
             if carrier is not None:
                 carrier.close()
-        self._nccl = self.data = self.control = None
+        self._nccl = self.data = self.control = self.aside = None
 
     def __repr__(self) -> str:
         return f"ProcessGroup(ranks={self.ranks}, backend={self.backend!r})"
@@ -125,7 +135,7 @@ class World:
     """What ``init_process_group`` began, and ``destroy_process_group`` ends."""
 
     def __init__(self, there: place.Place, meeting: Meeting | None, hook: Any) -> None:
-        self.place, self.meeting, self.hook = there, meeting, hook
+        self.place, self.meeting, self.hook, self.process = there, meeting, hook, os.getpid()
         self.gone: set[int] = set() if meeting is None else meeting.gone
         self.groups: list[ProcessGroup] = []
 
@@ -172,23 +182,24 @@ def init_process_group(
         raise NotImplementedError("init_process_group takes no store and no pg_options: give init_method, or nothing")
     name = _checked(backend)
     seconds = (timeout or default_pg_timeout).total_seconds()
-    there = place.find(rank, world_size, _address(init_method, rank, seconds))
+    there = _placed(init_method, rank, world_size)
     meeting = world = None
     if there.size > 1:
         if there.address is not None:
             mpi.load_names()
             meeting = Meeting(there, seconds)
-        world = mpi.connect(there)
-    begun = World(there, meeting, sys.excepthook)
-    _world = begun
-    group.WORLD = ProcessGroup(
-        range(there.size), there.rank, name, None if world is None else Mpi(world), seconds, begun.gone
-    )
+        world = mpi.connect(there, None if meeting is None else meeting.address)
+    begun = _world = World(there, meeting, sys.excepthook)
+    local = 1 if world is None else _local_size(begun, Mpi(world))
+    data = None if world is None else Mpi(world)
+    crowded = local > (os.cpu_count() or 1)
+    group.WORLD = ProcessGroup(range(there.size), there.rank, name, data, seconds, begun.gone, crowded)
     begun.groups.append(group.WORLD)
     if there.size > 1:
         sys.excepthook = _ended_by_error
-        atexit.register(_at_exit)
-        _share_cores(_local_size(begun))
+        atexit.register(leave)
+        _watch_forks()
+        _share_cores(local)
 
 
 def _checked(backend: str | None) -> str:
@@ -200,28 +211,29 @@ def _checked(backend: str | None) -> str:
     return name
 
 
-def _address(init_method: str | None, rank: int, seconds: float) -> str | None:
-    """The "host:port" of a program's init_method; None for that of the environment."""
+def _placed(init_method: str | None, rank: int, size: int) -> place.Place:
+    """This process's place, from the program's arguments and the environment."""
     if init_method is None or init_method.startswith("env://"):
-        return None
+        return place.find(rank, size)
     if init_method.startswith("tcp://"):
-        return init_method.removeprefix("tcp://").partition("?")[0].rstrip("/")
+        address, _, query = init_method.removeprefix("tcp://").partition("?")
+        said = dict(urllib.parse.parse_qsl(query))
+        rank = int(said.get("rank", rank)) if rank < 0 else rank
+        size = int(said.get("world_size", size)) if size < 0 else size
+        return place.find(rank, size, address.rstrip("/"))
     if init_method.startswith("file://"):
-        from .meeting import by_file
-
-        return by_file(Path(init_method.removeprefix("file://")), rank, seconds)
+        return place.find(rank, size, init_method)
     raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
 
 
-def _local_size(begun: World) -> int:
+def _local_size(begun: World, data: Mpi) -> int:
     """How many ranks this machine has."""
     if begun.place.local_size is not None:
         return begun.place.local_size
     if begun.meeting is not None:
         hosts = begun.meeting.hosts
         return hosts.count(hosts[begun.place.rank])
-    assert group.WORLD is not None and group.WORLD.data is not None
-    return group.WORLD.data.ranks_here()
+    return data.ranks_here()
 
 
 def _share_cores(ranks: int) -> None:
@@ -232,6 +244,23 @@ def _share_cores(ranks: int) -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     alone = cores < (os.cpu_count() or 1)  # bound to some of them by the launcher
     set_num_threads(int(asked) if asked.isdecimal() and int(asked) else max(1, cores if alone else cores // ranks))
+
+
+@functools.cache
+def _watch_forks() -> None:
+    """A forked process, such as a data loader's worker, is no rank."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget)
+
+
+def _forget() -> None:
+    global _world
+    if _world is not None:
+        begun, _world, group.WORLD = _world, None, None
+        sys.excepthook = begun.hook
+        Queue.everywhere.clear()
+        if begun.meeting is not None:
+            begun.meeting.forget()
 
 
 def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -266,9 +295,9 @@ def report(error: BaseException) -> None:
         atexit.register(group.WORLD.data.abort, 1)
 
 
-def _at_exit() -> None:
+def leave() -> None:
     """The program ends without ``destroy_process_group``."""
-    if _world is not None and _world.meeting is not None:
+    if _world is not None and _world.meeting is not None and os.getpid() == _world.process:
         mpi.unlink_shared_memory()
         _world.meeting.leave()
 
@@ -348,6 +377,7 @@ def new_group(
     if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
         raise ValueError(f"a group needs different ranks, from 0 to {world.size() - 1}, not {list(ranks or [])}")
     data = None
+    world.queue.drain()
     if world.data is not None:
         if use_local_synchronization:
             data = world.data.among(members) if world.number in members else None
@@ -357,7 +387,7 @@ def new_group(
         return group.NON_GROUP_MEMBER
     seconds = world.queue.seconds if timeout is None else timeout.total_seconds()
     name = world.backend if backend is None else _checked(backend)
-    made = ProcessGroup(members, members.index(world.number), name, data, seconds, _world.gone)
+    made = ProcessGroup(members, members.index(world.number), name, data, seconds, _world.gone, world.queue.crowded)
     _world.groups.append(made)
     return made
 

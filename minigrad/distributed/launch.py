@@ -31,8 +31,8 @@ MOST_SECONDS = 24 * 3600.0  # for all to come: programs have their own time-out
 LOOK = 0.02  # seconds between looks at the ranks
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The command. Returns the exit status: that of the first rank that failed."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command, of the process's own arguments by default. Returns the exit status: that of the first rank that failed."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
         description="Start a program as several ranks on this machine, or on several (with --nodes).",
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     p.add_argument("--nodes", "--nnodes", type=_count, default=1, help="machines, on each of which this command runs")
     p.add_argument("--node-rank", "--node_rank", type=int, default=0, help="the number of this one, from 0")
     p.add_argument("--master-addr", "--master_addr", default="", help="the machine with number 0, if there are several")
-    p.add_argument("--master-port", "--master_port", type=int, default=0, help="a port of it (default: a free one)")
+    p.add_argument("--master-port", "--master_port", type=_port, default=0, help="a port of it (default: a free one)")
     p.add_argument("--threads", type=_count, help="threads of each rank (default: the CPUs, shared)")
     p.add_argument("--standalone", action="store_true", help=argparse.SUPPRESS)  # torchrun's word for one machine
     p.add_argument("-m", "--module", action="store_true", help="program is the name of a module")
@@ -69,6 +69,12 @@ def main(arguments: Sequence[str]) -> int:
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a positive whole number is needed, not {text!r}")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"a port is needed, 0 to 65535, not {text!r}")
     return int(text)
 
 
@@ -109,14 +115,14 @@ class Job:
         if self.node > 0:
             return None
         listener = meeting.listener(self.address)
-        host = meeting.split(self.address)[0]
+        host = meeting.split(self.address, 0)[0]
         self.address = f"{host}:{listener.getsockname()[1]}"
         server = Rendezvous(listener, self.ranks * self.nodes, MOST_SECONDS, self._lost.__setitem__)
         threading.Thread(target=server.serve, daemon=True).start()
         return listener
 
     def _environment(self, number: int) -> dict[str, str]:
-        host, port = meeting.split(self.address)
+        host, port = meeting.split(self.address, 0)
         ours = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
         return ours | dict(self.extra) | {
             "RANK": str(self.node * self.ranks + number),
@@ -150,10 +156,11 @@ class Job:
                     self.processes[rank % self.ranks].wait(PATIENCE)
         codes = [(n, c) for n, p in enumerate(self.processes) if (c := p.poll())]
         first = [(n, c) for n, c in codes if c != STATUS]
-        if not first:  # they have ended because one on another machine has
-            lost = ", ".join(f"rank {rank}" for rank in self._lost) or "a rank on another machine"
+        if not first and (self._lost or self.nodes > 1):  # they have ended because one on another machine has
+            lost = f"rank {next(iter(self._lost))}" if self._lost else "a rank on another machine"
             print(f"minigrad.run: {lost} has died; the other ranks are ended", file=sys.stderr)
             return STATUS
+        first = first or failed
         if self._asked and all(code in (130, -signal.SIGINT, -signal.SIGTERM) for _, code in first):
             return 130
         for number, code in first:

@@ -23,16 +23,21 @@ class Loan:
         array: what the transport gets; the tensor's own memory where that is possible.
     """
 
-    def __init__(self, tensor: Tensor, group: ProcessGroup, op: ReduceOp | None = None) -> None:
-        """``op``: they are reduced, and not only moved."""
+    def __init__(
+        self, tensor: Tensor, group: ProcessGroup, op: ReduceOp | None = None, apart: Tensor | None = None
+    ) -> None:
+        """``op``: they are reduced, and not only moved. ``apart``: a tensor with which they must not share memory."""
         self.tensor = tensor
         array = tensor.array
         if not group.on_gpu(array):
             array = of(array).to_numpy(array)
         if not array.flags.c_contiguous:
             array = xp(array).ascontiguousarray(array)
+        if apart is not None and xp(array).shares_memory(array, apart.array):
+            array = array.copy()
         self.kind = array.dtype
-        self.array = _bits(array) if op is None else _summable(array)
+        is_native = group.on_gpu(array) and array.dtype == np.float16  # NCCL adds it as it is
+        self.array = _bits(array) if op is None else array if is_native else _summable(array)
 
     def back(self, name: str) -> None:
         """Write the result into the tensor."""
@@ -68,6 +73,10 @@ def transport_op(op: Any, tensor: Tensor) -> str:
     kind, name = tensor.array.dtype.kind, op.value
     if (name in BIT_OPS and kind not in "iub") or (kind == "c" and name not in ("sum", "avg", "prod")):
         raise RuntimeError(f"there is no reduction {op.name} of {dt.of(tensor.array).name}")
+    if tensor.array.dtype.itemsize == 1 and kind not in "iub":
+        raise RuntimeError(f"there are no reductions of {dt.of(tensor.array).name}: convert it to float32 first")
+    if kind == "b" and name == "avg":
+        raise RuntimeError("there is no reduction AVG of bool")
     if kind == "b":
         return OF_BOOLS.get(name, name)
     return "sum" if name == "avg" else name

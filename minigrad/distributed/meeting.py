@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -15,8 +16,14 @@ from urllib.parse import quote, unquote
 from . import rendezvous
 from .place import Place
 
-STATUS = 70  # of a process that ends because another has: EX_SOFTWARE of sysexits.h
+STATUS = 113  # of a process that ends because another has; programs of their own seldom use it
+FILE = "file://"  # in place of an address: of the file that has it
+PATIENCE = 2.0  # seconds for an earlier meeting to end
 RETRY = 0.05  # seconds between tries to reach rank 0
+
+
+class EarlierJob(Exception):
+    """The meeting is that of a job which has just ended, or which has all its ranks."""
 
 
 class Meeting:
@@ -32,15 +39,28 @@ class Meeting:
         """
         assert place.address is not None
         self.place, self.gone = place, set[int]()
+        self.address = ""  # "host:port", also where it came from a file
         self._end: subprocess.Popen[bytes] | None = None
         if place.rank == 0 and place.opens:
             self._end = _open(place, seconds)
-        self._connection = _connect(place.address, seconds)
-        host = quote(os.environ.get("MINIGRAD_HOST") or socket.gethostname(), safe="")
-        joining = rendezvous.encode("join", rank=place.rank, size=place.size, host=host, pid=os.getpid())
-        self._connection.sendall(joining)
-        self._lines = rendezvous.lines(self._connection)
-        self.hosts = self._wait(seconds)
+        end = time.monotonic() + PATIENCE
+        while True:
+            self._connection = _connect(place, seconds)
+            host_there, port_there, *_ = self._connection.getpeername()
+            self.address = f"{host_there}:{port_there}"
+            host = quote(os.environ.get("MINIGRAD_HOST") or socket.gethostname(), safe="")
+            joining = rendezvous.encode("join", rank=place.rank, size=place.size, host=host, pid=os.getpid())
+            self._connection.sendall(joining)
+            self._lines = rendezvous.lines(self._connection)
+            try:
+                self.hosts = self._wait(seconds)
+                break
+            except EarlierJob as error:
+                if time.monotonic() > end:
+                    raise ValueError(str(error)) from None
+                time.sleep(RETRY)
+        if place.rank == 0 and place.address.startswith(FILE):
+            Path(place.address.removeprefix(FILE)).unlink(missing_ok=True)  # the next job has another address
         threading.Thread(target=self._listen, daemon=True, name="minigrad meeting").start()
 
     def _wait(self, seconds: float) -> list[str]:
@@ -63,11 +83,11 @@ class Meeting:
                     f"{fields['size']} meets: world_size (WORLD_SIZE) must be the same for all"
                 )
             if fields.get("why") == "twice":
-                raise ValueError(
+                raise (EarlierJob if fields.get("complete") == "1" else ValueError)(
                     f"rank {place.rank} has come to {place.address} already: process {fields['pid']} on "
                     f"{unquote(fields['host'])}. Each process needs a rank of its own, and each job a port"
                 )
-        raise TimeoutError(f"the meeting at {place.address} has ended before all {place.size} ranks had come")
+        raise EarlierJob(f"the meeting at {place.address} has ended before all {place.size} ranks had come")
 
     def _listen(self) -> None:
         """Hear of other ranks until this one leaves. If one has died, no collective can end: this process ends, too."""
@@ -91,6 +111,12 @@ class Meeting:
             with suppress(OSError, ValueError):
                 stream.flush()
         os._exit(STATUS)
+
+    def forget(self) -> None:
+        """In a forked process: the connection is the parent's, and must not stay open for it."""
+        self.gone.add(self.place.rank)
+        with suppress(OSError):
+            os.close(self._connection.detach())
 
     def failed(self, why: str) -> None:
         """Tell the others that this rank ends with an error."""
@@ -118,54 +144,66 @@ def _say(text: str) -> None:
     print(f"minigrad: {text}", file=sys.stderr, flush=True)
 
 
-def split(address: str) -> tuple[str, int]:
-    """Host and port. Raises ValueError: no "host:port"."""
+def split(address: str, least: int = 1) -> tuple[str, int]:
+    """Host and port. Raises ValueError: no "host:port", or none from ``least`` to 65535."""
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ValueError(f"an address must be host:port, not {address!r}")
+    if not host or not port.isdecimal() or not least <= int(port) < 65536:
+        raise ValueError(f"an address must be host:port, with a port up to 65535, not {address!r}")
     return host.strip("[]"), int(port)
 
 
 def listener(address: str) -> socket.socket:
     """A socket that listens at an address; of this machine alone, if that is localhost. Raises OSError: it cannot."""
-    host, port = split(address)
-    family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    host, port = split(address, 0)
+    known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, _, _, _, where = min(known, key=lambda each: each[0] != socket.AF_INET)  # MPICH wants numbers of IPv4
     one = str(where[0]) if str(where[0]).startswith("127.") or where[0] == "::1" else ""
     server = socket.socket(family, socket.SOCK_STREAM)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        server.bind((one, port))
-    except OSError as error:
-        server.close()
-        raise OSError(
-            error.errno, f"rank 0 cannot listen at {address} ({error.strerror}): set MASTER_PORT to a free port"
-        ) from error
-    server.listen(1024)
-    return server
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            server.bind((one, port))
+            server.listen(1024)
+            return server
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end:  # an earlier job may be at its end
+                server.close()
+                raise OSError(
+                    error.errno, f"rank 0 cannot listen at {address} ({error.strerror}): set MASTER_PORT to a free port"
+                ) from error
+            time.sleep(RETRY)
 
 
 def _open(place: Place, seconds: float) -> subprocess.Popen[bytes]:
     """Start the server, in a process of its own: MPI's start in this one holds Python's lock."""
     assert place.address is not None
-    with listener(place.address) as server:
+    with listener(_written(place.address) if place.address.startswith(FILE) else place.address) as server:
         command = [sys.executable, "-I", "-S", rendezvous.__file__, str(server.fileno()), str(place.size), str(seconds)]
         quiet = subprocess.DEVNULL
         return subprocess.Popen(
-            command, pass_fds=[server.fileno()], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+            command,
+            pass_fds=[server.fileno()],
+            stdin=subprocess.PIPE,
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
         )
 
 
-def _connect(address: str, seconds: float) -> socket.socket:
+def _connect(place: Place, seconds: float) -> socket.socket:
     """A connection to the server, as soon as it is there."""
+    assert place.address is not None
     end = time.monotonic() + seconds
     while True:
         try:
+            address = _read(place.address) if place.address.startswith(FILE) else place.address
             connection = socket.create_connection(split(address), timeout=max(RETRY, end - time.monotonic()))
         except OSError as error:
             if time.monotonic() > end:
                 raise TimeoutError(
-                    f"rank 0 has not opened the meeting at {address} within {seconds:g} s ({error}): was it started, "
-                    "and is MASTER_ADDR the machine where it runs?"
+                    f"rank 0 has not opened the meeting at {place.address} within {seconds:g} s ({error}): was it "
+                    "started, and is MASTER_ADDR the machine where it runs?"
                 ) from error
             time.sleep(RETRY)
         else:
@@ -173,18 +211,22 @@ def _connect(address: str, seconds: float) -> socket.socket:
             return connection
 
 
-def by_file(path: Path, rank: int, seconds: float) -> str:
-    """The address that rank 0 writes to a file, for which the others wait. Raises TimeoutError: it does not come."""
-    if rank == 0:
-        with socket.create_server(("", 0)) as free:
-            address = f"{socket.gethostname()}:{free.getsockname()[1]}"
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(address, encoding="utf-8")
-        partial.replace(path)
-        return address
-    end = time.monotonic() + seconds
-    while not (path.exists() and (address := path.read_text(encoding="utf-8").strip())):
-        if time.monotonic() > end:
-            raise TimeoutError(f"rank 0 has not written its address to {path} within {seconds:g} s")
-        time.sleep(RETRY)
+def _written(url: str) -> str:
+    """A free address of this machine, which rank 0 writes to a file."""
+    path = Path(url.removeprefix(FILE))
+    with socket.create_server(("", 0)) as free:
+        address = f"{socket.gethostname()}:{free.getsockname()[1]}"
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(address, encoding="utf-8")
+    partial.replace(path)
+    return address
+
+
+def _read(url: str) -> str:
+    """The address in a file, perhaps that of an earlier job. Raises OSError: there is none yet."""
+    address = Path(url.removeprefix(FILE)).read_text(encoding="utf-8").strip()
+    try:
+        split(address)
+    except ValueError as error:
+        raise OSError(str(error)) from None
     return address

@@ -9,12 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..backend import dtype as dt
+from ..backend import xp
 from ..tensor import Tensor
-from .agreement import LENGTH, header, spelled
+from .agreement import LENGTH, Header, announced, header, spelled
 from .group import ProcessGroup, is_outside, the_group
 from .lending import Loan
+from .roll_call import GRACE
 from .transport import Done, Request
-from .work import EAGER, NAP, Work
+from .work import LOOK, Work, _named, pause
 
 FIRST_TAG = 100  # of headers: those below are the roll call's
 MOST_TAG = 2**20
@@ -24,17 +27,25 @@ Group = ProcessGroup | int | None
 class Message(Work):
     """A message under way: its header, then its array."""
 
-    def __init__(self, group: ProcessGroup, name: str, peer: str, steps: list[Callable[[], Request | None]]) -> None:
+    def __init__(
+        self, group: ProcessGroup, name: str, other: int | None, peer: str, steps: list[Callable[[], Request | None]]
+    ) -> None:
         super().__init__(group.queue, name, lambda together: _never(), None)
         self._peer, self._steps = peer, steps
+        others = set(group.ranks) - {group.ranks[group.number]}
+        self._who = others if other is None else {group.ranks[other]}
+
+    def _is_over(self) -> bool:
+        self._queue.move()
+        return self.move()
 
     def move(self) -> bool:
         """Begin one step after the other. Returns whether all are over."""
         while not self._over:
-            if self._request is not None and not self._request.done():
-                return False
+            if self._request is not None and not self._is_done(self._request):
+                return self._over
             if not self._steps:
-                self._over = True
+                self._end()
                 break
             try:
                 self._request = self._steps[0]()
@@ -49,14 +60,17 @@ class Message(Work):
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait for the message. Raises RuntimeError: it differs from what is expected, or the time is over."""
         seconds = self._queue.seconds if timeout is None else timeout.total_seconds()
-        begin = time.monotonic()
-        while not self.move():
-            self._queue.move()
+        begin, ended = time.monotonic(), 0.0
+        while not self._is_over():
             passed = time.monotonic() - begin
             if passed > seconds:
                 self.fail(RuntimeError(f"{self.name} timed out after {seconds:g} s: {self._peer}"))
-            if passed > EAGER:
-                time.sleep(NAP)
+            ended = ended or (passed if self._who <= self._queue.gone else 0.0)
+            if ended and passed > ended + GRACE:  # time for what was sent before the end
+                self.fail(RuntimeError(f"{self.name} cannot end: {_named(sorted(self._who))} ended; {self._peer}"))
+            if passed > LOOK:
+                self._queue.look(self, False, seconds)
+            pause(passed)
         if self._error is not None:
             raise self._error
         return True
@@ -79,14 +93,14 @@ def isend(
     g = the_group(group)
     to = _peer(g, dst, group_dst, "dst", "send to")
     _check(tensor, tag, "isend")
-    loan, line = Loan(tensor, g), header("send", tensor.array)
+    loan, line = Loan(tensor, g), header("send", tensor.array, on_gpu=g.on_gpu(tensor.array))
     assert g.control is not None
     control = g.control
     steps: list[Callable[[], Request | None]] = [
         lambda: control.send(line, to, FIRST_TAG + tag),
         lambda: g.carrier(tensor.array).send(loan.array, to, FIRST_TAG + tag),
     ]
-    return _begun(Message(g, "send", f"rank {g.ranks[to]} has not received it", steps))
+    return _begun(Message(g, "send", to, f"rank {g.ranks[to]} has not received it", steps))
 
 
 def irecv(
@@ -116,26 +130,44 @@ def _receive(tensor: Tensor, g: ProcessGroup, source: int | None, tag: int) -> R
         raise ValueError("there is no other rank to receive from")
     loan, line, control, who = Loan(tensor, g), np.empty(LENGTH, np.int64), g.control, [source]
 
+    wrong: list[str] = []
+
     def begin() -> Request | None:
         if who[0] is None:
             who[0] = control.first_waiting(FIRST_TAG + tag)
         return None if who[0] is None else control.receive(line, who[0], FIRST_TAG + tag)
 
     def then() -> Request:
-        theirs, ours = spelled(line), spelled(header("send", tensor.array))
+        theirs, ours = spelled(line), spelled(header("send", tensor.array, on_gpu=g.on_gpu(tensor.array)))
         assert who[0] is not None
         rank = message.source = g.ranks[who[0]]
         if theirs != ours:
-            raise RuntimeError(f"rank {rank} calls {theirs}, and rank {g.ranks[g.number]} expects {ours}")
+            wrong.append(f"rank {rank} calls {theirs}, and rank {g.ranks[g.number]} expects {ours}")
+            return _taken_off(line, g, tensor, who[0], FIRST_TAG + tag)
         return g.carrier(tensor.array).receive(loan.array, who[0], FIRST_TAG + tag)
 
     def end() -> Request:
+        if wrong:
+            raise RuntimeError(wrong[0])
         loan.back("recv")
         return Done()
 
     whom = "no rank has" if source is None else f"rank {g.ranks[source]} has"
-    message = Received(g, "recv", f"{whom} sent anything (tag {tag})", [begin, then, end])
+    message = Received(g, "recv", source, f"{whom} sent anything (tag {tag})", [begin, then, end])
     return _begun(message)
+
+
+def _taken_off(line: Header, g: ProcessGroup, tensor: Tensor, source: int, tag: int) -> Request:
+    """Receive a message that does not fit into an array of its own, so that the next one under its tag is another."""
+    there = announced(line)
+    if there is None or bool(line[4]) != g.on_gpu(tensor.array):
+        return Done()
+    name, shape = there
+    size = dt.named(name).itemsize
+    module = xp(tensor.array) if line[4] else np
+    scrap = module.empty(int(np.prod(shape)) * size, "u1")
+    wide = scrap.view(f"u{size}") if name in ("bool", "float16", "bfloat16") else scrap.view(dt.named(name).numpy)
+    return g.carrier(tensor.array).receive(wide, source, tag)
 
 
 Some = TypeVar("Some", bound=Message)

@@ -36,16 +36,19 @@ def is_available() -> bool:
     return find_spec("mpi4py") is not None
 
 
-def connect(place: Place) -> Any:
-    """Start MPI in this process. Returns its communicator of all ranks.
+def connect(place: Place, address: str | None = None) -> Any:
+    """Start MPI in this process. Returns its communicator of all ranks. ``address``: of the meeting.
 
     Raises:
         ImportError: mpi4py, or an MPI, is missing. RuntimeError: MPI connects other ranks than the place says.
     """
     if place.address is not None:
-        os.environ |= {"PMI_PORT": place.address, "PMI_ID": str(place.rank)}
+        os.environ |= {"PMI_PORT": address or place.address, "PMI_ID": str(place.rank)}
         os.environ |= {"PMI_RANK": str(place.rank), "PMI_SIZE": str(place.size)}
     MPI = load(needs_mpich=place.address is not None)
+    if place.address is not None:  # a process that this one starts is no rank
+        for name in ("PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE"):
+            del os.environ[name]
     world = MPI.COMM_WORLD
     if (world.rank, world.size) != (place.rank, place.size):
         version = MPI.Get_library_version().split("\n")[0].split(",")[0].strip()
@@ -135,11 +138,12 @@ class Mpi:
     def __init__(self, world: Any) -> None:
         self.world, self.rank, self.size = world, int(world.rank), int(world.size)
         self._mpi = sys.modules["mpi4py.MPI"]
+        self._is_mpich = "MPICH" in self._mpi.Get_library_version()
         self._ops = {name: getattr(self._mpi, theirs) for name, theirs in OPS.items()}
 
     def all_reduce(self, array: Array, op: str, together: bool) -> Request:
         """See ``Transport``."""
-        if together:
+        if together and not self._is_mpich:  # MPICH's is as quick without blocking, and then has a time-out
             self.world.Allreduce(self._mpi.IN_PLACE, array, self._ops[op])
             return Done()
         return MpiRequest(self.world.Iallreduce(self._mpi.IN_PLACE, array, self._ops[op]), array)

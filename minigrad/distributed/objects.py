@@ -144,6 +144,8 @@ def send_object_list(
     group_dst: int | None = None,
 ) -> None:
     """Send objects to a rank, which receives as many."""
+    if is_outside(group):
+        return
     data = _packed(object_list)
     send(_size(data.array.size), dst, group, group_dst=group_dst)
     send(data, dst, group, group_dst=group_dst)
@@ -157,6 +159,8 @@ def recv_object_list(
     group_src: int | None = None,
 ) -> int:
     """Receive objects, in place. Returns the rank that sent. Raises RuntimeError: another number of objects."""
+    if is_outside(group):
+        return -1
     size = _size()
     sender = recv(size, src, group, group_src=group_src)
     data = _room(int(size.array[0]))
@@ -176,21 +180,29 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
     """
     g = the_group(group)
     answer: list[Any] = [None, None]
+    error: Exception | None = None
     if g.number == 0:
         try:
             answer[0] = make()
-        except Exception as error:
-            answer[1] = error
-            try:
-                broadcast_object_list([None, error], group=g, group_src=0)
-            except (pickle.PicklingError, TypeError, AttributeError):
-                broadcast_object_list([None, RuntimeError(f"{type(error).__name__}: {error}")], group=g, group_src=0)
-            raise
+            pickle.dumps(answer[0])
+        except Exception as raised:
+            error, answer = raised, [None, _sendable(raised)]
     broadcast_object_list(answer, group=g, group_src=0)
+    if error is not None:
+        raise error
     if answer[1] is not None:
         setattr(answer[1], OF_FIRST, True)
         raise answer[1]
     return answer[0]
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one that says as much, if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:

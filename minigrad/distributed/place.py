@@ -69,10 +69,24 @@ def find(
         own, count = (rank if rank >= 0 else own), (size if size >= 0 else count)
         meeting = address or (_of_slurm if names is SLURM_VARIABLES else _of_torchrun)(environment)
         return Place(own, count, local_rank, local_size, meeting, not _is_open(environment, address))
-    if (rank >= 0) != (size >= 0) and max(rank, size) > 0:
-        raise ValueError(f"rank={rank} and world_size={size}: give both, or neither")
-    own, count = max(rank, 0), size if size >= 0 else 1
+    own, count = (_half(value, name, environment) for value, name in ((rank, "RANK"), (size, "WORLD_SIZE")))
+    if (own < 0) != (count < 0) and (own, count) != (-1, 1):
+        raise ValueError(
+            f"rank={own} and world_size={count}: give both, or neither, as arguments or in the environment's RANK and "
+            "WORLD_SIZE"
+        )
+    own, count = max(own, 0), max(count, 1) if count else count
     return Place(own, count, address=address or _of_torchrun(environment), opens=not _is_open(environment, address))
+
+
+def _half(value: int, name: str, environment: Mapping[str, str]) -> int:
+    """What the program says, else what a variable does; -1 if neither."""
+    text = environment.get(name, "")
+    if value >= 0 or not text:
+        return value
+    if not text.isdecimal():
+        raise ValueError(f"the environment variable {name} must be a whole number, not {text!r}")
+    return int(text)
 
 
 def _numbers(names: tuple[str, ...], environment: Mapping[str, str]) -> tuple[int, int, int | None, int | None] | None:
@@ -135,7 +149,7 @@ def first_node(nodes: str) -> str:
     >>> first_node("gpu[07-09,12],cpu1")
     'gpu07'
     """
-    match = re.match(r"([^\[,]+)(?:\[(\d+)[^\]]*\]([^,]*))?", nodes)
-    if match is None:
+    outside = re.split(r",(?![^\[]*\])", nodes)[0]  # commas within brackets are others' numbers
+    if not outside or outside.startswith("["):
         raise ValueError(f"no list of machines: {nodes!r}")
-    return "".join(part or "" for part in match.groups())
+    return re.sub(r"\[(\d+)[^\]]*\]", r"\1", outside)

@@ -10,6 +10,8 @@ It does two things, both in lines of ``name=value`` over TCP:
 It needs the standard library alone, and runs as a script, since MPI's start holds Python's lock in rank 0:
 
     python rendezvous.py FILE_DESCRIPTOR_OF_A_LISTENING_SOCKET SIZE SECONDS
+
+Then its standard input is a pipe from rank 0: if that breaks before all have come, the meeting is over.
 """
 
 from __future__ import annotations
@@ -120,25 +122,28 @@ class Rendezvous:
         with connection:
             for fields in lines(connection):
                 cmd = fields.get("cmd", "")
-                if cmd == "join":
-                    rank = self._join(connection, fields)
-                elif cmd in ("leave", "failed"):
-                    self._leave(rank, fields.get("why", "") if cmd == "failed" else None)
-                elif not self._answer(connection, cmd, fields):
+                try:
+                    if cmd == "join":
+                        rank = self._join(connection, fields)
+                    elif cmd in ("leave", "failed"):
+                        self._leave(rank, fields.get("why", "") if cmd == "failed" else None)
+                    elif not self._answer(connection, cmd, fields):
+                        break
+                except (KeyError, ValueError):  # from something that is no rank
                     break
-            if rank >= 0 and rank not in self.left:
-                self._leave(rank, "")
+            self._leave(rank, "")
 
     def _join(self, connection: socket.socket, fields: Fields) -> int:
         """Note a rank, and tell all when it was the last. Returns the rank; -1 if it cannot join."""
         rank, size = int(fields["rank"]), int(fields["size"])
         with self.lock:
-            if size != self.size:
+            if size != self.size or not 0 <= rank < size:
                 _send(connection, encode("refused", why="size", size=self.size))
                 return -1
             if rank in self.members:
                 theirs = self.members[rank][1]
-                _send(connection, encode("refused", why="twice", host=theirs["host"], pid=theirs["pid"]))
+                more = {"complete": 1} if self.complete else {}
+                _send(connection, encode("refused", why="twice", host=theirs["host"], pid=theirs["pid"], **more))
                 return -1
             self.first = self.first or time.monotonic()
             self.members[rank] = connection, fields
@@ -152,10 +157,13 @@ class Rendezvous:
     def _leave(self, rank: int, why: str | None) -> None:
         """A rank is over: it has left (None), or died, perhaps saying why; then the others hear of it."""
         with self.lock:
-            if rank in self.left:
+            if rank < 0 or rank in self.left or rank not in self.members:
+                return
+            if not self.complete:  # it may come again
+                del self.members[rank]
                 return
             self.left.add(rank)
-            if why is not None and self.complete and self.open:
+            if why is not None and self.open:
                 others = [r for r in range(self.size) if r not in self.left]
                 fields = self.members[rank][1]
                 speaker = -1 if self.ended else min(others, default=-1)
@@ -165,7 +173,7 @@ class Rendezvous:
                     self.ended(rank, why)
             elif why is None:
                 self._tell(encode("left", rank=rank), rank)
-            if self.complete and len(self.left) == self.size:
+            if len(self.left) == self.size:
                 self.open = False
 
     # PMI-1 --------------------------------------------------------------------------------------------------
@@ -211,6 +219,15 @@ def _send(connection: socket.socket, line: bytes) -> bool:
     return True
 
 
+def _end_with(server: Rendezvous) -> None:
+    """End a meeting that rank 0 does not wait for any more."""
+    sys.stdin.buffer.read()
+    if not server.complete:
+        server.open = False
+
+
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as inherited:
-        Rendezvous(inherited, int(sys.argv[2]), float(sys.argv[3])).serve()
+        meeting = Rendezvous(inherited, int(sys.argv[2]), float(sys.argv[3]))
+        threading.Thread(target=_end_with, args=(meeting,), daemon=True).start()
+        meeting.serve()

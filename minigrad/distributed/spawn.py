@@ -9,12 +9,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ..backend.parallel import get_num_threads, set_num_threads
-from .group import is_initialized
+from .group import is_initialized, leave, report
 from .launch import LOOK, PATIENCE, ended_how
 from .meeting import STATUS
 
@@ -40,6 +41,7 @@ class ProcessContext:
 
     def __init__(self, processes: list[BaseProcess], pipes: list[Connection]) -> None:
         self.processes, self._pipes = processes, pipes
+        self._said: dict[int, str] = {}  # tracebacks
 
     def pids(self) -> list[int]:
         """Their numbers in the system."""
@@ -54,6 +56,7 @@ class ProcessContext:
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             codes = [process.exitcode for process in self.processes]
+            self._read()
             if any(codes):
                 self._fail(PATIENCE if grace_period is None else grace_period)
             if None not in codes:
@@ -62,9 +65,8 @@ class ProcessContext:
                 return False
             time.sleep(LOOK)
 
-    def _fail(self, grace: float) -> None:
-        time.sleep(10 * LOOK)  # others may have ended at the same time
-        number = min((n for n, p in enumerate(self.processes) if p.exitcode not in (0, None, STATUS)), default=None)
+    def end(self, grace: float) -> None:
+        """End all; kill those that still run after some seconds."""
         end = time.monotonic() + grace
         for process in self.processes:
             if process.exitcode is None:
@@ -74,11 +76,24 @@ class ProcessContext:
             if process.exitcode is None:
                 process.kill()
                 process.join()
+
+    def _read(self) -> None:
+        """Take what processes say of their errors, so that none waits with it."""
+        for number, pipe in enumerate(self._pipes):
+            with suppress(EOFError, OSError):
+                if number not in self._said and pipe.poll():
+                    self._said[number] = pipe.recv()
+
+    def _fail(self, grace: float) -> None:
+        time.sleep(10 * LOOK)  # others may have ended at the same time
+        self._read()
+        number = min((n for n, p in enumerate(self.processes) if p.exitcode not in (0, None, STATUS)), default=None)
+        self.end(grace)
         if number is None:
             number = next(n for n, p in enumerate(self.processes) if p.exitcode)
         process, pid = self.processes[number], int(self.processes[number].pid or 0)
-        if self._pipes[number].poll():
-            text = f"\n\n-- Process {number} terminated with the following error:\n{self._pipes[number].recv()}"
+        if number in self._said:
+            text = f"\n\n-- Process {number} terminated with the following error:\n{self._said[number]}"
             raise ProcessRaisedException(text, number, pid)
         raise ProcessExitedException(f"process {number} {ended_how(process.exitcode or 0)}", number, pid)
 
@@ -121,8 +136,12 @@ def spawn(
     made = ProcessContext(processes, pipes)
     if not join:
         return made
-    while not made.join():
-        pass
+    try:
+        while not made.join():
+            pass
+    except KeyboardInterrupt:
+        made.end(PATIENCE)
+        raise
     return None
 
 
@@ -133,9 +152,9 @@ def _call(fn: Callable[..., Any], number: int, args: tuple[Any, ...], threads: i
     try:
         fn(number, *args)
     except Exception as error:
-        from .group import report
-
-        pipe.send(traceback.format_exc())
         report(error)
+        pipe.send(traceback.format_exc())
         sys.stdout.flush()
         os._exit(1)
+    finally:
+        leave()  # a process of multiprocessing ends without atexit

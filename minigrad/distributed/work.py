@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .agreement import Agreement, Header
+from .agreement import Agreement, Counts, Header
+from .future import Future
 from .roll_call import RollCall
 from .transport import Request
 
 if TYPE_CHECKING:
+    from ..tensor import Tensor
     from .mpi import Mpi
 
 EAGER = 0.002  # seconds in which a waiting rank looks again at once
@@ -32,7 +34,10 @@ class Work:
 
     Attributes:
         name: of the function.
+        results: the tensors that it writes.
     """
+
+    results: Sequence[Tensor] = ()
 
     def __init__(self, queue: Queue, name: str, start: Start, finish: Callable[[], Any] | None = None) -> None:
         self.name, self._queue, self._start, self._finish = name, queue, start, finish
@@ -75,29 +80,65 @@ class Work:
 
     synchronize = wait
 
+    def get_future(self) -> Future[list[Tensor]]:
+        """A future of ``results``, or of the error that the call ends with."""
+        future: Future[list[Tensor]] = Future()
+
+        def end() -> None:
+            if self._error is None:
+                future.set_result(list(self.results))
+            else:
+                future.set_exception(self._error)
+
+        def move(wait: bool) -> None:
+            try:
+                self.wait() if wait else self.is_completed()
+            finally:
+                if self._over:
+                    self._end()
+
+        self.then(end)
+        return future.moved_by(move)
+
     # What the queue calls -----------------------------------------------------------------------------------
 
     def begin(self, together: bool) -> None:
         """The headers agree: let the arrays go round."""
-        self._request = self._start(together)
+        try:
+            self._request = self._start(together)
+        except (RuntimeError, ValueError, TypeError) as error:
+            self.fail(error)
 
     def fail(self, error: BaseException) -> None:
         """The call ends with an error."""
-        self._error, self._over = error, True
+        self._error = error
+        self._end()
 
     def move(self) -> bool:
         """Move on. Returns whether it is over."""
-        if not self._over and self._request is not None and self._request.done():
-            self._over = True
+        if not self._over and self._request is not None and self._is_done(self._request):
             if self._finish is not None:
                 self._finish()
             self._request = self._finish = None
-            for function in self._then:
-                function()
+            self._end()
         return self._over
 
+    def _is_done(self, request: Request) -> bool:
+        """Whether a transfer is complete; an error of its is the call's."""
+        try:
+            return request.done()
+        except RuntimeError as error:
+            self.fail(error)
+            return False
+
+    def _end(self) -> None:
+        """Call those who have asked for it with ``then``."""
+        self._over, functions, self._then = True, self._then, []
+        for function in functions:
+            function()
+
     def then(self, function: Callable[[], Any]) -> None:
-        """Call a function when it is complete."""
+        """Call a function when it is complete, or has ended with an error."""
         if self._over:
             function()
         else:
@@ -107,38 +148,74 @@ class Work:
 class Queue:
     """The calls of one group, in the order in which all ranks make them.
 
+    Ranks may wait for different groups at one time, so whoever waits moves all queues.
+
     Args:
         ranks: the group's, by their numbers in the world.
         control: an MPI of the group for headers and roll calls; None in a world of one.
+        aside: another, for what follows some headers.
         seconds: how long a call waits.
         gone: the ranks of the world that have left, as far as is known; it changes.
+        crowded: whether this machine has more ranks than CPUs: then none may block in MPI, which looks without a rest.
     """
 
-    def __init__(self, ranks: list[int], control: Mpi | None, seconds: float, gone: set[int]) -> None:
-        self.ranks, self.control, self.seconds, self.gone = ranks, control, seconds, gone
-        self.waiting: deque[Work] = deque()
+    everywhere: ClassVar[list[Queue]] = []
+
+    def __init__(
+        self,
+        ranks: list[int],
+        control: Mpi | None,
+        aside: Mpi | None,
+        seconds: float,
+        gone: set[int],
+        crowded: bool = False,
+    ) -> None:
+        self.ranks, self.control, self.aside = ranks, control, aside
+        self.seconds, self.gone, self.crowded = seconds, gone, crowded
+        self.waiting: deque[Work] = deque()  # for their headers
+        self.begun: list[Work] = []  # their arrays are under way, whether or not anybody keeps the Work
         self.messages: list[Work] = []  # between two ranks, in no order
         self._roll = None if control is None else RollCall(control)
-        self._crowded = False if control is None else control.size > (os.cpu_count() or 1)
+        self.everywhere.append(self)
 
-    def put(self, work: Work, line: Header | None) -> Work:
-        """Begin a call. ``line``: its header; None if nothing has to be compared."""
+    def close(self) -> None:
+        """Nothing moves any more."""
+        if self in self.everywhere:
+            self.everywhere.remove(self)
+
+    def put(self, work: Work, line: Header | None, counts: Counts | None = None) -> Work:
+        """Begin a call.
+
+        Args:
+            line: its header; None if nothing has to be compared.
+            counts: how many elements this rank sends to each, and expects of each, to be compared, too.
+        """
         self.move()
-        if self.control is None or line is None:
-            if self.waiting:
-                self._drain()
+        if self.control is None or self.aside is None or line is None:
+            self.drain()
             work.begin(False)
-            return work
-        work.agreement = Agreement(self.control, line)
+            return self._keep(work)
+        work.agreement = Agreement(self.control, self.aside, line, counts)
         self.waiting.append(work)
         return work
 
-    def _drain(self) -> None:
+    def _keep(self, work: Work) -> Work:
+        if not work.move():
+            self.begun.append(work)
+        return work
+
+    def drain(self) -> None:
+        """Wait until all calls have begun: what goes by MPI without a header must not overtake them."""
         while self.waiting:
             self.wait(self.waiting[0], None, started=True)
 
     def move(self) -> None:
-        """Begin the calls whose headers have been compared, in order, and move messages on."""
+        """Move the calls of all groups on."""
+        for queue in self.everywhere:
+            queue.move_own()
+
+    def move_own(self) -> None:
+        """Begin the calls whose headers have been compared, in order, and move what has begun."""
         if self.messages:
             self.messages = [message for message in self.messages if not message.move()]
         while self.waiting and self.waiting[0].agreement is not None and self.waiting[0].agreement.done():
@@ -149,7 +226,10 @@ class Queue:
             except RuntimeError as error:
                 work.fail(error)
             else:
-                work.begin(together and not self._crowded and not self.waiting)
+                work.begin(together)
+                self._keep(work)
+        if self.begun:
+            self.begun = [work for work in self.begun if not work.move()]
 
     def wait(self, work: Work, timeout: timedelta | None, started: bool = False) -> None:
         """Until a call is over; or has begun."""
@@ -162,30 +242,35 @@ class Queue:
             now = time.monotonic()
             if now - looked > LOOK:
                 looked = now
-                self._look(work, now - begin > seconds, seconds)
-            if now - begin > EAGER:
-                time.sleep(NAP)
-            else:
-                os.sched_yield() if hasattr(os, "sched_yield") else time.sleep(0)
+                self.look(work, now - begin > seconds, seconds)
+            pause(now - begin)
 
-    def _look(self, work: Work, late: bool, seconds: float) -> None:
-        """Answer roll calls; if this call is late, hold one, and say who is missing."""
-        if self._roll is None:
-            return
-        self._roll.answer()
-        gone = [rank for rank in self.ranks if rank in self.gone]
-        if not (late or gone):
+    def look(self, work: Work, late: bool, seconds: float) -> None:
+        """Answer roll calls of all groups; if this call is late, hold one, and say who is missing."""
+        for queue in self.everywhere:
+            if queue._roll is not None:
+                queue._roll.answer()
+        gone = [rank for rank in self.ranks if rank in self.gone] if work in self.waiting else []
+        if self._roll is None or not (late or gone):
             return
         here = self._roll.hold()
         self.move()
         if work.move():
             return
         missing = [rank for number, rank in enumerate(self.ranks) if number not in here]
-        if gone and not set(gone) & set(missing) and not late:
+        if gone and not late and (not set(gone) & set(missing) or work not in self.waiting):
             return
         work.fail(RuntimeError(_late(work.name, missing, gone, seconds)))
         if work in self.waiting:
             self.waiting.remove(work)
+
+
+def pause(passed: float) -> None:
+    """Between two looks of a rank that waits since so many seconds: first let others run, then sleep."""
+    if passed > EAGER:
+        time.sleep(NAP)
+    elif hasattr(os, "sched_yield"):
+        os.sched_yield()
 
 
 def _late(name: str, missing: list[int], gone: list[int], seconds: float) -> str:

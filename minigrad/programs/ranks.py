@@ -18,21 +18,35 @@ from minigrad.distributed.group import is_of_first, report
 from minigrad.distributed.launch import launch
 from minigrad.distributed.meeting import STATUS
 
+from .updates import Updates
+
 START = "import sys; from {0} import main; sys.exit(main(sys.argv[1:]))"
 GRACE = 1.0  # seconds for the first rank to tell an error that all have
 
 
-def train_as_ranks(module: str, arguments: Sequence[str], ranks: int, train: Callable[[], int]) -> int:
+def train_as_ranks(module: str, arguments: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
     """Call ``train`` as one of the ranks, or start them. Returns the exit status.
 
     Args:
         module: has the program's ``main``. arguments: its arguments.
-        ranks: how many to start, unless this process is one of several already. Without mpi4py, one does all.
+        s: has ``ranks``, how many to start, unless this process is one of several already. Without mpi4py, one does
+            the work of all.
+        alone: why there can be but one rank; "" if there may be several.
 
     Raises:
+        ValueError: there are more ranks than batches in an update, or may not be several.
         Whatever ``train`` raises.
     """
-    if place.find().size > 1:
+    started = place.find().size
+    ranks = s.ranks if started == 1 else started
+    if ranks > 1 and alone:
+        raise ValueError(f"there must be one rank, not {ranks}: {alone}")
+    if ranks > s.accumulate:
+        raise ValueError(
+            f"{ranks} ranks share the batches of an update, of which there are {s.accumulate}: set --accumulate to "
+            f"{ranks} or a multiple of it"
+        )
+    if started > 1:
         return _as_one(train)
     if ranks > 1 and not distributed.is_mpi_available():
         install = how_to_install("distributed", "mpi4py", "mpich")

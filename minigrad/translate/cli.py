@@ -130,7 +130,7 @@ def _do_train(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     folder = run_folder(options, settings)
     go = lambda: train(settings, folder, options.fresh)
-    return train_as_ranks("minigrad.commands.cli", options.words, settings.training.ranks, go)
+    return train_as_ranks("minigrad.commands.cli", options.words, settings.training, go)
 
 
 def _do_translate(options: argparse.Namespace) -> int:

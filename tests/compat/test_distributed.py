@@ -1,116 +1,120 @@
-"""torch.distributed and multiprocessing as a world of one."""
+"""torch.distributed's names: in a world of one, which needs nothing installed, and where they lead."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import minigrad as mg
-from minigrad.compat import distributed as dist
+import minigrad.distributed as dist
+from minigrad.compat import absent
+from tests.support import ranks
+
+ROOT = Path(__file__).parents[2]
+named: Any = dist  # mypy does not know the names of the tables
 
 
 @pytest.fixture
 def world() -> Iterator[None]:
-    where = mg.device("cpu")
-    dist.init_process_group(backend="nccl", init_method="env://", rank=0, world_size=1, device_id=where)
+    dist.init_process_group(backend="gloo", init_method="env://", rank=0, world_size=1, device_id=mg.device("cpu"))
     yield
     dist.destroy_process_group()
 
 
-def test_names_are_importable() -> None:
-    import minigrad.distributed as named
-    from minigrad.distributed import ReduceOp
-
-    assert named is dist
-    assert ReduceOp.SUM is mg.distributed.ReduceOp.SUM
-
-
-def test_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not dist.is_available()
+def test_before_it_begins() -> None:
+    assert dist.is_available()
     assert not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
         with pytest.raises(ValueError, match="has not been initialized"):
             ask()
     with pytest.raises(AssertionError):
         dist.destroy_process_group()
-    for wrong in ({"world_size": 2, "rank": 0}, {"world_size": 1, "rank": 1}):
-        with pytest.raises(NotImplementedError, match="one device"):
-            dist.init_process_group("gloo", **wrong)
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(NotImplementedError, match="world of 4"):
-        dist.init_process_group("gloo")
+    with pytest.raises(ValueError, match="no rank 1 in a world of 1"):
+        dist.init_process_group("gloo", world_size=1, rank=1)
     assert not dist.is_initialized()
-    monkeypatch.setenv("WORLD_SIZE", "1")
-    monkeypatch.setenv("RANK", "0")
-    dist.init_process_group()
-    dist.destroy_process_group()
-    assert not dist.is_initialized()
+
+
+def test_one_process_needs_no_mpi(tmp_path: Path) -> None:
+    program = """
+import sys
+sys.modules["mpi4py"] = None
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+x = torch.arange(3.0)
+dist.all_reduce(x)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
+model(x).sum().backward()
+print(dist.get_rank(), dist.get_world_size(), model.module.weight.grad.tolist())
+dist.destroy_process_group()
+"""
+    path = ranks.written(program, tmp_path)
+    ran = ranks.finished(ranks.begun([sys.executable, "-m", "minigrad", "compat", path], tmp_path))
+    assert (ran.status, ran.out, ran.err) == (0, "0 1 [[0.0, 1.0, 2.0]]\n", "")
 
 
 @pytest.mark.usefixtures("world")
 def test_a_world_of_one() -> None:
-    assert dist.is_initialized()
-    assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "nccl")
-    assert dist.group.WORLD is not None
+    assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group("gloo")
-    assert dist.new_group([0]).size() == 1
+    group = dist.new_group([0])
+    assert isinstance(group, dist.ProcessGroup)
+    assert group.size() == 1
     for call in (
         lambda: dist.broadcast(mg.ones(1), 1),
         lambda: dist.new_group([0, 1]),
         lambda: dist.send(mg.ones(1), 1),
         lambda: dist.recv(mg.ones(1), 1),
     ):
-        with pytest.raises(ValueError, match="no rank 1"):
+        with pytest.raises(ValueError, match=r"rank 1 is not in the group|from 0 to 0"):
             call()
+    with pytest.raises(ValueError, match="cannot send to itself"):
+        dist.send(mg.ones(1), 0)
 
 
 @pytest.mark.usefixtures("world")
 def test_collectives_give_the_tensor_itself() -> None:
-    x = mg.arange(3.0)
+    x = mg.arange(3)
     for op in dist.ReduceOp:
         assert dist.all_reduce(x, op=op) is None
     work = dist.all_reduce(x, op=dist.ReduceOp.SUM, async_op=True)
     assert work is not None
-    assert work.wait()
+    assert work.wait() and work.is_success()
     dist.broadcast(x, src=0)
     dist.reduce(x, dst=0)
     dist.barrier()
     assert x.tolist() == [0, 1, 2]
-    for gather in (dist.all_gather, dist.gather):
-        into = [mg.zeros(3)]
-        call: Any = gather
-        call(*((into, x) if gather is dist.all_gather else (x, into)))
-        assert into[0].tolist() == [0, 1, 2]
-    for output in (mg.zeros(3), mg.zeros(1, 3)):
-        dist.all_gather_into_tensor(output, x)
-        assert output.flatten().tolist() == [0, 1, 2]
-    output = mg.zeros(3)
-    dist.reduce_scatter(output, [x])
-    dist.scatter(output, [x], src=0)
-    dist.all_to_all([output], [x])
-    assert output.tolist() == [0, 1, 2]
-    objects: list[Any] = [None]
-    dist.all_gather_object(objects, {"a": 1})
-    dist.broadcast_object_list(objects, src=0)
-    assert objects == [{"a": 1}]
+    lists = [[mg.zeros_like(x)] for _ in range(3)]
+    dist.all_gather(lists[0], x)
+    dist.gather(x, lists[1])
+    dist.all_to_all(lists[2], [x])
+    outputs = [mg.zeros_like(x) for _ in range(5)]
+    dist.all_gather_into_tensor(outputs[0], x)
+    dist.reduce_scatter(outputs[1], [x])
+    dist.reduce_scatter_tensor(outputs[2], x)
+    dist.scatter(outputs[3], [x], src=0)
+    dist.all_to_all_single(outputs[4], x)
+    for output in (*outputs, *(part for parts in lists for part in parts)):
+        assert output.tolist() == [0, 1, 2]
 
 
-def test_spawn_calls_in_this_process() -> None:
-    seen = []
-    mg.multiprocessing.spawn(lambda rank, size: seen.append((rank, size)), args=(1,), nprocs=1, join=True)
-    assert seen == [(0, 1)]
-    with pytest.raises(NotImplementedError, match="nprocs=2"):
-        mg.multiprocessing.spawn(print, nprocs=2)
-    import multiprocessing as python
-
-    import minigrad.multiprocessing as multiprocessing
-
-    assert multiprocessing.Queue == python.Queue
-    assert mg.multiprocessing.cpu_count() == python.cpu_count()
-    assert not hasattr(multiprocessing, "nonesuch")
+@pytest.mark.usefixtures("world")
+def test_collectives_of_objects_give_the_object() -> None:
+    everywhere, gathered, scattered = ([None] for _ in range(3))
+    dist.all_gather_object(everywhere, {"a": 1})
+    dist.broadcast_object_list(everywhere, src=0)
+    dist.gather_object({"a": 1}, gathered)
+    dist.scatter_object_list(scattered, [{"a": 1}], src=0)
+    assert everywhere == gathered == scattered == [{"a": 1}]
 
 
 @pytest.mark.usefixtures("world")
@@ -125,22 +129,207 @@ def test_collectives_that_gradients_flow_through() -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_objects_ranks_and_what_else_programs_ask_a_world_for() -> None:
-    into: list[Any] = [None]
-    dist.scatter_object_list(into, [{"a": 1}], src=0)
-    assert into == [{"a": 1}]
-    world = mg.distributed.distributed_c10d._get_default_group()
-    assert (mg.distributed.get_global_rank(world, 0), mg.distributed.get_process_group_ranks(world)) == (0, [0])
-    assert not mg.distributed.distributed_c10d._rank_not_in_group(world)
-    with pytest.raises(ValueError, match="to send to"):
-        mg.distributed.batch_isend_irecv([])
+def test_groups_and_private_names_that_programs_ask_for() -> None:
+    from minigrad.distributed.utils import _sync_module_states
+
+    from minigrad.distributed import distributed_c10d as c10d
+
+    world = c10d._get_default_group()
+    assert world is dist.group.WORLD
+    assert (dist.get_global_rank(world, 0), dist.get_process_group_ranks(world)) == (0, [0])
+    assert not c10d._rank_not_in_group(world)
+    assert c10d._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
+    own, groups = named.new_subgroups(1)
+    assert groups == [own] and own.ranks == [0]
+    with pytest.raises(ValueError, match="1 ranks cannot be cut into groups of 2"):
+        named.new_subgroups(2)
+    with pytest.raises(ValueError, match="different ranks"):
+        named.new_subgroups_by_enumeration([[0], [0]])
+    _sync_module_states(mg.nn.BatchNorm1d(2), world, 2**20, src=0, params_and_buffers_to_ignore=())
+    assert named.get_default_backend_for_device("cpu") == "gloo"
+    output = mg.zeros(2)
+    named._all_gather_base(output, mg.ones(2))
+    assert output.tolist() == [1, 1]
 
 
-def test_state_dicts_of_one_process() -> None:
+def test_errors_that_programs_catch_are_those_that_are_raised() -> None:
+    assert issubclass(RuntimeError, named.DistBackendError)
+    assert issubclass(TimeoutError, named.DistStoreError)
+
+
+def test_paths_lead_to_the_functions() -> None:
+    from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    from minigrad.distributed.elastic.multiprocessing.errors import record
+    from minigrad.distributed.optim import ZeroRedundancyOptimizer
+    from minigrad.distributed.run import main
+    from minigrad.multiprocessing.spawn import ProcessRaisedException, start_processes
+
+    from minigrad.nn.parallel.distributed import GradBucket
+
+    assert default_hooks.__name__ == "minigrad.distributed.hooks"
+    assert ZeroRedundancyOptimizer is mg.optim.zero_redundancy.ZeroRedundancyOptimizer
+    assert main.__module__ == "minigrad.distributed.launch"
+    assert mg.multiprocessing.spawn is dist.spawn.spawn is start_processes
+    assert mg.multiprocessing.ProcessRaisedException is ProcessRaisedException
+    assert named.GradBucket is GradBucket
+    assert record(main) is main
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [
+        ("distributed.fsdp.FullyShardedDataParallel", "ZeroRedundancyOptimizer"),
+        ("distributed.tensor.DTensor", "DistributedDataParallel"),
+        ("distributed.init_device_mesh", "new_group"),
+        ("distributed.pipelining.Schedule1F1B", "DistributedDataParallel"),
+        ("distributed.rpc.rpc_sync", "send_object_list"),
+        ("distributed.TCPStore", 'init_method="tcp://host:port"'),
+        ("distributed.elastic.agent", "minigrad.run"),
+    ],
+)
+def test_what_is_absent_says_what_to_use(path: str, instead: str) -> None:
+    assert instead in absent.instead(path)
+
+
+def test_placements_can_be_written_down() -> None:
+    tensor: Any = importlib.import_module("minigrad.distributed.tensor")
+    assert tensor.Shard(0) == tensor.placement_types.Shard(0) != tensor.Shard(1)
+    assert tensor.Replicate() in {tensor.Replicate(), tensor.Partial()}
+    assert not isinstance(mg.ones(1), tensor.DTensor)
+    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
+        tensor.distribute_tensor(mg.ones(1))
+
+
+def test_python_s_own_multiprocessing_is_there() -> None:
+    import multiprocessing as python
+
+    import minigrad.multiprocessing as multiprocessing
+
+    assert multiprocessing.Queue == python.Queue
+    assert mg.multiprocessing.cpu_count() == python.cpu_count()
+    assert not hasattr(multiprocessing, "nonesuch")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_spawn_calls_in_processes(tmp_path: Path) -> None:
+    mg.multiprocessing.spawn(_write, args=(tmp_path,), nprocs=2)
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
+    with pytest.raises(mg.multiprocessing.ProcessRaisedException, match="ZeroDivisionError"):
+        mg.multiprocessing.spawn(_divide, nprocs=1)
+
+
+def _write(number: int, folder: Path) -> None:
+    (folder / str(number)).touch()
+
+
+def _divide(number: int) -> None:
+    number / 0
+
+
+def test_mpiexec_s_ranks_get_torchrun_s_variables() -> None:
+    program = (
+        "import os, minigrad.compat; minigrad.compat.as_torch(); "
+        "print(*(os.environ.get(n) for n in ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE')))"
+    )
+    hydra = {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1"}
+    for more, printed in (
+        ({}, "None None None None"),
+        (hydra, "3 4 1 None"),
+        ({**hydra, "RANK": "7"}, "7 None None None"),
+    ):
+        environment = ranks.environment(**more)
+        ran = subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, text=True, capture_output=True
+        )
+        assert ran.stdout.strip() == printed
+
+
+# Futures and hooks ------------------------------------------------------------------------------------------
+
+
+def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
+    future: Any = mg.futures.Future()
+    doubled, seen = future.then(lambda done: done.value() * 2), []
+    future.add_done_callback(lambda done: seen.append(done.value()))
+    assert not future.done() and not doubled.done()
+    with pytest.raises(RuntimeError, match="not complete"):
+        future.value()
+    threading.Timer(0.05, lambda: future.set_result(3)).start()
+    assert (doubled.wait(), future.wait(), seen) == (6, 3, [3])
+    assert future.then(lambda done: done.value() + 1).wait() == 4
+    with pytest.raises(RuntimeError, match="complete already"):
+        future.set_result(4)
+    assert mg.Future is mg.futures.Future
+
+
+def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
+    future: Any = mg.futures.Future()
+    following = future.then(lambda done: done.value())
+    caught = future.then(lambda done: "caught")
+    future.add_done_callback(lambda done: done.value())
+    future.set_exception(KeyError("a"))
+    for each in (future, following):
+        with pytest.raises(KeyError):
+            each.wait()
+    assert caught.wait() == "caught"
+    assert "KeyError" in capsys.readouterr().err
+    with pytest.raises(AssertionError, match="not an Exception"):
+        mg.futures.Future().set_exception("text")
+
+
+def test_futures_are_collected() -> None:
+    futures: list[Any] = [mg.futures.Future() for _ in range(3)]
+    together = mg.futures.collect_all(futures)
+    for number, future in enumerate(futures):
+        assert not together.done()
+        future.set_result(number)
+    assert together.wait() == futures
+    assert mg.futures.wait_all(futures) == [0, 1, 2]
+    assert mg.futures.wait_all([]) == []
+    broken: Any = mg.futures.Future()
+    broken.set_exception(KeyError("a"))
+    with pytest.raises(KeyError):
+        mg.futures.wait_all([*futures, broken])
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("name", ["allreduce_hook", "fp16_compress_hook", "bf16_compress_hook"])
+def test_hooks_give_the_mean(name: str) -> None:
+    from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+    if name == "bf16_compress_hook":
+        pytest.importorskip("ml_dtypes")
+    gradients = []
+    for hook in (None, name, name.replace("_hook", "_wrapper")):
+        mg.manual_seed(0)
+        model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(3, 2))
+        if hook == name:
+            model.register_comm_hook(None, getattr(default_hooks, name))
+        elif hook is not None and hasattr(default_hooks, hook):
+            model.register_comm_hook(None, getattr(default_hooks, hook)(default_hooks.allreduce_hook))
+        model(mg.randn(4, 3)).square().mean().backward()
+        gradients.append(model.module.weight.grad)
+    for gradient in gradients[1:]:
+        mg.testing.assert_close(gradient, gradients[0], rtol=1e-2 if "bf16" in name else 2e-3, atol=1e-4)
+
+
+@pytest.mark.usefixtures("world")
+def test_work_has_a_future() -> None:
+    x = mg.ones(2)
+    work = dist.all_reduce(x, async_op=True)
+    assert work is not None
+    assert work.get_future().then(lambda done: "over").wait() == "over"
+    assert work.get_future().done()
+
+
+# torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
+
+
+def test_state_dicts_with_options() -> None:
     from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 
     model = mg.nn.Linear(2, 2)
-    model.bias.requires_grad_(False)  # type: ignore[union-attr]
+    model.bias.requires_grad_(False)
     assert list(get_model_state_dict(model)) == ["weight", "bias"]
     assert list(get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True))) == ["weight"]
     with pytest.raises(RuntimeError, match="bias"):
@@ -148,3 +337,52 @@ def test_state_dicts_of_one_process() -> None:
     keys = set_model_state_dict(model, {"weight": mg.ones(2, 2)}, options=StateDictOptions(strict=False))
     assert keys.missing_keys == ["bias"]
     assert model.weight.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.usefixtures("world")
+def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
+    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
+
+    model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
+    state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}
+    assert list(state) == ["weight", "bias"]
+    assert set_model_state_dict(model, state, options=options).missing_keys == []
+    assert model.module.bias.tolist() == [1, 1]
+
+
+SPAWNED = """
+import multiprocessing
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+def main(rank, size):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    total = torch.tensor([1.0 + rank])
+    dist.all_reduce(total)
+    open(str(rank), "w").write(f"{torch.version.project} {total.item()}")
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    children = [multiprocessing.Process(target=main, args=(rank, 2)) for rank in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_children_of_a_program_get_minigrad_for_torch(method: str, tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    path = ranks.written(SPAWNED, tmp_path)
+    words = [sys.executable, "-m", "minigrad", "compat", path, method]
+    ran = ranks.finished(ranks.begun(words, tmp_path, MASTER_ADDR="localhost", MASTER_PORT=str(ranks.free_port())))
+    assert (ran.status, ran.err) == (0, "")
+    expected = f"{mg.version.project} 3.0"
+    assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == [expected, expected]

@@ -107,7 +107,7 @@ NOISE = ("--dropout", "0.2", "--optimizer", "muon", "--ema", "0.9")
 OPTIONS = {
     "plain": (),
     "noise": NOISE,
-    "processes": ("--dropout", "0.1", "--accumulate", "2", "--processes", "2"),
+    "accumulation": ("--dropout", "0.1", "--accumulate", "2"),
     "subwords": ("--tokenizer", "subwords", "--vocabulary", "280", "--average", "2", "--snapshot-every", "5"),
 }
 

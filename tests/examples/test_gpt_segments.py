@@ -98,7 +98,7 @@ def test_settings_that_do_not_fit(text: Path, capsys: pytest.CaptureFixture[str]
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
     refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one", capsys)
     recurrent = [*command, "--model", "transformer-xl"]
-    refused([*recurrent, "--processes", "2", "--accumulate", "2"], "processes must be 1", capsys)
+    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "what one update hands to the next", capsys)
     refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text", capsys)
     compare = ["compare", "--input", str(text), *SIZES, "--steps", "9", "--run", str(text.parent / "runs")]
     refused([*compare, "--model", "transformer-xl"], "leave out --model", capsys)

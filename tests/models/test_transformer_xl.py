@@ -329,8 +329,6 @@ def test_a_checkpoint_without_memory_is_of_another_training(tmp_path: Path) -> N
     other.carried = None
     with pytest.raises(ValueError, match=r"carried \('given' there, None now\)"):
         other.fit()
-    with pytest.raises(ValueError, match="processes must be 1"):
-        trainer(tmp_path, 4, processes=2, accumulate=2)
 
 
 def test_a_model_can_be_kept(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The backend "strict": the GPU path without a GPU.
 
 Arrays refuse what CuPy's refuse (``strict_array``), and fused kernels are the CUDA sources themselves, run by
-an emulator (``cuda_emulator``). ``install()`` makes the device "strict" known::
+an emulator (``cuda_emulator``). Ranks exchange arrays by a stand-in for NCCL (``nccl``). ``install()`` makes
+the device "strict" known::
 
     strict.install()                 # kernels through the emulator, where there is a g++
     strict.install(emulate=False)    # no kernels: the plain definitions run
@@ -10,6 +11,7 @@ an emulator (``cuda_emulator``). ``install()`` makes the device "strict" known::
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,12 @@ from minigrad.backend.device import Device
 from minigrad.backend.dtype import bfloat16
 from minigrad.backend.kernels import CUDA_NAMES
 
-from . import cuda_emulator
+from . import cuda_emulator, nccl
 from .strict_array import NAMESPACE, StrictArray, wrap
 
+NAMESPACE.__name__ = "strict_cupy"
+NAMESPACE.cuda = nccl.CUDA
+sys.modules["strict_cupy.cuda.nccl"] = nccl.NCCL  # as in CuPy, one has to import it
 device.add_type("strict")
 _STRICT = Device("strict")
 

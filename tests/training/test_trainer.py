@@ -391,18 +391,11 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
         carrying(tmp_path / "none", 20).fit()
 
 
-def test_several_processes_carry_nothing(tmp_path: Path) -> None:
+def test_several_ranks_carry_nothing(tmp_path: Path) -> None:
     made = trainer(tmp_path)
-    with pytest.raises(ValueError, match="processes must be 1: what one update hands"):
-        Trainer(
-            made.model,
-            made.optimizer,
-            made.batches,
-            program.loss,
-            folder=tmp_path,
-            settings=program.settings(processes=2, accumulate=2),
-            carried=Carried(),
-        )
+    made.carried, made.ranks.count = Carried(), 2
+    with pytest.raises(ValueError, match="there must be one rank: what one update hands"):
+        made.check()
 
 
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
@@ -469,7 +462,6 @@ def test_tensorboard(tmp_path: Path) -> None:
         {"log_every": True},
         {"keep_snapshots": True},
         {"keep_snapshots": 1.5},
-        {"processes": 4},
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:

@@ -10,16 +10,8 @@ import minigrad as mg
 from minigrad.text import TokenizerPair, WordTokenizer
 from minigrad.translate import settings
 from minigrad.translate.architectures import ARCHITECTURES, build
-from minigrad.translate.training import loop_settings, optimizer_of
+from minigrad.translate.training import optimizer_of
 from tests.support.transformers import small
-
-
-def test_processes_share_batches_on_the_cpu_alone() -> None:
-    """The preset is for two cores; on a GPU the same batches make an update, one after another."""
-    chosen = settings.preset("multi30k").training
-    assert loop_settings(chosen, True).processes == chosen.processes > 1
-    there = loop_settings(replace(chosen, device="cuda"), True)
-    assert (there.processes, there.accumulate) == (1, chosen.accumulate)
 
 
 @pytest.mark.parametrize("name", settings.MODELS)

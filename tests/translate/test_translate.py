@@ -45,7 +45,7 @@ SMALL = (
     "100",
     "--accumulate",
     "1",
-    "--processes",
+    "--ranks",
     "1",
     "--optimizer",
     "adamw",
@@ -155,7 +155,6 @@ NOISE = (
     "--r-drop-after",
     "1",
 )
-SHARED = (*NOISE, "--processes", "2")
 
 
 def of_model(name: str, *more: str) -> tuple[str, ...]:
@@ -166,7 +165,6 @@ OPTIONS = {
     "plain": (),
     "noise": NOISE,
     "vocabularies": ("--no-joint",),
-    "processes": SHARED,
     "gru-attention": of_model("gru-attention", "--r-drop", "0.5"),
     "lstm": of_model("lstm", "--word-dropout", "0.1"),
     "rnn-multiplicative": of_model("rnn-multiplicative", "--no-joint"),
@@ -645,7 +643,7 @@ IMPOSSIBLE = [
     ("--vocabulary", "5"),
     ("--longest", "1"),
     ("--positions", "2"),
-    ("--processes", "2", "--accumulate", "1"),
+    ("--ranks", "2", "--accumulate", "1"),
     ("--tokenizer", "words", "--subword-dropout", "0.1"),
     ("--position-encoding", "rotary", "--d-model", "6"),
     ("--layers", "1000000", "--d-model", "512"),

@@ -65,7 +65,7 @@ def test_performances_that_are_learned_by_heart(
 OPTIONS = {
     "plain": ("--ema", "0"),
     "noise": ("--dropout", "0.2", "--optimizer", "muon"),
-    "processes": ("--accumulate", "2", "--processes", "2", "--attention", "absolute"),
+    "accumulation": ("--accumulate", "2", "--ranks", "1", "--attention", "absolute"),
     "local": ("--block", "8", "--attention-dropout", "0.1"),
 }
 

@@ -1,0 +1,115 @@
+"""Ranks that share a step: what the tables say, that ranks which differ make none, and small measurements."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import ranks
+from benchmarks.process import Differ, Failed, Missing
+
+PARTS = {"forward": 1.0, "backward": 2.0, "update": 0.5}
+
+
+def answers(ms: dict[str, float]) -> dict[str, list[dict[str, Any]]]:
+    """What ``measured`` would say: two rounds of each mode."""
+    return {mode: [{"ms": time}, {"ms": 1.02 * time}] for mode, time in ms.items()}
+
+
+def reduced(library: str, us: float) -> list[dict[str, Any]]:
+    """What ``reductions`` would say of a library: two rounds."""
+    times = {str(size): us * size for size in (4, 2**20)}
+    found = {"mpi": times} | ({"minigrad": {size: 2 * t for size, t in times.items()}} if library == "minigrad" else {})
+    return [{"rank": 0, "us": found, "version": f"{library} 1.0, built"}] * 2
+
+
+def test_table_of_steps() -> None:
+    found = {"tiny": answers({"alone": 90.0, "together": 100.0, "apart": 95.0, "shared": 60.0})}
+    (row,) = ranks.steps_table(found, 2).written()
+    assert row[1:] == ["90.9", "101.0", "0.900", "0.900–0.900", "96.0", "0.947", "0.950", "60.6", "0.750"]
+
+
+def test_table_of_reductions() -> None:
+    found = {"minigrad": reduced("minigrad", 1.0), ranks.OPEN_MPI: reduced("Open MPI", 4.0)}
+    table = ranks.reductions_table(found, 2, (4, 2**20))
+    assert table.written()[0] == ["4 B", "8.0", "4.0", "2.00", "16.0", "0.50", "0.00"]
+    assert table.written()[1][0] == "1 MiB" and "Open MPI: Open MPI 1.0" in table.text()
+
+
+def test_table_without_open_mpi() -> None:
+    missing = ranks.reduce_by_open_mpi(None, 2, (4,))
+    table = ranks.reductions_table({"minigrad": reduced("minigrad", 1.0), ranks.OPEN_MPI: [missing]}, 2, (4,))
+    assert table.written() == [["4 B", "8.0", "4.0", "2.00", "–", "–", "0.00"]]
+    assert "Open MPI: not measured" in table.text()
+
+
+def test_open_mpi_that_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false" if Path("/bin/false").exists() else "/usr/bin/false")
+    with pytest.raises(Missing, match="cannot be installed: no reason given"):
+        ranks.open_mpi(tmp_path)
+    assert "cannot be installed" in ranks.reduce_by_open_mpi(tmp_path, 2, (4,))["missing"]
+
+
+def test_open_mpi_that_is_there(tmp_path: Path) -> None:
+    programs = tmp_path / ("Scripts" if sys.platform == "win32" else "bin")
+    programs.mkdir()
+    (programs / "mpiexec").touch()
+    assert ranks.open_mpi(tmp_path) == programs
+
+
+@pytest.mark.parametrize(("size", "words"), [(4, "4 B"), (65536, "64 KiB"), (10 * 2**20, "10 MiB")])
+def test_bytes_in_words(size: int, words: str) -> None:
+    assert ranks.in_words(size) == words
+
+
+def test_a_few_disturbed_steps_spread_little() -> None:
+    times = [99.0, 100.0, 101.0] * 10
+    assert ranks.spread_of(times) == pytest.approx(2 / 1.349 / 100)
+    assert ranks.spread_of([*times, 1000.0]) == pytest.approx(ranks.spread_of(times))
+
+
+@pytest.mark.parametrize("mode", ["together", "shared", "apart"])
+def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the gradients were not averaged; those that exchange nothing may differ. The slowest rank counts."""
+    common = {"parts": PARTS, "spread": 0.1, "memory": 100.0}
+    found = [{"rank": r, "ms": 3.0 + r, "weights": 1.0 + r, **common} for r in range(2)]
+    monkeypatch.setattr(ranks, "ask_ranks", lambda *args, **arguments: found)
+    if mode == "apart":
+        assert ranks.measure(mode, "tiny", 2, 1.0) == {"ms": 4.0, **common}
+    else:
+        with pytest.raises(Differ, match="the ranks' weights differ"):
+            ranks.measure(mode, "tiny", 2, 1.0)
+
+
+def test_a_rank_that_fails() -> None:
+    with pytest.raises(Failed, match="ended with code 3"):
+        ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2, {})
+    with pytest.raises(Missing, match="not installed"):
+        ranks._answers([sys.executable, "-c", 'print(\'{"missing": "not installed"}\')'], 2, {})
+
+
+@pytest.mark.parametrize("wrong", [["--ranks", "1"], ["--rounds", "0"], ["--seconds", "0"], ["--work", "huge"]])
+def test_command_line(wrong: list[str]) -> None:
+    assert ranks.parse([]).work == ["multi30k", "gpt-384"]
+    with pytest.raises(SystemExit):
+        ranks.parse(wrong)
+
+
+@pytest.mark.slow
+def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On two ranks, by MPI, at the smallest size: it finds equal weights and right sums, and writes all figures."""
+    pytest.importorskip("mpi4py")
+    monkeypatch.setattr(ranks, "SIZES_REDUCED", (4, 4096))
+    path = tmp_path / "ranks.json"
+    options = ["--rounds", "1", "--seconds", "0.01", "--without-open-mpi", "--json", str(path)]
+    assert ranks.main(["--work", "tiny-gpt", *options]) == 0
+    assert "4 KiB" in capsys.readouterr().out
+    written = json.loads(path.read_text())
+    (step,), sizes = (table["rows"] for table in written["tables"])
+    assert step["efficiency"] > 0 and len(sizes) == 2 and sizes[1]["ratio"] > 0
+    (alone,) = written["measured"]["steps"]["tiny-gpt"]["alone"]
+    assert sum(alone["parts"].values()) == pytest.approx(alone["ms"], rel=0.5)

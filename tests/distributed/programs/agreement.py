@@ -1,0 +1,159 @@
+"""Checks of calls that differ between ranks: all of them are told who calls what, and the group goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import minigrad
+import minigrad.distributed as dist
+from minigrad.distributed import ProcessGroup, ReduceOp
+from tests.distributed.programs.collectives import plain
+from tests.support.ranks import at_least, raised
+
+
+def _goes_on(g: ProcessGroup) -> None:
+    for op, expected in ((ReduceOp.SUM, g.size()), (ReduceOp.MAX, 1)):
+        x = minigrad.ones(3)
+        dist.all_reduce(x, op, g)
+        assert plain(x).tolist() == [expected] * 3
+
+
+def _differ(g: ProcessGroup, first: Callable[[], Any], others: Callable[[], Any], *texts: str) -> None:
+    """Rank 0 makes one call, the others another."""
+    said = raised(RuntimeError, first if g.rank() == 0 else others)
+    rest = "rank 1: " if g.size() == 2 else f"ranks {', '.join(map(str, range(1, g.size())))}: "
+    for text in ("the ranks do not make the same call", "rank 0: ", rest, *texts):
+        assert text in said, (text, said)
+    _goes_on(g)
+
+
+def _of(*shape: int, dtype: Any = minigrad.float32) -> minigrad.Tensor:
+    return minigrad.ones(*shape, dtype=dtype)
+
+
+def check_functions(g: ProcessGroup) -> None:
+    texts = ("rank 0: all_reduce(float32 of shape (3,), op=sum)", ": broadcast(float32 of shape (3,), src=0)")
+    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.broadcast(_of(3), 0, g), *texts)
+
+
+def check_a_barrier_and_a_collective(g: ProcessGroup) -> None:
+    _differ(g, lambda: dist.barrier(g), lambda: dist.all_reduce(_of(3), group=g), "rank 0: barrier()")
+
+
+def check_shapes(g: ProcessGroup) -> None:
+    texts = ("shape (3,)", "shape (2, 2)")
+    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.all_reduce(_of(2, 2), group=g), *texts)
+
+
+def check_shapes_of_as_many_elements(g: ProcessGroup) -> None:
+    texts = ("shape (4,)", "shape (2, 2)")
+    _differ(g, lambda: dist.broadcast(_of(4), 0, g), lambda: dist.broadcast(_of(2, 2), 0, g), *texts)
+
+
+def check_shapes_of_no_axis_and_of_one(g: ProcessGroup) -> None:
+    _differ(g, lambda: dist.broadcast(_of(), 0, g), lambda: dist.broadcast(_of(1), 0, g), "shape ()", "shape (1,)")
+
+
+def check_shapes_of_many_axes(g: ProcessGroup) -> None:
+    one, two = _of(*[1] * 9, 2), _of(*[1] * 9, 3)
+    _differ(g, lambda: dist.all_reduce(one, group=g), lambda: dist.all_reduce(two, group=g), "…")
+
+
+def check_dtypes(g: ProcessGroup) -> None:
+    two = _of(3, dtype=minigrad.bfloat16)
+    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.all_reduce(two, group=g), "float32", "bfloat16")
+
+
+def check_operations(g: ProcessGroup) -> None:
+    first, others = (lambda op=op: dist.all_reduce(_of(3), op, g) for op in (ReduceOp.SUM, ReduceOp.AVG))
+    _differ(g, first, others, "op=sum", "op=avg")
+
+
+def check_roots(g: ProcessGroup) -> None:
+    for call in (dist.broadcast, dist.reduce):
+        first, others = (lambda root=root, call=call: call(_of(3), root, group=g) for root in (0, 1))
+        _differ(g, first, others, "src=0" if call is dist.broadcast else "dst=0", "=1")
+    first, others = (
+        lambda r=r: dist.gather(_of(3), [_of(3)] * g.size() if g.rank() == r else None, r, g) for r in (0, 1)
+    )
+    _differ(g, first, others, "gather(float32 of shape (3,), dst=0)", "dst=1")
+    first, others = (
+        lambda r=r: dist.scatter(_of(3), [_of(3)] * g.size() if g.rank() == r else None, r, g) for r in (0, 1)
+    )
+    _differ(g, first, others, "scatter(float32 of shape (3,), src=0)", "src=1")
+
+
+def check_reduce_scatter_and_its_list(g: ProcessGroup) -> None:
+    lists = lambda length: [_of(length) for _ in range(g.size())]
+    first, others = (lambda k=k: dist.reduce_scatter(_of(k), lists(k), group=g) for k in (2, 3))
+    _differ(g, first, others, "reduce_scatter(float32 of shape (2,), op=sum)")
+
+
+def check_all_gather_and_all_gather_into_tensor(g: ProcessGroup) -> None:
+    """One call under two names."""
+    into = [minigrad.zeros(2) for _ in range(g.size())]
+    if g.rank() == 0:
+        dist.all_gather(into, _of(2), g)
+        assert all(plain(x).tolist() == [1, 1] for x in into)
+    else:
+        whole = minigrad.zeros(g.size() * 2)
+        dist.all_gather_into_tensor(whole, _of(2), g)
+        assert (plain(whole) == 1).all()
+
+
+def check_all_to_all_of_dtypes(g: ProcessGroup) -> None:
+    first, others = (
+        lambda kind=kind: dist.all_to_all_single(_of(g.size(), dtype=kind), _of(g.size(), dtype=kind), group=g)
+        for kind in (minigrad.float32, minigrad.int32)
+    )
+    _differ(g, first, others, "all_to_all(float32)", "all_to_all(int32)")
+
+
+def check_all_to_all_of_sizes_that_do_not_fit(g: ProcessGroup) -> None:
+    """Rank 0 sends more to the last rank than that expects: an error on some rank, and no wrong numbers."""
+    n, k = g.size(), g.rank()
+    sent = [1] * (n - 1) + [3 if k == 0 else 1]
+    raised_here = False
+    out = minigrad.zeros(n)
+    try:
+        dist.all_to_all_single(out, minigrad.ones(sum(sent)), [1] * n, sent, g)
+    except RuntimeError:
+        raised_here = True
+    found: list[Any] = [None] * n
+    dist.all_gather_object(found, raised_here)
+    assert any(found)
+
+
+def check_some_wait_and_some_do_not(g: ProcessGroup) -> None:
+    """That is no difference."""
+    work = dist.all_reduce(_of(3), group=g, async_op=g.rank() == 0)
+    if work is not None:
+        work.wait()
+    _goes_on(g)
+
+
+def check_handles(g: ProcessGroup) -> None:
+    """The error is the handle's, also where nobody asks for it at once."""
+    work = dist.all_reduce(_of(3 if g.rank() == 0 else 4), group=g, async_op=True)
+    assert work is not None
+    assert "shape (4,)" in raised(RuntimeError, work.wait)
+    assert work.is_completed() and not work.is_success() and isinstance(work.exception(), RuntimeError)
+    _goes_on(g)
+
+
+def check_a_wrong_call_of_a_group(g: ProcessGroup) -> None:
+    """Its ranks are named by their numbers in the world."""
+    group = dist.new_group([g.size() - 2, g.size() - 1])
+    if g.rank() >= g.size() - 2:
+        length = 2 + g.rank()
+        said = raised(RuntimeError, lambda: dist.all_reduce(_of(length), group=group))
+        assert f"rank {g.size() - 1}: " in said and f"rank {g.size() - 2}: " in said, said
+    _goes_on(g)
+
+
+@at_least(3)
+def check_all_differ(g: ProcessGroup) -> None:
+    said = raised(RuntimeError, lambda: dist.all_reduce(_of(g.rank() + 1), group=g))
+    assert all(f"rank {r}: all_reduce(float32 of shape ({r + 1},), op=sum)" in said for r in range(g.size())), said
+    _goes_on(g)

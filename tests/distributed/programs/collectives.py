@@ -1,0 +1,747 @@
+"""Checks of every collective against NumPy, which each rank makes with the numbers of all."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+import minigrad
+import minigrad.distributed as dist
+from minigrad import Tensor
+from minigrad.distributed import ProcessGroup, ReduceOp
+from tests.support.ranks import at_least, raised
+
+Array = np.ndarray[Any, Any]
+FLOATS = ["float16", "float32", "float64"]
+WHOLE = ["uint8", "int16", "int64"]
+MOVED = [*FLOATS, *WHOLE, "bool", "complex64"]
+SHAPES: list[tuple[int, ...]] = [(2, 3), (), (0,), (2, 0, 3)]
+if importlib.util.find_spec("ml_dtypes"):
+    FLOATS.append("bfloat16")
+    MOVED.append("bfloat16")
+
+
+def numbers(rank: int, shape: tuple[int, ...] = (2, 3), dtype: str = "float64") -> Array:
+    """A rank's numbers: small, and exact in every dtype. Those of bfloat16 are of float32."""
+    drawn = np.random.default_rng(rank).integers(1, 5, shape)
+    if dtype == "bool":
+        return np.asarray(drawn > 2)
+    if dtype == "complex64":
+        return (drawn - 1j * drawn[::-1] if drawn.ndim else drawn + 1j).astype(dtype)
+    return np.asarray(drawn.astype("float32" if dtype == "bfloat16" else dtype))
+
+
+def tensor(rank: int, shape: tuple[int, ...] = (2, 3), dtype: str = "float64") -> Tensor:
+    return minigrad.tensor(numbers(rank, shape, dtype), dtype=getattr(minigrad, dtype))
+
+
+def plain(x: Tensor) -> Array:
+    return np.asarray((x.float() if x.dtype == minigrad.bfloat16 else x).numpy())
+
+
+def same(x: Tensor, expected: Array, what: object = "") -> None:
+    found = plain(x)
+    assert found.shape == expected.shape, (what, found.shape, expected.shape)
+    assert np.array_equal(found, expected), f"{what}: {found.tolist()}, expected {expected.tolist()}"
+
+
+def near(x: Tensor, expected: Array, what: object = "") -> None:
+    found = plain(x)
+    assert found.shape == expected.shape, (what, found.shape, expected.shape)
+    assert np.allclose(found, expected, rtol=0.02), f"{what}: {found.tolist()}, expected {expected.tolist()}"
+
+
+REDUCED: dict[ReduceOp, Callable[[list[Array]], Array]] = {
+    ReduceOp.SUM: lambda parts: sum(parts[1:], parts[0]),
+    ReduceOp.PRODUCT: lambda parts: math.prod(parts[1:], start=parts[0]),
+    ReduceOp.MIN: lambda parts: reduce(np.minimum, parts),
+    ReduceOp.MAX: lambda parts: reduce(np.maximum, parts),
+    ReduceOp.BAND: lambda parts: reduce(np.bitwise_and, parts),
+    ReduceOp.BOR: lambda parts: reduce(np.bitwise_or, parts),
+    ReduceOp.BXOR: lambda parts: reduce(np.bitwise_xor, parts),
+}
+OF_NUMBERS = [ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX]
+OF_BITS = [ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR]
+
+
+def _all(g: ProcessGroup, **how: Any) -> list[Array]:
+    return [numbers(rank, **how) for rank in range(g.size())]
+
+
+# Reductions --------------------------------------------------------------------------------------------------
+
+
+def _check_all_reduce(g: ProcessGroup, dtypes: list[str], ops: list[ReduceOp]) -> None:
+    for dtype in dtypes:
+        for op in ops:
+            for shape in SHAPES:
+                x = tensor(g.rank(), shape, dtype)
+                assert dist.all_reduce(x, op, g) is None
+                assert x.dtype == getattr(minigrad, dtype)
+                same(x, REDUCED[op](_all(g, shape=shape, dtype=dtype)), (dtype, op, shape))
+
+
+def check_all_reduce_of_floats(g: ProcessGroup) -> None:
+    _check_all_reduce(g, FLOATS, OF_NUMBERS)
+
+
+def check_all_reduce_of_whole_numbers(g: ProcessGroup) -> None:
+    _check_all_reduce(g, WHOLE, OF_NUMBERS + OF_BITS)
+
+
+def check_all_reduce_of_bools(g: ProcessGroup) -> None:
+    _check_all_reduce(g, ["bool"], OF_NUMBERS + OF_BITS)
+
+
+def check_all_reduce_of_complex_numbers(g: ProcessGroup) -> None:
+    _check_all_reduce(g, ["complex64"], [ReduceOp.SUM, ReduceOp.PRODUCT])
+
+
+def check_all_reduce_to_the_average(g: ProcessGroup) -> None:
+    for dtype in [*FLOATS, "complex64"]:
+        x = tensor(g.rank(), (2, 3), dtype)
+        dist.all_reduce(x, ReduceOp.AVG, g)
+        near(x, sum(_all(g, dtype=dtype)) / g.size(), dtype)  # type: ignore[operator]
+        assert x.dtype == getattr(minigrad, dtype)
+    for dtype in WHOLE:
+        x = tensor(g.rank(), (2, 3), dtype)
+        dist.all_reduce(x, ReduceOp.AVG, g)
+        same(x, sum(_all(g, dtype=dtype)) // g.size(), dtype)  # type: ignore[operator]
+
+
+def check_the_average_of_bools_is_an_error_that_says_so(g: ProcessGroup) -> None:
+    said = raised(RuntimeError, lambda: dist.all_reduce(tensor(0, (2,), "bool"), ReduceOp.AVG, g))
+    assert "AVG" in said and "bool" in said, said
+    check_all_reduce_of_bools(g)
+
+
+def check_reductions_that_a_dtype_does_not_have(g: ProcessGroup) -> None:
+    wrong = [(op, dtype) for op in OF_BITS for dtype in [*FLOATS, "complex64"]]
+    wrong += [(op, "complex64") for op in (ReduceOp.MIN, ReduceOp.MAX)]
+    for op, dtype in wrong:
+        said = raised(RuntimeError, lambda op=op, dtype=dtype: dist.all_reduce(tensor(0, (2,), dtype), op, g))
+        assert op.name in said and dtype in said, said
+    raised(TypeError, lambda: dist.all_reduce(tensor(0), "sum", g))
+
+
+def check_a_sum_of_half_precision_is_rounded_once(g: ProcessGroup) -> None:
+    """2048 + 1 + 1 + ... in float16 stays 2048 if each sum is rounded."""
+    x = minigrad.tensor([2048.0 if g.rank() == 0 else 1.0], dtype=minigrad.float16)
+    dist.all_reduce(x, group=g)
+    same(x, np.array([2048 + g.size() - 1], "float16"))
+
+
+def check_whole_numbers_wrap_around(g: ProcessGroup) -> None:
+    x = minigrad.tensor([200], dtype=minigrad.uint8)
+    dist.all_reduce(x, group=g)
+    same(x, np.array([200 * g.size() % 256], "uint8"))
+
+
+def check_a_large_sum(g: ProcessGroup) -> None:
+    x = minigrad.arange(1 << 20, dtype=minigrad.float32) * (g.rank() + 1)
+    dist.all_reduce(x, group=g)
+    near(x, np.arange(1 << 20, dtype="float32") * sum(range(1, g.size() + 1)))
+
+
+def check_reduce(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        for dtype in MOVED:
+            x = tensor(g.rank(), (2, 3), dtype)
+            dist.reduce(x, root, group=g)
+            parts = _all(g, dtype=dtype)
+            same(x, REDUCED[ReduceOp.SUM](parts) if g.rank() == root else parts[g.rank()], (root, dtype))
+        y = tensor(g.rank())
+        dist.reduce(y, group_dst=root, op=ReduceOp.AVG, group=g)
+        near(y, sum(_all(g)) / g.size() if g.rank() == root else numbers(g.rank()))  # type: ignore[operator]
+
+
+def check_reduce_scatter(g: ProcessGroup) -> None:
+    for dtype in MOVED:
+        for shape in SHAPES:
+            out = minigrad.zeros(shape, dtype=getattr(minigrad, dtype))
+            parts = [tensor(10 * g.rank() + to, shape, dtype) for to in range(g.size())]
+            dist.reduce_scatter(out, parts, group=g)
+            expected = [numbers(10 * rank + g.rank(), shape, dtype) for rank in range(g.size())]
+            same(out, REDUCED[ReduceOp.SUM](expected), (dtype, shape))
+    for op in OF_NUMBERS + OF_BITS:
+        out = minigrad.zeros(2, 3, dtype=minigrad.int64)
+        parts = [tensor(10 * g.rank() + to, dtype="int64") for to in range(g.size())]
+        dist.reduce_scatter(out, parts, op, g)
+        same(out, REDUCED[op]([numbers(10 * rank + g.rank(), dtype="int64") for rank in range(g.size())]), op)
+
+
+def check_reduce_scatter_tensor(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    for dtype in MOVED:
+        for stacked in (True, False):
+            out = minigrad.zeros(2, 3, dtype=getattr(minigrad, dtype))
+            whole = tensor(k, (n, 2, 3) if stacked else (2 * n, 3), dtype)
+            dist.reduce_scatter_tensor(out, whole, group=g)
+            total = REDUCED[ReduceOp.SUM]([numbers(r, (n, 2, 3), dtype) for r in range(n)])
+            if dtype != "complex64":  # whose numbers depend on the shape
+                same(out, total[k], (dtype, stacked))
+    out = minigrad.zeros(3)
+    dist.reduce_scatter_tensor(out, minigrad.ones(3 * n) * (k + 1), ReduceOp.AVG, g)
+    near(out, np.full(3, (n + 1) / 2))
+
+
+# Moving ------------------------------------------------------------------------------------------------------
+
+
+def check_broadcast(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        for dtype in MOVED:
+            for shape in SHAPES:
+                x = tensor(g.rank(), shape, dtype)
+                dist.broadcast(x, root, g)
+                same(x, numbers(root, shape, dtype), (root, dtype, shape))
+    y = tensor(g.rank())
+    dist.broadcast(y, group_src=g.size() - 1, group=g)
+    same(y, numbers(g.size() - 1))
+
+
+def check_all_gather(g: ProcessGroup) -> None:
+    for dtype in MOVED:
+        for shape in SHAPES:
+            into = [minigrad.zeros(shape, dtype=getattr(minigrad, dtype)) for _ in range(g.size())]
+            dist.all_gather(into, tensor(g.rank(), shape, dtype), g)
+            for rank, x in enumerate(into):
+                same(x, numbers(rank, shape, dtype), (dtype, shape))
+
+
+def check_all_gather_into_tensor(g: ProcessGroup) -> None:
+    for dtype in MOVED:
+        parts = np.stack(_all(g, dtype=dtype))
+        for shape in (parts.shape, (2 * g.size(), 3)):
+            into = minigrad.zeros(shape, dtype=getattr(minigrad, dtype))
+            dist.all_gather_into_tensor(into, tensor(g.rank(), dtype=dtype), g)
+            same(into, parts.reshape(shape), (dtype, shape))
+
+
+def check_gather(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        for dtype in MOVED:
+            into = [minigrad.zeros(2, 3, dtype=getattr(minigrad, dtype)) for _ in range(g.size())]
+            dist.gather(tensor(g.rank(), dtype=dtype), into if g.rank() == root else None, root, g)
+            for rank, x in enumerate(into if g.rank() == root else []):
+                same(x, numbers(rank, dtype=dtype), (root, dtype))
+
+
+def check_scatter(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        for dtype in MOVED:
+            x = minigrad.zeros(2, 3, dtype=getattr(minigrad, dtype))
+            parts = [tensor(10 * root + to, dtype=dtype) for to in range(g.size())]
+            dist.scatter(x, parts if g.rank() == root else None, root, g)
+            same(x, numbers(10 * root + g.rank(), dtype=dtype), (root, dtype))
+
+
+def check_all_to_all(g: ProcessGroup) -> None:
+    """Rank s sends to rank r a matrix of s + 1 rows and r columns."""
+    for dtype in MOVED:
+        if dtype == "complex64":
+            continue
+        kind, k, n = getattr(minigrad, dtype), g.rank(), g.size()
+        sent = [tensor(10 * k + r, (k + 1, r), dtype) for r in range(n)]
+        into = [minigrad.zeros(s + 1, k, dtype=kind) for s in range(n)]
+        dist.all_to_all(into, sent, g)
+        for s, x in enumerate(into):
+            same(x, numbers(10 * s + k, (s + 1, k), dtype), (dtype, s))
+
+
+def check_all_to_all_single(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    x, out = tensor(k, (2 * n, 3)), minigrad.zeros(2 * n, 3, dtype=minigrad.float64)
+    dist.all_to_all_single(out, x, group=g)
+    same(out, np.concatenate([numbers(s, (2 * n, 3))[2 * k : 2 * k + 2] for s in range(n)]))
+
+
+def check_all_to_all_single_of_uneven_parts(g: ProcessGroup) -> None:
+    """Rank s sends (s + r) % 3 rows to rank r."""
+    n, k = g.size(), g.rank()
+    for dtype in MOVED:
+        sizes = [[(s + r) % 3 for r in range(n)] for s in range(n)]
+        kind = getattr(minigrad, dtype)
+        x, received = tensor(k, (sum(sizes[k]), 2), dtype), [sizes[s][k] for s in range(n)]
+        out = minigrad.zeros(sum(received), 2, dtype=kind)
+        dist.all_to_all_single(out, x, received, sizes[k], g)
+        parts = []
+        for s in range(n):
+            start = sum(sizes[s][:k])
+            parts.append(numbers(s, (sum(sizes[s]), 2), dtype)[start : start + sizes[s][k]])
+        same(out, np.concatenate(parts), dtype)
+
+
+# What tensors look like ----------------------------------------------------------------------------------------
+
+
+def _spread(array: Array, dtype: str = "float64") -> Tensor:
+    """A view of every second column of the transpose."""
+    wide = minigrad.zeros(2 * array.shape[1], array.shape[0], dtype=getattr(minigrad, dtype))
+    view = wide.t()[:, ::2]
+    view.copy_(minigrad.tensor(array, dtype=getattr(minigrad, dtype)))
+    assert not view.is_contiguous()
+    return view
+
+
+def check_tensors_that_are_not_contiguous(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    for dtype in MOVED:
+        parts, kind = _all(g, dtype=dtype), getattr(minigrad, dtype)
+        x = _spread(parts[k], dtype)
+        dist.all_reduce(x, group=g)
+        same(x, REDUCED[ReduceOp.SUM](parts), dtype)
+        x = _spread(parts[k], dtype)
+        dist.broadcast(x, 0, g)
+        same(x, parts[0], dtype)
+        into = [_spread(np.zeros_like(parts[0]), dtype) for _ in range(n)]
+        dist.all_gather(into, _spread(parts[k], dtype), g)
+        for rank, y in enumerate(into):
+            same(y, parts[rank], dtype)
+        out = _spread(np.zeros((n, 3), parts[0].dtype), dtype)
+        rows = numbers(k, (n, 3), dtype)
+        dist.all_to_all_single(out, _spread(rows, dtype), group=g)
+        same(out, np.stack([numbers(s, (n, 3), dtype)[k] for s in range(n)]), dtype)
+        x = _spread(np.zeros_like(parts[0]), dtype)
+        dist.scatter(x, [_spread(p, dtype) for p in parts] if k == 0 else None, 0, g)
+        same(x, parts[k], dtype)
+        whole = _spread(np.zeros((2 * n, 3), parts[0].dtype), dtype)
+        dist.all_gather_into_tensor(whole, _spread(parts[k], dtype), g)
+        same(whole, np.concatenate(parts), dtype)
+        x = _spread(np.zeros_like(parts[0]), dtype)
+        dist.reduce_scatter(x, [_spread(parts[k], dtype) for _ in range(n)], group=g)
+        same(x, REDUCED[ReduceOp.SUM](parts), dtype)
+        x = _spread(parts[k], dtype)
+        dist.reduce(x, 0, group=g)
+        same(x, REDUCED[ReduceOp.SUM](parts) if k == 0 else parts[k], (dtype, kind))
+
+
+def check_a_view_changes_its_own_part_alone(g: ProcessGroup) -> None:
+    x = minigrad.zeros(4, 3)
+    dist.all_reduce(x[1:3].add_(1), group=g)
+    same(x, np.array([[0], [1], [1], [0]], "float32") * np.full((1, 3), g.size(), "float32"))
+
+
+def check_output_and_input_may_share_memory(g: ProcessGroup) -> None:
+    """As in PyTorch: a shard that is a view of the whole."""
+    n, k = g.size(), g.rank()
+    whole = minigrad.zeros(n, 3)
+    whole[k].fill_(k + 1)
+    dist.all_gather_into_tensor(whole, whole[k], g)
+    same(whole, np.repeat(np.arange(1, n + 1, dtype="float32"), 3).reshape(n, 3))
+    whole = minigrad.ones(n, 3) * (k + 1)
+    dist.reduce_scatter_tensor(whole[k], whole, group=g)
+    same(whole[k], np.full(3, n * (n + 1) / 2, "float32"))
+    parts = [minigrad.full((2,), float(k)) for _ in range(n)]
+    dist.all_gather(parts, parts[k], g)
+    same(minigrad.stack(parts)[:, 0], np.arange(n, dtype="float32"))
+
+
+def check_parameters_and_tensors_with_a_graph(g: ProcessGroup) -> None:
+    p = minigrad.nn.Parameter(minigrad.ones(3) * (g.rank() + 1))
+    dist.broadcast(p, 0, g)
+    same(p.detach(), np.ones(3, "float32"))
+    dist.all_reduce(p.detach(), group=g)
+    same(p.detach(), np.full(3, g.size(), "float32"))
+    with minigrad.no_grad():
+        dist.all_reduce(p, ReduceOp.AVG, g)
+    same(p.detach(), np.full(3, g.size(), "float32"))
+    assert p.requires_grad and p.is_leaf
+    (p * 2).sum().backward()
+    assert p.grad is not None
+    dist.all_reduce(p.grad, group=g)
+    same(p.grad, np.full(3, 2 * g.size(), "float32"))
+
+
+def _version_after(g: ProcessGroup, call: Callable[[Tensor], Any]) -> str:
+    """What the backward pass says after a tensor that it needs was changed; "" if it says nothing."""
+    x = minigrad.ones(2, 3, requires_grad=True)
+    kept = x * 2
+    result = (kept * kept).sum()
+    call(kept.detach())
+    try:
+        result.backward()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def check_a_change_of_what_backward_needs(g: ProcessGroup) -> None:
+    n, last = g.size(), g.size() - 1
+    zeros = lambda: [minigrad.zeros(2, 3) for _ in range(n)]
+
+    def among(t: Tensor) -> list[Tensor]:
+        return [t, *zeros()[1:]]
+
+    changing: list[Callable[[Tensor], Any]] = [
+        lambda t: dist.all_reduce(t, group=g),
+        lambda t: dist.reduce_scatter(t, zeros(), group=g),
+        lambda t: dist.all_gather(among(t), minigrad.ones(2, 3), g),
+        lambda t: dist.scatter(t, zeros() if g.rank() == 0 else None, 0, g),
+        lambda t: dist.all_to_all(among(t), zeros(), g),
+        lambda t: dist.all_gather_into_tensor(t, minigrad.ones(6 // n), g) if 6 % n == 0 else t.zero_(),
+        lambda t: dist.all_to_all_single(t, minigrad.zeros(2, 3), *uneven),
+    ]
+    uneven = ([2] + [0] * (n - 1), [2] + [0] * (n - 1)) if n == 1 else (None, None)
+    for number, call in enumerate(changing[: 7 if n <= 2 else 6]):
+        said = _version_after(g, call)
+        assert "modified by an inplace operation" in said, (number, said)
+    assert bool(_version_after(g, lambda t: dist.broadcast(t, last, g))) == (g.rank() != last)
+    assert bool(_version_after(g, lambda t: dist.reduce(t, 0, group=g))) == (g.rank() == 0)
+    gathering = lambda t: dist.gather(t, among(minigrad.ones(2, 3)) if g.rank() == 0 else None, 0, g)
+    assert not _version_after(g, gathering)
+    assert not _version_after(g, lambda t: dist.all_gather(zeros(), t, g))
+
+
+def check_the_error_names_the_collective(g: ProcessGroup) -> None:
+    assert "all_reduce" in _version_after(g, lambda t: dist.all_reduce(t, group=g))
+
+
+# Handles -------------------------------------------------------------------------------------------------------
+
+
+def check_handles_in_order(g: ProcessGroup) -> None:
+    tensors = [tensor(g.rank()) + i for i in range(5)]
+    works = [dist.all_reduce(x, group=g, async_op=True) for x in tensors]
+    for i, work in enumerate(works):
+        assert work is not None and work.wait() is True
+        same(tensors[i], sum(part + i for part in _all(g)))  # type: ignore[arg-type]
+        assert work.is_completed() and work.is_success() and work.exception() is None
+
+
+def check_handles_out_of_order(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    one, two, three = tensor(k), tensor(k, dtype="float16"), [minigrad.zeros(2, dtype=minigrad.float16)] * 1
+    into = [minigrad.zeros(2, dtype=minigrad.float16) for _ in range(n)]
+    works = [
+        dist.all_reduce(one, group=g, async_op=True),
+        dist.broadcast(two, n - 1, g, async_op=True),
+        dist.all_gather(into, three[0] + k, g, async_op=True),
+        dist.barrier(g, async_op=True),
+    ]
+    for work in reversed(works):
+        assert work is not None
+        work.wait()
+    same(one, REDUCED[ReduceOp.SUM](_all(g)))
+    same(two, numbers(n - 1, dtype="float16"))
+    same(minigrad.stack(into)[:, 0], np.arange(n, dtype="float16"))
+
+
+def check_ranks_wait_in_different_orders(g: ProcessGroup) -> None:
+    tensors = [tensor(g.rank()) + i for i in range(4)]
+    works = [dist.all_reduce(x, group=g, async_op=True) for x in tensors]
+    for i in range(4):
+        work = works[(i + g.rank()) % 4]
+        assert work is not None
+        work.wait()
+    for i, x in enumerate(tensors):
+        same(x, sum(part + i for part in _all(g)))  # type: ignore[arg-type]
+
+
+def check_some_wait_at_once_and_some_later(g: ProcessGroup) -> None:
+    one, two = tensor(g.rank()), tensor(g.rank())
+    if g.rank() == 0:
+        works = [dist.all_reduce(x, group=g, async_op=True) for x in (one, two)]
+        for work in works:
+            assert work is not None
+            work.wait()
+    else:
+        dist.all_reduce(one, group=g)
+        dist.all_reduce(two, group=g)
+    same(one, REDUCED[ReduceOp.SUM](_all(g)))
+    same(two, REDUCED[ReduceOp.SUM](_all(g)))
+
+
+def check_every_function_gives_a_handle(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    kind = {"dtype": minigrad.float64}
+    lists = [[minigrad.zeros(2, 3, **kind) for _ in range(n)] for _ in range(5)]
+    outs = [minigrad.zeros(2, 3, **kind) for _ in range(3)]
+    whole, flat = minigrad.zeros(n, 2, 3, **kind), minigrad.zeros(2 * n, 3, **kind)
+    x, y, parts = tensor(k), tensor(k), [tensor(r) for r in range(n)]
+    works = [
+        dist.all_gather(lists[0], tensor(k), g, True),
+        dist.all_gather_into_tensor(whole, tensor(k), g, True),
+        dist.gather(tensor(k), lists[1] if k == 0 else None, 0, g, True),
+        dist.scatter(outs[0], parts if k == 0 else None, 0, g, True),
+        dist.reduce(x, 0, group=g, async_op=True),
+        dist.reduce_scatter(outs[1], parts, group=g, async_op=True),
+        dist.reduce_scatter_tensor(outs[2], minigrad.stack(parts), group=g, async_op=True),
+        dist.all_to_all(lists[2], parts, g, True),
+        dist.all_to_all_single(flat, minigrad.cat(parts), group=g, async_op=True),
+        dist.broadcast(y, 0, g, True),
+    ]
+    del parts
+    for work in works:
+        assert isinstance(work, dist.Work)
+        work.result()
+    gathered = np.stack(_all(g))
+    same(minigrad.stack(lists[0]), gathered)
+    same(whole, gathered)
+    same(minigrad.stack(lists[1]), gathered if k == 0 else np.zeros_like(gathered))
+    same(outs[0], gathered[k])
+    same(x, gathered.sum(0) if k == 0 else gathered[k])
+    for out in outs[1:]:
+        same(out, n * gathered[k])
+    same(minigrad.stack(lists[2]), np.stack([gathered[k]] * n))
+    same(flat, np.concatenate([gathered[k]] * n))
+    same(y, gathered[0])
+
+
+def check_is_completed_without_wait(g: ProcessGroup) -> None:
+    x = tensor(g.rank())
+    work = dist.all_reduce(x, group=g, async_op=True)
+    assert work is not None
+    end = time.monotonic() + 10
+    while not work.is_completed():
+        assert time.monotonic() < end
+    same(x, REDUCED[ReduceOp.SUM](_all(g)))
+
+
+def check_a_function_after_it(g: ProcessGroup) -> None:
+    seen: list[str] = []
+    work = dist.all_reduce(tensor(g.rank()), group=g, async_op=True)
+    assert work is not None
+    work.then(lambda: seen.append("one"))
+    work.wait()
+    work.then(lambda: seen.append("two"))
+    assert seen == ["one", "two"]
+
+
+# Groups --------------------------------------------------------------------------------------------------------
+
+
+@at_least(2)
+def check_groups_of_some_ranks(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    groups = [dist.new_group([0, n - 1]), dist.new_group([1]), dist.new_group(list(range(1, n)))]
+    members = [{0, n - 1}, {1}, set(range(1, n))]
+    for group, ranks in zip(groups, members, strict=True):
+        inside = k in ranks
+        assert dist.get_rank(group) == (sorted(ranks).index(k) if inside else -1)
+        assert dist.get_world_size(group) == (len(ranks) if inside else -1)
+        x = tensor(k)
+        dist.all_reduce(x, group=group)
+        same(x, sum(map(numbers, ranks)) if inside else numbers(k))  # type: ignore[arg-type]
+        if inside:
+            assert isinstance(group, ProcessGroup)
+            assert dist.get_process_group_ranks(group) == sorted(ranks)
+            assert [dist.get_group_rank(group, r) for r in sorted(ranks)] == list(range(len(ranks)))
+            assert [dist.get_global_rank(group, i) for i in range(len(ranks))] == sorted(ranks)
+            y = tensor(k)
+            dist.broadcast(y, max(ranks), group)
+            same(y, numbers(max(ranks)))
+            dist.broadcast(y.copy_(tensor(k)), group_src=0, group=group)
+            same(y, numbers(min(ranks)))
+        else:
+            assert group == dist.GroupMember.NON_GROUP_MEMBER
+
+
+@at_least(2)
+def check_functions_do_nothing_outside(g: ProcessGroup) -> None:
+    group = dist.new_group([0])
+    if g.rank() == 0:
+        return
+    x, one = tensor(g.rank()), [minigrad.zeros(2, 3)]
+    before = numbers(g.rank())
+    calls: list[Any] = [
+        dist.all_reduce(x, group=group),
+        dist.all_reduce(x, group=group, async_op=True),
+        dist.reduce(x, 0, group=group),
+        dist.broadcast(x, 0, group),
+        dist.all_gather(one, x, group),
+        dist.all_gather_into_tensor(x, x, group),
+        dist.gather(x, None, 0, group),
+        dist.scatter(x, None, 0, group),
+        dist.reduce_scatter(x, one, group=group),
+        dist.reduce_scatter_tensor(x, x, group=group),
+        dist.all_to_all(one, one, group),
+        dist.all_to_all_single(x, x, group=group),
+        dist.barrier(group),
+        dist.monitored_barrier(group),
+        dist.isend(x, 0, group),
+        dist.irecv(x, 0, group),
+        dist.send(x, 0, group),
+    ]
+    assert calls == [None] * len(calls)
+    assert dist.recv(x, 0, group) == -1
+    same(x, before)
+
+
+@at_least(2)
+def check_a_root_outside_the_group(g: ProcessGroup) -> None:
+    group = dist.new_group([0])
+    if g.rank() == 0:
+        said = raised(ValueError, lambda: dist.broadcast(tensor(0), 1, group))
+        assert "rank 1 is not in the group" in said, said
+        raised(ValueError, lambda: dist.reduce(tensor(0), group_dst=1, group=group))
+        raised(ValueError, lambda: dist.reduce(tensor(0), 0, group_dst=0, group=group))
+
+
+@at_least(2)
+def check_a_group_that_its_members_alone_make(g: ProcessGroup) -> None:
+    n, k = g.size(), g.rank()
+    if k in (0, n - 1):
+        group = dist.new_group([0, n - 1], use_local_synchronization=True)
+        x = tensor(k)
+        dist.all_reduce(x, group=group)
+        same(x, numbers(0) + numbers(n - 1))
+    elif k == 1:
+        other = dist.new_group([1], use_local_synchronization=True)
+        assert isinstance(other, ProcessGroup) and other.size() == 1
+    x = tensor(k)
+    dist.all_reduce(x, group=g)
+    same(x, REDUCED[ReduceOp.SUM](_all(g)))
+
+
+def check_local_synchronization_outside(g: ProcessGroup) -> None:
+    """Nothing goes wrong if those that are no members call it, too."""
+    last = g.size() - 1
+    group = dist.new_group([last], use_local_synchronization=True)
+    assert (group == dist.GroupMember.NON_GROUP_MEMBER) == (g.rank() != last)
+
+
+def check_the_order_of_ranks_is_theirs(g: ProcessGroup) -> None:
+    group = dist.new_group(list(reversed(range(g.size()))))
+    assert dist.get_rank(group) == g.rank()
+
+
+def check_ranks_that_make_no_group(g: ProcessGroup) -> None:
+    for ranks in ([0, 0], [g.size()], [-1], []):
+        said = raised(ValueError, lambda ranks=ranks: dist.new_group(ranks))
+        assert str(ranks) in said, said
+    check_all_gather(g)
+
+
+def check_groups_that_overlap_in_time(g: ProcessGroup) -> None:
+    """Calls of two groups of the same ranks, begun in another order on every second rank."""
+    other = dist.new_group()
+    x, y = tensor(g.rank()), tensor(g.rank()) + 1
+    pairs = [(x, g), (y, other)]
+    works = [dist.all_reduce(t, group=p, async_op=True) for t, p in (pairs if g.rank() % 2 else pairs[::-1])]
+    for work in works:
+        assert work is not None
+        work.wait()
+    same(x, REDUCED[ReduceOp.SUM](_all(g)))
+    same(y, REDUCED[ReduceOp.SUM](_all(g)) + g.size())
+
+
+def check_a_destroyed_group_leaves_the_others(g: ProcessGroup) -> None:
+    group = dist.new_group()
+    assert isinstance(group, ProcessGroup)
+    dist.destroy_process_group(group)
+    assert dist.is_initialized()
+    check_all_to_all_single(g)
+
+
+# Arguments that cannot be right ----------------------------------------------------------------------------------
+
+
+def check_what_is_no_tensor(g: ProcessGroup) -> None:
+    x, calls = tensor(0), []
+    calls += [lambda: dist.all_reduce([1.0], group=g), lambda: dist.broadcast(np.ones(3), 0, g)]  # type: ignore[arg-type]
+    calls += [lambda: dist.all_gather(x, x, g), lambda: dist.all_gather([1] * g.size(), x, g)]  # type: ignore[arg-type,list-item]
+    calls += [lambda: dist.reduce_scatter(x, x, group=g), lambda: dist.scatter(None, None, 0, g)]  # type: ignore[arg-type]
+    calls += [lambda: dist.all_to_all_single(x, None, group=g)]  # type: ignore[arg-type]
+    calls += [lambda: dist.all_to_all(x, [x] * g.size(), g), lambda: dist.gather(None, None, 0, g)]  # type: ignore[arg-type]
+    for call in calls:
+        raised(TypeError, call)
+    check_all_gather(g)
+
+
+def check_lists_of_another_length_or_dtype(g: ProcessGroup) -> None:
+    n, x = g.size(), tensor(g.rank())
+    zeros = lambda count, *shape, **how: [minigrad.zeros(*shape, **{"dtype": minigrad.float64, **how})] * count
+    calls: list[Callable[[], Any]] = [
+        lambda: dist.all_gather(zeros(n + 1, 2, 3), x, g),
+        lambda: dist.all_gather(zeros(n, 2, 4), x, g),
+        lambda: dist.all_gather(zeros(n, 2, 3, dtype=minigrad.float32), x, g),
+        lambda: dist.all_gather_into_tensor(minigrad.zeros(n, 2, 4, dtype=minigrad.float64), x, g),
+        lambda: dist.reduce_scatter(x, zeros(n - 1, 2, 3), group=g),
+        lambda: dist.reduce_scatter(x, zeros(n, 3, 3), group=g),
+        lambda: dist.reduce_scatter_tensor(x, minigrad.zeros(7 * n, dtype=minigrad.float64), group=g),
+        lambda: dist.reduce_scatter_tensor(x, minigrad.zeros(6 * n), group=g),
+        lambda: dist.all_to_all(zeros(n + 1, 2), zeros(n, 2), g),
+        lambda: dist.all_to_all_single(minigrad.zeros(n + 1), minigrad.zeros(n + 1), [1] * n, [1] * n, g),
+        lambda: dist.all_to_all_single(minigrad.zeros(n), minigrad.zeros(n), [1] * (n + 1), None, g),
+    ]
+    if g.rank() == 0:
+        calls += [
+            lambda: dist.scatter(x, zeros(n + 1, 2, 3), 0, g),
+            lambda: dist.gather(x, zeros(n + 1, 2, 3), 0, g),
+            lambda: dist.gather(x, zeros(n, 9), 0, g),
+        ]
+    else:
+        calls += [lambda: dist.scatter(x, zeros(n, 2, 3), 0, g), lambda: dist.gather(x, zeros(n, 2, 3), 0, g)]
+    for call in calls:
+        raised(ValueError, call)
+    check_all_gather(g)
+
+
+def check_all_to_all_of_dtypes_that_differ(g: ProcessGroup) -> None:
+    """The numbers of the outputs are not those of another dtype's bits or a silent conversion."""
+    outs = [minigrad.zeros(2, dtype=minigrad.int32) for _ in range(g.size())]
+    ins = [minigrad.full((2,), 1.5) for _ in range(g.size())]
+    raised(ValueError, lambda: dist.all_to_all(outs, ins, g))
+    raised(
+        ValueError, lambda: dist.all_to_all_single(minigrad.zeros(g.size()), minigrad.ones(g.size()).double(), group=g)
+    )
+    check_all_to_all(g)
+
+
+def check_split_sizes_below_zero(g: ProcessGroup) -> None:
+    sizes = [-1, *[0] * (g.size() - 2), 3] if g.size() > 1 else [-1]
+    x = minigrad.ones(max(sum(sizes), 0))
+    raised(ValueError, lambda: dist.all_to_all_single(x.clone(), x, sizes, sizes, g))
+    check_all_to_all(g)
+
+
+def check_dtypes_of_eight_bits(g: ProcessGroup) -> None:
+    """They move as bits; a reduction of them is an error in words."""
+    x = minigrad.tensor([1.0, 2.0, g.rank()]).to(minigrad.float8_e5m2)
+    dist.broadcast(x, 0, g)
+    same(x.float(), np.array([1, 2, 0], "float32"))
+
+
+# Waiting -------------------------------------------------------------------------------------------------------
+
+
+def check_barrier(g: ProcessGroup) -> None:
+    dist.barrier(g)
+    begin = time.monotonic()
+    time.sleep(0.1 if g.rank() == g.size() - 1 else 0)
+    dist.barrier(g)
+    assert time.monotonic() - begin >= 0.1
+    dist.monitored_barrier(g, timedelta(seconds=9))
+    work = dist.barrier(g, async_op=True, device_ids=[0])
+    assert work is not None
+    work.wait()
+
+
+def check_what_the_world_says(g: ProcessGroup) -> None:
+    n = dist.get_world_size()
+    assert (g.rank(), g.size()) == (dist.get_rank(), n) == (dist.get_rank(g), dist.get_world_size(g))
+    assert dist.get_backend() == "gloo" and dist.is_initialized() and dist.is_mpi_available()
+    assert dist.get_node_local_rank() == dist.get_rank()
+    assert dist.group.WORLD is not None and dist.get_process_group_ranks() == list(range(n))
+    assert dist.is_torchelastic_launched()
+    raised(ValueError, lambda: dist.init_process_group())
+    raised(ValueError, lambda: dist.get_global_rank(g, n))
+    raised(ValueError, lambda: dist.get_group_rank(g, n))
+
+
+def check_many_small_calls(g: ProcessGroup) -> None:
+    total = 0.0
+    for i in range(300):
+        x = minigrad.tensor(float(g.rank() + i))
+        dist.all_reduce(x, group=g)
+        total += x.item()
+    n = g.size()
+    assert total == sum(n * (n - 1) / 2 + n * i for i in range(300))

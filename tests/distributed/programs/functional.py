@@ -1,0 +1,199 @@
+"""Checks of collectives that gradients flow through, against the same computation in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import minigrad
+import minigrad.distributed as dist
+from minigrad import Tensor
+from minigrad.autograd import grad
+from minigrad.distributed import ProcessGroup, ReduceOp
+from minigrad.distributed import functional as F
+from tests.distributed.programs.collectives import numbers
+from tests.support.ranks import raised
+
+Losses = Callable[[list[Tensor]], Sequence[Tensor]]
+
+
+def _inputs(count: int, shape: tuple[int, ...]) -> list[Tensor]:
+    return [minigrad.tensor(numbers(r, shape) / 4, requires_grad=True) for r in range(count)]
+
+
+def _loss(x: Tensor, rank: int) -> Tensor:
+    """Another function on each rank."""
+    return (x**3 * (rank + 1)).sum() + x.sin().sum()
+
+
+def _compare(
+    g: ProcessGroup, ours: Callable[[Tensor], Tensor], theirs: Losses, shape: tuple[int, ...] = (2, 3)
+) -> None:
+    """The value and the gradient of this rank's input; ``theirs`` makes all ranks' losses of all inputs."""
+    mine, all_of_them = _inputs(g.size(), shape)[g.rank()], _inputs(g.size(), shape)
+    own = ours(mine)
+    losses = theirs(all_of_them)
+    assert minigrad.allclose(own, losses[g.rank()]), (own, losses[g.rank()])
+    own.backward()
+    sum(losses[1:], losses[0]).backward()
+    expected = all_of_them[g.rank()].grad
+    assert mine.grad is not None and expected is not None
+    assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
+
+
+def check_all_reduce(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    _compare(
+        g, lambda x: _loss(F.all_reduce(x, group=g), k), lambda xs: [_loss(sum(xs[1:], xs[0]), r) for r in range(n)]
+    )
+
+
+def check_all_reduce_to_the_average(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    mean = lambda xs: sum(xs[1:], xs[0]) / n
+    _compare(g, lambda x: _loss(F.all_reduce(x, ReduceOp.AVG, g), k), lambda xs: [_loss(mean(xs), r) for r in range(n)])
+
+
+def check_all_reduce_of_an_expanded_gradient(g: ProcessGroup) -> None:
+    """That of a sum is one number under many indices."""
+    n = g.size()
+    _compare(g, lambda x: F.all_reduce(x, group=g).sum(), lambda xs: [sum(xs[1:], xs[0]).sum() for _ in range(n)])
+
+
+def check_the_second_order_of_all_reduce(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    mine, all_of_them = _inputs(n, (3,))[k], _inputs(n, (3,))
+    (first,) = grad(_loss(F.all_reduce(mine, group=g), k), [mine], create_graph=True)
+    total = sum(all_of_them[1:], all_of_them[0])
+    losses = [_loss(total, r) for r in range(n)]
+    firsts = grad(sum(losses[1:], losses[0]), all_of_them, create_graph=True)
+    assert minigrad.allclose(first, firsts[k])
+    (first * first).sum().backward()
+    parts = [(f * f).sum() for f in firsts]
+    sum(parts[1:], parts[0]).backward()
+    expected = all_of_them[k].grad
+    assert mine.grad is not None and expected is not None
+    assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
+
+
+def check_the_second_order_of_all_gather(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    mine, all_of_them = _inputs(n, (3,))[k], _inputs(n, (3,))
+    value = lambda rows: minigrad.stack(list(rows)).prod(0)
+    (first,) = grad(_loss(value(F.all_gather(mine, g)), k), [mine], create_graph=True)
+    losses = [_loss(value(all_of_them), r) for r in range(n)]
+    firsts = grad(sum(losses[1:], losses[0]), all_of_them, create_graph=True)
+    (first * first).sum().backward()
+    parts = [(f * f).sum() for f in firsts]
+    sum(parts[1:], parts[0]).backward()
+    expected = all_of_them[k].grad
+    assert mine.grad is not None and expected is not None
+    assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
+
+
+def check_broadcast(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    for root in range(n):
+        _compare(
+            g,
+            lambda x, root=root: _loss(F.broadcast(x, root, g), k) + 0 * x.sum(),
+            lambda xs, root=root: [_loss(xs[root], r) + 0 * xs[r].sum() for r in range(n)],
+        )
+
+
+def check_all_gather(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    weighed = lambda parts, r: _loss(sum((i + 1) * part for i, part in enumerate(parts)), r)
+    _compare(g, lambda x: weighed(F.all_gather(x, g), k), lambda xs: [weighed(xs, r) for r in range(n)])
+
+
+def check_reduce_scatter(g: ProcessGroup) -> None:
+    """Of a matrix with a row for each rank."""
+    k, n = g.rank(), g.size()
+    out = minigrad.zeros(3, dtype=minigrad.float64)
+    _compare(
+        g,
+        lambda x: _loss(F.reduce_scatter(out, list(x.unbind(0)), group=g), k),
+        lambda xs: [_loss(sum(x[r] for x in xs), r) for r in range(n)],
+        (n, 3),
+    )
+
+
+def check_all_to_all_single(g: ProcessGroup) -> None:
+    k, n = g.rank(), g.size()
+    out = minigrad.zeros(2 * n, 3, dtype=minigrad.float64)
+    parts = lambda xs, r: minigrad.cat([x[2 * r : 2 * r + 2] for x in xs])
+    weigh = lambda x: x * minigrad.arange(1, 2 * n + 1, dtype=minigrad.float64)[:, None]
+    _compare(
+        g,
+        lambda x: _loss(weigh(F.all_to_all_single(out, x, group=g)), k),
+        lambda xs: [_loss(weigh(parts(xs, r)), r) for r in range(n)],
+        (2 * n, 3),
+    )
+
+
+def check_all_to_all_single_of_uneven_parts(g: ProcessGroup) -> None:
+    """Each rank sends r + 1 rows to rank r."""
+    k, n = g.rank(), g.size()
+    sizes = list(range(1, n + 1))
+    start = lambda r: sum(sizes[:r])
+    out = minigrad.zeros(n * (k + 1), 2, dtype=minigrad.float64)
+    parts = lambda xs, r: minigrad.cat([x[start(r) : start(r) + r + 1] for x in xs])
+    _compare(
+        g,
+        lambda x: _loss(F.all_to_all_single(out, x, [k + 1] * n, sizes, g), k),
+        lambda xs: [_loss(parts(xs, r), r) for r in range(n)],
+        (sum(sizes), 2),
+    )
+
+
+def check_of_a_transpose(g: ProcessGroup) -> None:
+    """An input that is not contiguous."""
+    k, n = g.rank(), g.size()
+    weighed = lambda parts, r: _loss(sum((i + 1) * part for i, part in enumerate(parts)), r)
+    _compare(
+        g, lambda x: weighed(F.all_gather(x.t(), g), k), lambda xs: [weighed([x.t() for x in xs], r) for r in range(n)]
+    )
+
+
+def check_the_input_stays_as_it_is(g: ProcessGroup) -> None:
+    (x, *_), before = _inputs(g.size(), (3,)), numbers(0, (3,)) / 4
+    F.all_reduce(x, group=g)
+    F.broadcast(x, g.size() - 1, g)
+    assert (x.detach().numpy() == before).all()
+
+
+def check_reductions_without_a_gradient(g: ProcessGroup) -> None:
+    assert "MAX" in raised(RuntimeError, lambda: F.all_reduce(minigrad.ones(2), ReduceOp.MAX, g))
+    assert "AVG" in raised(RuntimeError, lambda: F.reduce_scatter(minigrad.ones(2), [], ReduceOp.AVG, g))
+    check_all_reduce(g)
+
+
+def check_numbers_without_a_gradient(g: ProcessGroup) -> None:
+    x = F.all_reduce(minigrad.ones(3, dtype=minigrad.int64), group=g)
+    assert x.tolist() == [g.size()] * 3 and not x.requires_grad
+
+
+def check_layers_that_normalize_over_all_ranks(g: ProcessGroup) -> None:
+    """As of BatchNorm: the mean and the variance of all ranks' rows, in two collectives."""
+    k = g.rank()
+
+    def ours(x: Tensor) -> Tensor:
+        mean = F.all_reduce(x.mean(0), ReduceOp.AVG, g)
+        variance = F.all_reduce(((x - mean) ** 2).mean(0), ReduceOp.AVG, g)
+        return _loss((x - mean) / (variance + 0.1).sqrt(), k)
+
+    def theirs(xs: list[Tensor]) -> list[Tensor]:
+        rows = minigrad.cat(xs)
+        mean, variance = rows.mean(0), rows.var(0, correction=0)
+        return [_loss((x - mean) / (variance + 0.1).sqrt(), r) for r, x in enumerate(xs)]
+
+    _compare(g, ours, theirs, (4, 3))
+
+
+def check_a_group_of_some_ranks(g: ProcessGroup) -> None:
+    group = dist.new_group([0])
+    if g.rank() == 0:
+        assert isinstance(group, ProcessGroup)
+        x = minigrad.ones(3, requires_grad=True)
+        F.all_reduce(x, group=group).sum().backward()
+        assert x.grad is not None and x.grad.tolist() == [1, 1, 1]

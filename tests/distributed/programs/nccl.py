@@ -1,0 +1,244 @@
+"""Checks of NCCL under the public names, on the stand-in for a GPU: every collective against NumPy."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+import minigrad
+import minigrad.distributed as dist
+from minigrad import Tensor
+from minigrad.distributed import ProcessGroup, ReduceOp
+from tests.support import strict
+from tests.support.ranks import at_least, raised
+
+Array = np.ndarray[Any, Any]
+LARGE = 100_000  # elements: more than any buffer of a transport
+KINDS = ["float16", "float32", "float64", "uint8", "int16", "int64", "bool", "complex64"]
+REDUCED = {ReduceOp.SUM: np.add, ReduceOp.PRODUCT: np.multiply, ReduceOp.MIN: np.minimum, ReduceOp.MAX: np.maximum}
+
+
+def numbers(rank: int, dtype: str = "float32") -> Array:
+    """A rank's six numbers, exact in every dtype."""
+    drawn = np.random.default_rng(rank).integers(1, 5, (2, 3))
+    if dtype == "bool":
+        return np.asarray(drawn > 2)
+    return np.asarray((drawn - 2j * drawn if dtype == "complex64" else drawn).astype(dtype))
+
+
+def on_gpu(array: Array) -> Tensor:
+    strict.install(emulate=False)
+    return minigrad.tensor(array, device="strict")
+
+
+def room(shape: tuple[int, ...], dtype: Any = minigrad.float32) -> Tensor:
+    return minigrad.zeros(shape, dtype=dtype, device="strict")
+
+
+def same(x: Tensor, expected: Array, what: object = "") -> None:
+    found = x.cpu().numpy()
+    assert str(x.device) == "strict"
+    assert found.dtype == expected.dtype and found.shape == expected.shape, (what, found.dtype, expected.dtype)
+    assert np.array_equal(found, expected), f"{what}: {found.tolist()}, expected {expected.tolist()}"
+
+
+def check_what_carries_a_tensor(group: ProcessGroup) -> None:
+    """NCCL on a GPU, and MPI on the CPU, in one group at the same time."""
+    gpu, cpu = ([make(numbers(group.number + i)) for i in range(2)] for make in (on_gpu, minigrad.tensor))
+    assert group.carrier(gpu[0].array).name == "nccl"
+    assert group.carrier(cpu[0].array).name == ("mpi" if group.size() > 1 else "alone")
+    works = [dist.all_reduce(x, group=group, async_op=True) for pair in zip(gpu, cpu, strict=True) for x in pair]
+    for work in works:
+        assert work is not None
+        work.wait()
+    for i in range(2):
+        total = reduce(np.add, (numbers(rank + i) for rank in group.ranks))
+        same(gpu[i], total)
+        assert str(cpu[i].device) == "cpu" and np.array_equal(cpu[i].numpy(), total)
+
+
+def check_all_reduce(group: ProcessGroup) -> None:
+    for dtype in KINDS:
+        for op, function in REDUCED.items():
+            if dtype == "int16" or (dtype == "complex64" and op is not ReduceOp.SUM):
+                continue
+            expected = reduce(function, (numbers(rank, dtype) for rank in group.ranks))
+            for async_op in (False, True):
+                x = on_gpu(numbers(group.number, dtype))
+                work = dist.all_reduce(x, op, group, async_op)
+                if work is not None:
+                    work.wait()
+                same(x, expected.astype(dtype), (dtype, op, async_op))
+
+
+def check_average(group: ProcessGroup) -> None:
+    x = on_gpu(numbers(group.number, "float64"))
+    dist.all_reduce(x, ReduceOp.AVG, group)
+    same(x, sum(numbers(rank, "float64") for rank in group.ranks) / np.float64(group.size()))
+
+
+def check_what_is_not_contiguous(group: ProcessGroup) -> None:
+    x = on_gpu(numbers(group.number)).T
+    dist.all_reduce(x, group=group)
+    same(x, reduce(np.add, map(numbers, group.ranks)).T)
+
+
+def check_reduce(group: ProcessGroup) -> None:
+    for root in group.ranks:
+        x = on_gpu(numbers(group.number))
+        dist.reduce(x, root, group=group)
+        total = reduce(np.add, map(numbers, group.ranks))
+        same(x, total if group.number == root else numbers(group.number), root)
+
+
+def check_broadcast(group: ProcessGroup) -> None:
+    for dtype in KINDS:
+        for root in group.ranks:
+            x = on_gpu(numbers(group.number, dtype))
+            dist.broadcast(x, root, group)
+            same(x, numbers(root, dtype), (dtype, root))
+
+
+def check_gathers(group: ProcessGroup) -> None:
+    for dtype in KINDS:
+        mine = on_gpu(numbers(group.number, dtype))
+        rows = [room((2, 3), mine.dtype) for _ in group.ranks]
+        dist.all_gather(rows, mine, group)
+        whole = room((2 * group.size(), 3), mine.dtype)
+        dist.all_gather_into_tensor(whole, mine, group)
+        same(whole, np.concatenate([numbers(rank, dtype) for rank in group.ranks]), dtype)
+        for rank, row in enumerate(rows):
+            same(row, numbers(rank, dtype), dtype)
+        for root in group.ranks:
+            rows = [room((2, 3), mine.dtype) for _ in group.ranks]
+            dist.gather(mine, rows if group.number == root else None, root, group)
+            for rank, row in enumerate(rows):
+                same(row, numbers(rank, dtype) if group.number == root else np.zeros((2, 3), dtype), dtype)
+
+
+def check_scatter(group: ProcessGroup) -> None:
+    for dtype in KINDS:
+        for root in group.ranks:
+            x = on_gpu(numbers(99, dtype))
+            parts = [on_gpu(numbers(10 * root + rank, dtype)) for rank in group.ranks]
+            dist.scatter(x, parts if group.number == root else None, root, group)
+            same(x, numbers(10 * root + group.number, dtype), (dtype, root))
+
+
+def check_reduce_scatter(group: ProcessGroup) -> None:
+    for dtype in ("float16", "float32", "int64", "complex64"):
+        parts = [on_gpu(numbers(10 * group.number + rank, dtype)) for rank in group.ranks]
+        expected = reduce(np.add, (numbers(10 * rank + group.number, dtype) for rank in group.ranks))
+        out = room((2, 3), parts[0].dtype)
+        dist.reduce_scatter(out, parts, group=group)
+        same(out, expected, dtype)
+        out = room((2, 3), parts[0].dtype)
+        dist.reduce_scatter_tensor(out, minigrad.cat(parts), group=group)
+        same(out, expected, dtype)
+
+
+def check_all_to_all(group: ProcessGroup) -> None:
+    """Rank s sends r + s rows to rank r: none from 0 to itself."""
+    me, ranks = group.number, group.ranks
+    sent = [on_gpu(np.full((me + rank, 2), 10 * me + rank, np.float32)) for rank in ranks]
+    got = [room((me + rank, 2)) for rank in ranks]
+    dist.all_to_all(got, sent, group)
+    for rank, part in enumerate(got):
+        same(part, np.full((me + rank, 2), 10 * rank + me, np.float32))
+    whole, sizes = room((sum(me + rank for rank in ranks), 2)), [me + rank for rank in ranks]
+    dist.all_to_all_single(whole, minigrad.cat(sent), sizes, sizes, group)
+    same(whole, np.concatenate([part.cpu().numpy() for part in got]))
+
+
+def check_what_is_empty(group: ProcessGroup) -> None:
+    x = room((0, 3))
+    dist.all_reduce(x, group=group)
+    dist.broadcast(x, 0, group)
+    rows = [room((0, 3)) for _ in group.ranks]
+    dist.all_gather(rows, x, group)
+    dist.all_to_all(rows, [x] * group.size(), group)
+    same(rows[0], np.zeros((0, 3), np.float32))
+
+
+def check_what_nccl_does_not_have(group: ProcessGroup) -> None:
+    for dtype, op in (("int64", ReduceOp.BXOR), ("int16", ReduceOp.SUM), ("complex64", ReduceOp.PRODUCT)):
+        x = on_gpu(numbers(group.number, dtype))
+        said = raised(RuntimeError, lambda x=x, op=op: dist.all_reduce(x, op, group))
+        assert dtype in said and op.value in said and "move the tensor to the CPU" in said, said
+        same(x, numbers(group.number, dtype))
+
+
+def check_gradients(group: ProcessGroup) -> None:
+    x = on_gpu(numbers(group.number)).requires_grad_()
+    rows = dist.functional.all_gather(x, group)
+    sum((rank + 1) * row for rank, row in enumerate(rows)).sum().backward()
+    assert x.grad is not None
+    same(x.grad, np.full((2, 3), group.size() * (group.number + 1), np.float32))
+
+
+@at_least(2)
+def check_all_send_first(group: ProcessGroup) -> None:
+    """Round the ring in both directions: nobody may have to wait for the receiver of what it sends."""
+    me, size = group.number, group.size()
+    around = [(me + 1) % size, (me - 1) % size]
+    for others in (around, around[::-1]):
+        for number, to in enumerate(others):
+            source = (me - to + me) % size
+            out, into = on_gpu(np.full(LARGE, 10 * me + number, np.float32)), room((LARGE,))
+            works = [dist.isend(out, to, group), dist.irecv(into, source, group)]
+            for work in works:
+                assert work is not None
+                work.wait()
+            same(into, np.full(LARGE, 10 * source + number, np.float32))
+
+
+@at_least(2)
+def check_tags_in_another_order(group: ProcessGroup) -> None:
+    if group.number > 1:
+        return
+    values = [on_gpu(np.full(LARGE, tag, np.float32)) if group.number == 0 else room((LARGE,)) for tag in range(4)]
+    if group.number == 0:
+        works = [dist.isend(value, 1, group, tag) for tag, value in enumerate(values)]
+    else:
+        works = [dist.irecv(values[tag], 0, group, tag) for tag in (2, 0, 3, 1)]
+    for work in works:
+        assert work is not None
+        work.wait()
+    for tag, value in enumerate(values):
+        same(value, np.full(LARGE, tag, np.float32))
+
+
+@at_least(3)
+def check_two_ranks_begin(group: ProcessGroup) -> None:
+    """A message before any collective, while the others go on."""
+    if group.number == 0:
+        dist.send(on_gpu(numbers(7)), 2, group)
+    elif group.number == 2:
+        x = room((2, 3))
+        assert dist.recv(x, None, group) == 0
+        same(x, numbers(7))
+    check_average(group)
+
+
+@at_least(2)
+def check_messages_beside_collectives(group: ProcessGroup) -> None:
+    me, x = group.number, room((LARGE,))
+    first = dist.isend(on_gpu(np.full(LARGE, me, np.float32)), (me + 1) % group.size(), group)
+    check_average(group)
+    dist.recv(x, (me - 1) % group.size(), group)
+    assert first is not None
+    first.wait()
+    same(x, np.full(LARGE, (me - 1) % group.size(), np.float32))
+
+
+@at_least(3)
+def check_groups_of_some(group: ProcessGroup) -> None:
+    pair, rest = (dist.new_group(ranks, backend="nccl") for ranks in ([0, 2], [1]))
+    for some in (pair, rest):
+        if isinstance(some, ProcessGroup):
+            x = on_gpu(numbers(group.number))
+            dist.all_reduce(x, group=some)
+            same(x, reduce(np.add, map(numbers, some.ranks)))
+            dist.destroy_process_group(some)

@@ -1,0 +1,165 @@
+"""Checks of collectives of Python objects."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minigrad
+import minigrad.distributed as dist
+from minigrad.distributed import ProcessGroup
+from minigrad.distributed.objects import of_first
+from tests.support.ranks import at_least, raised
+
+
+def _object(rank: int) -> dict[str, Any]:
+    """Another length on each rank."""
+    return {"rank": rank, "text": "é" * 1000 * rank, "nested": [None, (rank, {1.5})], "tensor": minigrad.ones(rank)}
+
+
+def _same(found: Any, rank: int) -> None:
+    expected = _object(rank)
+    assert np.array_equal(found.pop("tensor").numpy(), expected.pop("tensor").numpy())
+    assert found == expected
+
+
+def check_broadcast_object_list(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        objects = [_object(root), root, None] if g.rank() == root else [None] * 3
+        dist.broadcast_object_list(objects, root, g)
+        _same(objects[0], root)
+        assert objects[1:] == [root, None]
+    objects = [g.rank()]
+    dist.broadcast_object_list(objects, group=g, group_src=g.size() - 1)
+    assert objects == [g.size() - 1]
+
+
+def check_all_gather_object(g: ProcessGroup) -> None:
+    objects: list[Any] = [None] * g.size()
+    dist.all_gather_object(objects, _object(g.rank()), g)
+    for rank, found in enumerate(objects):
+        _same(found, rank)
+
+
+def check_gather_object(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        objects: Any = [None] * g.size() if g.rank() == root else None
+        dist.gather_object(_object(g.rank()), objects, root, g)
+        for rank, found in enumerate(objects or []):
+            _same(found, rank)
+
+
+def check_scatter_object_list(g: ProcessGroup) -> None:
+    for root in range(g.size()):
+        out = [None]
+        dist.scatter_object_list(out, [_object(r) for r in range(g.size())] if g.rank() == root else None, root, g)
+        _same(out[0], g.rank())
+
+
+@at_least(2)
+def check_send_and_receive_object_lists(g: ProcessGroup) -> None:
+    if g.rank() == 0:
+        dist.send_object_list([_object(2), "two"], 1, g)
+        dist.send_object_list([3], 1, g)
+    elif g.rank() == 1:
+        objects: list[Any] = [None, None]
+        assert dist.recv_object_list(objects, 0, g) == 0
+        _same(objects[0], 2)
+        assert objects[1] == "two"
+        assert dist.recv_object_list(objects[:1], None, g) == 0
+
+
+@at_least(2)
+def check_another_number_of_objects(g: ProcessGroup) -> None:
+    if g.rank() == 0:
+        dist.send_object_list([1, 2], 1, g)
+    elif g.rank() == 1:
+        assert "2 objects" in raised(RuntimeError, lambda: dist.recv_object_list([None], 0, g))
+    objects = [1] if g.rank() == 0 else [None, None]
+    if g.rank() == 0:
+        dist.broadcast_object_list(objects, 0, g)
+    else:
+        assert "1 objects" in raised(RuntimeError, lambda: dist.broadcast_object_list(objects, 0, g))
+        assert objects == [None, None]
+    check_all_gather_object(g)
+
+
+def check_lists_of_another_length(g: ProcessGroup) -> None:
+    for call in (
+        lambda: dist.all_gather_object([None] * (g.size() + 1), 1, g),
+        lambda: dist.gather_object(1, [], g.rank(), g),
+        lambda: dist.gather_object(1, None, g.rank(), g),
+        lambda: dist.scatter_object_list([], [1] * g.size(), 0, g),
+        lambda: dist.scatter_object_list([None], [1] * (g.size() + 1), g.rank(), g),
+        lambda: dist.scatter_object_list([None], None, g.rank(), g),
+    ):
+        raised(ValueError, call)
+    check_all_gather_object(g)
+
+
+def check_what_cannot_be_pickled(g: ProcessGroup) -> None:
+    """All have such an object, and all see the error."""
+    raised(TypeError, lambda: dist.all_gather_object([None] * g.size(), threading.Lock(), g))
+    check_all_gather_object(g)
+
+
+@at_least(2)
+def check_nothing_happens_outside(g: ProcessGroup) -> None:
+    group = dist.new_group([0])
+    if g.rank() > 0:
+        objects: list[Any] = ["mine"]
+        dist.broadcast_object_list(objects, 0, group)
+        dist.all_gather_object(objects, 1, group)
+        dist.gather_object(1, objects, 0, group)
+        dist.scatter_object_list(objects, [1], 0, group)
+        dist.send_object_list(objects, 0, group)
+        assert dist.recv_object_list(objects, 0, group) == -1
+        assert objects == ["mine"]
+
+
+def check_what_the_first_makes(g: ProcessGroup) -> None:
+    calls = []
+    assert of_first(lambda: calls.append(1) or "made", g) == "made"
+    assert len(calls) == (g.rank() == 0)
+
+
+def check_what_the_first_cannot_make(g: ProcessGroup) -> None:
+    assert raised(FileNotFoundError, lambda: of_first(Path("/no/such/file").read_text, g))
+    check_all_gather_object(g)
+
+
+class _Odd(Exception):
+    """An exception that pickle makes, and cannot read."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+class _Closed(Exception):
+    """One that pickle cannot make."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("no")
+
+
+def check_an_exception_that_does_not_travel(g: ProcessGroup) -> None:
+    """The others get some exception that says the same."""
+
+    def make(error: Exception) -> Any:
+        raise error
+
+    for error in (_Closed("odd"), _Odd(1, 2)):
+        said = raised(Exception, lambda error=error: of_first(lambda: make(error), g))
+        assert str(error) in said, said
+    check_all_gather_object(g)
+
+
+def check_what_the_first_makes_cannot_travel(g: ProcessGroup) -> None:
+    """A result that pickle cannot make is an error on all ranks, not on one while the others wait."""
+    if g.size() > 1:
+        said = raised(Exception, lambda: of_first(threading.Lock, g))
+        assert "pickle" in said, said
+    check_all_gather_object(g)

@@ -1,0 +1,158 @@
+"""A process's place, from what its environment and its program say."""
+
+from __future__ import annotations
+
+import pytest
+
+from minigrad.distributed.place import MEETING, Place, find, first_node
+
+TORCHRUN = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+AT = {"MASTER_ADDR": "one", "MASTER_PORT": "1234"}
+HYDRA = {"PMI_RANK": "2", "PMI_SIZE": "3", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "1"}
+OPEN_MPI = {
+    f"OMPI_COMM_WORLD_{name}": text
+    for name, text in zip(("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"), "1312", strict=True)
+}
+MVAPICH = {name.replace("OMPI", "MV2"): text for name, text in OPEN_MPI.items()}
+SLURM = {"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "1"}
+
+
+def test_nobody_says_anything() -> None:
+    assert find(environment={}) == Place(0, 1, address="localhost:29500")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (HYDRA, Place(2, 3, 0, 1)),
+        (OPEN_MPI, Place(1, 3, 1, 2)),
+        (MVAPICH, Place(1, 3, 1, 2)),
+        ({"PMIX_RANK": "1", **SLURM}, Place(1, 8, 1)),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, Place(0, 1)),
+    ],
+)
+def test_an_mpi_has_connected_them(environment: dict[str, str], expected: Place) -> None:
+    assert find(environment=environment) == expected
+    assert find(environment={**TORCHRUN, **AT, **environment}) == expected  # its word comes first
+    assert find(expected.rank, expected.size, environment=environment) == expected
+    assert find(address="elsewhere:1", environment=environment).address is None
+
+
+def test_hydra_under_slurm() -> None:
+    assert find(environment={**SLURM, **HYDRA}) == Place(2, 3, 0, 1)
+
+
+@pytest.mark.parametrize("said", [{"rank": 1}, {"size": 4}, {"rank": 2, "size": 4}, {"rank": 0, "size": 3}])
+def test_a_program_contradicts_mpiexec(said: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"PMI_RANK and PMI_SIZE say that this is rank 2 of 3"):
+        find(**said, environment=HYDRA)
+
+
+def test_the_variables_of_torchrun() -> None:
+    assert find(environment={**TORCHRUN, **AT}) == Place(1, 4, 1, 2, "one:1234")
+    assert find(environment=TORCHRUN) == Place(1, 4, 1, 2, "localhost:29500")
+    assert find(environment={"RANK": "0", "WORLD_SIZE": "2", **AT}) == Place(0, 2, address="one:1234")
+    assert find(environment={**TORCHRUN, "MASTER_ADDR": "::1"}).address == "::1:29500"
+
+
+def test_torchrun_listens_itself() -> None:
+    own = {**TORCHRUN, **AT, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    assert find(environment=own).address == "one:1235"
+    assert find(environment={**own, "TORCHELASTIC_USE_AGENT_STORE": "False"}).address == "one:1234"
+
+
+def test_a_meeting_is_open_already() -> None:
+    place = find(environment={**TORCHRUN, **AT, MEETING: "here:5"})
+    assert place == Place(1, 4, 1, 2, "here:5", opens=False)
+    place = find(address="there:6", environment={**TORCHRUN, **AT, MEETING: "here:5"})
+    assert (place.address, place.opens) == ("there:6", True)
+
+
+def test_a_program_says_more_than_the_variables() -> None:
+    assert find(3, 5, "two:9", {**TORCHRUN, **AT}) == Place(3, 5, 1, 2, "two:9")
+    assert find(0, environment={**TORCHRUN, **AT}) == Place(0, 4, 1, 2, "one:1234")
+
+
+def test_a_program_says_it_alone() -> None:
+    assert find(1, 2, "two:9", {}) == Place(1, 2, address="two:9")
+    assert find(1, 2, environment=AT) == Place(1, 2, address="one:1234")
+    assert find(0, 1, environment={}) == Place(0, 1, address="localhost:29500")
+
+
+@pytest.mark.parametrize("said", [(1, -1), (-1, 2), (3, -1)])
+def test_a_rank_without_a_size(said: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="give both, or neither"):
+        find(*said, environment={})
+
+
+@pytest.mark.parametrize("half", [{"RANK": "1"}, {"WORLD_SIZE": "2"}, {"RANK": "0", "WORLD_SIZE": ""}])
+def test_half_of_the_variables(half: dict[str, str]) -> None:
+    """PyTorch says which is missing; a world of one for each process would train as many models."""
+    with pytest.raises(ValueError, match=r"RANK|WORLD_SIZE"):
+        find(environment={**half, **AT})
+
+
+@pytest.mark.parametrize(("rank", "size"), [(2, 2), (5, 2), (0, 0)])
+def test_no_such_rank(rank: int, size: int) -> None:
+    with pytest.raises(ValueError, match=f"no rank {rank} in a world of {size}"):
+        find(rank, size, environment={})
+    with pytest.raises(ValueError, match=f"no rank {rank} in a world of {size}"):
+        find(environment={"RANK": str(rank), "WORLD_SIZE": str(size)})
+
+
+@pytest.mark.parametrize("environment", [TORCHRUN, HYDRA, OPEN_MPI, SLURM])
+@pytest.mark.parametrize("text", ["one", "-1", "1.5", " 1", "²"])
+def test_a_variable_is_no_number(environment: dict[str, str], text: str) -> None:
+    for name in environment:
+        with pytest.raises(ValueError, match=f"{name} must be a whole number, not {text!r}"):
+            find(environment={**environment, name: text})
+
+
+@pytest.mark.parametrize("port", ["http", "0", "-5", "65536", "1.0"])
+def test_the_port_is_none(port: str) -> None:
+    with pytest.raises(ValueError, match=f"MASTER_PORT must be a port, 1 to 65535, not {port!r}"):
+        find(environment={**TORCHRUN, "MASTER_PORT": port})
+
+
+def test_slurm_alone() -> None:
+    job = {**SLURM, "SLURM_STEP_NODELIST": "gpu[07-09]", "SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "2"}
+    place = find(environment=job)
+    assert (place.rank, place.size, place.local_rank, place.local_size) == (5, 8, 1, None)
+    host, _, port = str(place.address).partition(":")
+    assert host == "gpu07" and 15000 <= int(port) < 30000
+    assert find(environment={**job, "SLURM_PROCID": "0"}).address == place.address
+    assert find(environment={**job, "SLURM_STEP_ID": "3"}).address != place.address
+    assert find(environment={**job, "SLURM_JOB_ID": "4712"}).address != place.address
+    assert find(environment={**job, "MASTER_PORT": "77"}).address == "gpu07:77"
+    assert find(environment={**job, "MASTER_ADDR": "other"}).address == f"other:{port}"
+    assert find(environment={**job, **TORCHRUN, **AT}).address == "one:1234"
+
+
+def test_a_batch_script_of_slurm_is_no_rank() -> None:
+    batch = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_NODELIST": "gpu[07-09]"}
+    assert find(environment=batch).size == 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [
+        ("one", "one"),
+        ("one,two", "one"),
+        ("node-1.cluster,node-2.cluster", "node-1.cluster"),
+        ("gpu[07-09,12],cpu1", "gpu07"),
+        ("gpu[3,5]", "gpu3"),
+        ("cpu1,gpu[07-09]", "cpu1"),
+        ("n[001-128]-ib", "n001-ib"),
+        ("n[1-2]-ib,m3", "n1-ib"),
+        ("rack[0-3]_blade[5-7]", "rack0_blade5"),
+        ("rack[0-3]_blade[5-7],x1", "rack0_blade5"),
+    ],
+)
+def test_the_first_machine_of_slurms_list(nodes: str, first: str) -> None:
+    assert first_node(nodes) == first
+
+
+@pytest.mark.parametrize("nodes", ["", ",", "[1-2]"])
+def test_no_list_of_machines(nodes: str) -> None:
+    with pytest.raises(ValueError, match="no list of machines"):
+        first_node(nodes)

@@ -1,0 +1,62 @@
+"""One program under PyTorch's gloo, and under minigrad in PyTorch's place: both find the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.ranks import begun, by_hand, finished, launcher
+
+PROGRAM = Path(__file__).parent / "programs" / "in_torch.py"
+Found = list[dict[str, Any]]
+
+
+def _read(folder: Path) -> Found:
+    return [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in range(2)]
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed: no comparison with it")
+    folder = tmp_path_factory.mktemp("theirs")
+    for ran in map(finished, by_hand(PROGRAM, 2, folder, None, str(folder))):
+        assert ran.status == 0, ran.err
+    return _read(folder)
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+    folder = tmp_path_factory.mktemp("ours")
+    ran = finished(begun(launcher(2, "-m", "minigrad", "compat", PROGRAM, folder), folder))
+    assert ran.status == 0, ran.err
+    return _read(folder)
+
+
+@pytest.mark.parity
+def test_the_same_names_and_numbers(theirs: Found, ours: Found) -> None:
+    for their, our in zip(theirs, ours, strict=True):
+        wrong = {name: (value, our.get(name)) for name, value in their.items() if our.get(name) != value}
+        assert not wrong, "\n".join(f"{name}: {both[0]}, not {both[1]}" for name, both in wrong.items())
+        assert our.keys() == their.keys()
+
+
+@pytest.mark.parity
+def test_minigrad_as_torchrun_starts_it(theirs: Found, tmp_path: Path) -> None:
+    """PyTorch's launcher starts ranks of minigrad."""
+    pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    ran = finished(
+        begun([*torchrun, "--no-python", sys.executable, "-m", "minigrad", "compat", PROGRAM, tmp_path], tmp_path)
+    )
+    assert ran.status == 0, ran.err
+    found = _read(tmp_path)
+    assert [each["rank"] for each in found] == [0, 1]
+    names = [name for name in theirs[0] if name.startswith("all_reduce")]
+    assert [found[0][name] for name in names] == [theirs[0][name] for name in names]

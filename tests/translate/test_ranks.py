@@ -1,0 +1,101 @@
+"""The translator trained by two ranks: ``train --ranks 2``, and under a real mpiexec."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.training import read_checkpoint
+from minigrad.translate import cli as translate_cli
+from tests.support.ranks import ROOT, Ran, begun, finished, until
+
+pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+SIZES = "--layers 1 --d-model 16 --d-ff 24 --heads 2 --vocabulary 120 --batch-tokens 300 --accumulate 2 --warm-up 4"
+OPTIONS = [*SIZES.split(), "--evaluate-every", "10", "--snapshot-every", "5", "--average", "2", "--dropout", "0.2"]
+OPTIONS += ["--log-every", "1"]
+LINES = [
+    f"{who} {does} the {what}\t{wer} {tut} das {ding}"
+    for who, wer in (("he", "er"), ("she", "sie"))
+    for does, tut in (("sees", "sieht"), ("buys", "kauft"), ("hears", "hört"))
+    for what, ding in (("book", "Buch"), ("house", "Haus"), ("child", "Kind"), ("dress", "Kleid"))
+] * 20
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return file
+
+
+def command(pairs: Path, run: str, ranks: int, steps: int = 20, *more: str) -> list[str]:
+    words = ["-m", "minigrad", "train", "--data", str(pairs), "--run", str(pairs.parent / run), "--ranks", str(ranks)]
+    return [sys.executable, *words, "--steps", str(steps), *OPTIONS, *more]
+
+
+def ran(command: list[str], pairs: Path) -> Ran:
+    found = finished(begun(command, pairs.parent), 120)
+    assert found.status == 0, f"{found.out}\n{found.err}"
+    return found
+
+
+def losses(pairs: Path, run: str) -> list[float]:
+    """Of each update."""
+    lines = (pairs.parent / run / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [entry["loss"] for entry in map(json.loads, lines) if "loss" in entry]
+    assert len(found) == 20
+    return found
+
+
+def weights(pairs: Path, run: str) -> dict[str, Any]:
+    model = read_checkpoint(pairs.parent / run / "last.safetensors")["model"]
+    return {name: value.numpy() for name, value in model.items()}
+
+
+def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
+    alone, together = ran(command(pairs, "alone", 1), pairs), ran(command(pairs, "together", 2), pairs)
+    assert together.out.count("sentence pairs") == alone.out.count("sentence pairs") == 1  # rank 0 alone speaks
+    assert losses(pairs, "alone") == pytest.approx(losses(pairs, "together"), rel=1e-3)
+    two = weights(pairs, "together")
+    process = begun(command(pairs, "stopped", 2), pairs.parent)
+    log = pairs.parent / "stopped" / "last.safetensors"
+    until(lambda: log.exists(), "the first checkpoint")
+    process.send_signal(signal.SIGINT)
+    stopped = finished(process, 120)
+    assert stopped.status == 130, stopped.err
+    assert "To go on, give the same command" in stopped.out
+    ran(command(pairs, "stopped", 2), pairs)
+    again = weights(pairs, "stopped")
+    assert all(two[name].tobytes() == again[name].tobytes() for name in two)
+    fresh = ran(command(pairs, "stopped", 2, 12, "--fresh"), pairs)
+    assert "the earlier run is now in" in fresh.err and (pairs.parent / "stopped.old-1").is_dir()
+
+
+def test_under_mpiexec(pairs: Path) -> None:
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("this environment has no mpiexec: mpi4py uses the system's MPI")
+    started = ran([str(mpiexec), "-n", "2", *command(pairs, "mpi", 1)], pairs)
+    assert started.out.count("sentence pairs") == 1
+    ran(command(pairs, "alone", 1), pairs)
+    assert losses(pairs, "alone") == pytest.approx(losses(pairs, "mpi"), rel=1e-3)
+
+
+def test_a_rank_that_fails_is_told_in_a_line(pairs: Path) -> None:
+    found = finished(begun(command(pairs, "run", 2, 20, "--warm-up", "50", "--schedule", "cosine"), pairs.parent), 120)
+    assert found.status == 1
+    assert found.err.count("error: --warm-up is 50") == 1 and "Traceback" not in found.err
+
+
+def test_without_mpi4py_one_rank_does_all(pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("minigrad.distributed.mpi.is_available", lambda: False)
+    from minigrad.commands import cli
+
+    assert cli.main(command(pairs, "run", 2, 5)[3:]) == 0
+    assert "note: 2 ranks need mpi4py, so one does the work of all" in capsys.readouterr().err
+    assert Path("runs") / "toy" == translate_cli.DEFAULT_RUN and (ROOT / "minigrad").is_dir()
