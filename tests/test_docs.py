@@ -207,6 +207,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {
     "uv": lambda args: check_pip(args[1:]),
     "pytest": check_pytest,
     "git": check_git,
+    "mpiexec": lambda args: CHECKS[args[2]](args[3:]),  # after -n N
     "minigrad": lambda args: check_options(("-m", "minigrad"), args),
     "cd": check_cd,
     "source": check_source,

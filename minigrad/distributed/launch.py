@@ -32,7 +32,7 @@ LOOK = 0.02  # seconds between looks at the ranks
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command, of the process's own arguments by default. Returns the exit status: that of the first rank that failed."""
+    """The command; by default with the process's own arguments. Returns the exit status of the first that failed."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
         description="Start a program as several ranks on this machine, or on several (with --nodes).",
