@@ -13,7 +13,8 @@ import pytest
 
 import minigrad as mg
 from benchmarks import scaling
-from benchmarks.scaling import Cost, Gradient, Machine, Network, Step
+from benchmarks import step_model as model
+from benchmarks.step_model import Cost, Gradient, Machine, Network, Step
 from benchmarks.workloads import SIZES, build, flops
 
 SLOW = Network("slow", 1e-3, 1e4)
@@ -96,7 +97,7 @@ def by_halving(ranks: Ranks, n: int, elements: int) -> None:
         own = larger
 
 
-ALGORITHMS = [(scaling.ring, by_ring), (scaling.recursive_doubling, by_doubling), (scaling.rabenseifner, by_halving)]
+ALGORITHMS = [(model.ring, by_ring), (model.recursive_doubling, by_doubling), (model.rabenseifner, by_halving)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 12, 16])
@@ -111,9 +112,9 @@ def test_formulas_are_the_time_of_the_algorithms(formula: Any, algorithm: Any, n
 def test_formulas_of_the_paper() -> None:
     """Thakur, Rabenseifner & Gropp 2005, for 8 ranks."""
     a, b, c, size = SLOW.latency, 1 / SLOW.rate, ADD, 800.0
-    assert scaling.ring(8, size, SLOW, c).seconds == pytest.approx(14 * a + 2 * 700 * b + 700 * c)
-    assert scaling.recursive_doubling(8, size, SLOW, c).seconds == pytest.approx(3 * (a + size * b + size * c))
-    assert scaling.rabenseifner(8, size, SLOW, c).seconds == pytest.approx(6 * a + 2 * 700 * b + 700 * c)
+    assert model.ring(8, size, SLOW, c).seconds == pytest.approx(14 * a + 2 * 700 * b + 700 * c)
+    assert model.recursive_doubling(8, size, SLOW, c).seconds == pytest.approx(3 * (a + size * b + size * c))
+    assert model.rabenseifner(8, size, SLOW, c).seconds == pytest.approx(6 * a + 2 * 700 * b + 700 * c)
 
 
 # What must hold ------------------------------------------------------------------------------------------------
@@ -121,18 +122,18 @@ def test_formulas_of_the_paper() -> None:
 
 def test_an_all_reduce_grows_with_bytes_and_ranks() -> None:
     sizes = [4, 4096, 10**6, 10**8]
-    for n in scaling.RANKS:
-        times = [scaling.all_reduce(n, size, FAST, ADD).seconds for size in sizes]
+    for n in model.RANKS:
+        times = [model.all_reduce(n, size, FAST, ADD).seconds for size in sizes]
         assert times == sorted(times)
     for size in sizes:
-        times = [scaling.all_reduce(n, size, FAST, ADD).seconds for n in scaling.RANKS]
+        times = [model.all_reduce(n, size, FAST, ADD).seconds for n in model.RANKS]
         assert times == sorted(times) and times[0] == 0.0
 
 
 def test_short_arrays_double_and_long_ones_halve() -> None:
-    assert scaling.all_reduce(8, 4, FAST) == scaling.recursive_doubling(8, 4, FAST)
-    assert scaling.all_reduce(8, 10**8, FAST) == scaling.rabenseifner(8, 10**8, FAST)
-    assert scaling.all_reduce(6, 10**8, FAST) == scaling.ring(6, 10**8, FAST)
+    assert model.all_reduce(8, 4, FAST) == model.recursive_doubling(8, 4, FAST)
+    assert model.all_reduce(8, 10**8, FAST) == model.rabenseifner(8, 10**8, FAST)
+    assert model.all_reduce(6, 10**8, FAST) == model.ring(6, 10**8, FAST)
 
 
 @pytest.mark.parametrize("name", ["multi30k", "gpt-384"])
@@ -140,7 +141,7 @@ def test_more_ranks_are_never_more_efficient_nor_a_faster_network_slower(name: s
     step = Step(SIZES[name], 0.1, 0.2, 0.01, 1.1)
     for overlap in (0.0, 0.5, 1.0):
         machine = replace(HERE, overlap=overlap)
-        slow, *_, fast = ([scaling.step_time(step, n, machine, w) for n in scaling.RANKS] for w in scaling.NETWORKS)
+        slow, *_, fast = ([model.step_time(step, n, machine, w) for n in model.RANKS] for w in model.NETWORKS)
         assert slow[0].efficiency == 1.0 and slow[0].seconds == pytest.approx(step.seconds)
         for times in (slow, fast):
             efficiencies = [t.efficiency for t in times]
@@ -152,11 +153,11 @@ def test_overlap() -> None:
     """A free network adds nothing. Without overlap, all is added; with it, at least the last bucket and at most all."""
     step = Step(SIZES["gpt-384"], 0.1, 0.2, 0.0)
     ideal = Machine("one", 1, FREE, 1e9)
-    assert scaling.step_time(step, 64, ideal, FREE).efficiency == pytest.approx(1.0)
-    sizes = [bucket.size for bucket in scaling.buckets(scaling.gradients(step.work))]
-    costs = [scaling.reduction(64, size, ideal, FAST).seconds for size in sizes]
-    bare = scaling.step_time(step, 64, replace(ideal, overlap=0.0), FAST).seconds - step.seconds
-    hidden = scaling.step_time(step, 64, ideal, FAST).seconds - step.seconds
+    assert model.step_time(step, 64, ideal, FREE).efficiency == pytest.approx(1.0)
+    sizes = [bucket.size for bucket in model.buckets(model.gradients(step.work))]
+    costs = [model.reduction(64, size, ideal, FAST).seconds for size in sizes]
+    bare = model.step_time(step, 64, replace(ideal, overlap=0.0), FAST).seconds - step.seconds
+    hidden = model.step_time(step, 64, ideal, FAST).seconds - step.seconds
     assert bare == pytest.approx(sum(costs)) and costs[-1] <= hidden + 1e-12 and hidden <= bare
 
 
@@ -165,19 +166,19 @@ def test_a_time_line_of_two_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     mebibyte = Gradient(2**18, 1.0)
     monkeypatch.setattr(scaling, "gradients", lambda work: [mebibyte, mebibyte])
     monkeypatch.setattr(scaling, "reduction", lambda *args: Cost(0.5, 1.0))
-    time = scaling.step_time(Step(SIZES["tiny"], 1.0, 2.0, 0.25), 4, replace(HERE, overlap=1.0, spread=0.0), FAST)
+    time = model.step_time(Step(SIZES["tiny"], 1.0, 2.0, 0.25), 4, replace(HERE, overlap=1.0, spread=0.0), FAST)
     assert time.seconds == pytest.approx(5.25)
     assert time.latency == pytest.approx(2 / 3) and time.bandwidth == pytest.approx(4 / 3)
 
 
 def test_what_bounds() -> None:
-    assert scaling.Time(1.0, 0.0, 0.0, 0.05, 0.05).bound() == "compute"
+    assert model.Time(1.0, 0.0, 0.0, 0.05, 0.05).bound() == "compute"
     for name in ("contention", "stragglers", "latency", "bandwidth"):
-        assert scaling.Time(**{"alone": 1.0, **dict.fromkeys(scaling.Time._fields[1:], 0.1), name: 0.2}).bound() == name
+        assert model.Time(**{"alone": 1.0, **dict.fromkeys(model.Time._fields[1:], 0.1), name: 0.2}).bound() == name
 
 
 def test_a_larger_batch_hides_communication() -> None:
-    step, network = Step(SIZES["gpt-384"], 0.01, 0.02, 0.001), scaling.NETWORKS[0]
+    step, network = Step(SIZES["gpt-384"], 0.01, 0.02, 0.001), model.NETWORKS[0]
     factor = scaling.batch_factor(step, 1024, HERE, network)
     larger = replace(step, forward=factor * step.forward, backward=factor * step.backward)
     assert factor > 1 and scaling.batch_factor(larger, 1024, HERE, network) == 1
@@ -189,7 +190,7 @@ def test_a_larger_batch_hides_communication() -> None:
 @pytest.mark.parametrize("name", ["tiny", "tiny-gpt", "small", "gpt-128"])
 def test_gradients_are_those_of_the_model(name: str) -> None:
     work = SIZES[name]
-    found = scaling.gradients(work)
+    found = model.gradients(work)
     sizes = [p.numel() for p in build(mg, work, 0.0).parameters()]
     assert [g.elements for g in found if g.elements] == sizes[::-1]
     assert sum(g.flops for g in found) == pytest.approx(flops(work) * 2 / 3)
@@ -200,7 +201,7 @@ def test_buckets_are_those_of_distributed_data_parallel(name: str) -> None:
     from minigrad.nn.parallel.buckets import Buckets
 
     theirs = Buckets(list(build(mg, SIZES[name], 0.0).parameters()), None)  # type: ignore[arg-type]
-    ours = scaling.buckets(scaling.gradients(SIZES[name]))
+    ours = model.buckets(model.gradients(SIZES[name]))
     assert [b.size for b in ours] == [4 * b.flat.numel() for b in theirs.buckets]
     shares = [b.ready for b in ours]
     assert shares == sorted(shares) and shares[-1] == 1.0
@@ -209,28 +210,28 @@ def test_buckets_are_those_of_distributed_data_parallel(name: str) -> None:
 def test_the_header_is_that_of_each_call() -> None:
     from minigrad.distributed.agreement import LENGTH
 
-    assert 2 * 8 * LENGTH == scaling.HEADER
+    assert 2 * 8 * LENGTH == model.HEADER
 
 
 def test_the_models_of_the_paper() -> None:
     """Vaswani et al. 2017, table 3: 65 and 213 million parameters."""
-    assert scaling.parameters(scaling.PAPER["base"]) == pytest.approx(65e6, rel=0.05)
-    assert scaling.parameters(scaling.PAPER["big"]) == pytest.approx(213e6, rel=0.02)
+    assert model.parameters(scaling.PAPER["base"]) == pytest.approx(65e6, rel=0.05)
+    assert model.parameters(scaling.PAPER["big"]) == pytest.approx(213e6, rel=0.02)
 
 
 def test_zero() -> None:
     work = SIZES["wide"]
-    none, *shared = (scaling.states(work, stage, 64) for stage in range(4))
-    assert none == 16 * scaling.parameters(work)
+    none, *shared = (model.states(work, stage, 64) for stage in range(4))
+    assert none == 16 * model.parameters(work)
     assert [none, *shared] == sorted([none, *shared], reverse=True) and shared[-1] == pytest.approx(none / 64)
 
 
 def test_a_batch_that_fits() -> None:
     work = scaling.PAPER["big"]
-    limit = scaling.states(work) + 0.3 * scaling.activations(work)
-    fitted = scaling.fitting(work, limit)
-    assert fitted.batch == work.batch // 4 and scaling.needed(fitted) <= limit
-    assert scaling.fitting(work, 0).batch == 1
+    limit = model.states(work) + 0.3 * model.activations(work)
+    fitted = model.fitting(work, limit)
+    assert fitted.batch == work.batch // 4 and model.needed(fitted) <= limit
+    assert model.fitting(work, 0).batch == 1
 
 
 # Calibration -----------------------------------------------------------------------------------------------------
@@ -241,7 +242,7 @@ def measured(machine: Machine, names: list[str]) -> dict[str, Any]:
     steps = {}
     for name in names:
         step = Step(SIZES[name], 0.1, 0.2, 0.01, 1.2)
-        several = {f"together {n}": 1000 * scaling.step_time(step, n, machine, None).seconds for n in (2, 4)}
+        several = {f"together {n}": 1000 * model.step_time(step, n, machine, None).seconds for n in (2, 4)}
         times = {"alone": 310.0, "apart 2": 372.0, **several}
         parts = {"forward": 100.0, "backward": 200.0, "update": 10.0}
         steps[name] = {"ms": times, "parts": parts, "spread": machine.spread, "memory": 500.0}
