@@ -190,8 +190,8 @@ def init_process_group(
             meeting = Meeting(there, seconds)
         world = mpi.connect(there, None if meeting is None else meeting.address)
     begun = _world = World(there, meeting, sys.excepthook)
-    local = 1 if world is None else _local_size(begun, Mpi(world))
-    data = None if world is None else Mpi(world)
+    local = 1 if world is None else mpi.ranks_here(world)
+    data = None if world is None else Mpi(world, is_local=local == there.size)
     crowded = local > (os.cpu_count() or 1)
     group.WORLD = ProcessGroup(range(there.size), there.rank, name, data, seconds, begun.gone, crowded)
     begun.groups.append(group.WORLD)
@@ -224,16 +224,6 @@ def _placed(init_method: str | None, rank: int, size: int) -> place.Place:
     if init_method.startswith("file://"):
         return place.find(rank, size, init_method)
     raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
-
-
-def _local_size(begun: World, data: Mpi) -> int:
-    """How many ranks this machine has."""
-    if begun.place.local_size is not None:
-        return begun.place.local_size
-    if begun.meeting is not None:
-        hosts = begun.meeting.hosts
-        return hosts.count(hosts[begun.place.rank])
-    return data.ranks_here()
 
 
 def _share_cores(ranks: int) -> None:

@@ -21,6 +21,7 @@ from .work import LOOK, Work, _named, pause
 
 FIRST_TAG = 100  # of headers: those below are the roll call's
 MOST_TAG = 2**20
+BUSY = 1.0  # seconds in which a rank looks for a message without a rest
 Group = ProcessGroup | int | None
 
 
@@ -70,7 +71,7 @@ class Message(Work):
                 self.fail(RuntimeError(f"{self.name} cannot end: {_named(sorted(self._who))} ended; {self._peer}"))
             if passed > LOOK:
                 self._queue.look(self, False, seconds)
-            pause(passed)
+            pause(passed, self.is_moving() and passed < BUSY)
         if self._error is not None:
             raise self._error
         return True

@@ -123,6 +123,10 @@ class Work:
             self._end()
         return self._over
 
+    def is_moving(self) -> bool:
+        """Whether its arrays are under way."""
+        return self._request is not None
+
     def _is_done(self, request: Request) -> bool:
         """Whether a transfer is complete; an error of its is the call's."""
         try:
@@ -243,7 +247,7 @@ class Queue:
             if now - looked > LOOK:
                 looked = now
                 self.look(work, now - begin > seconds, seconds)
-            pause(now - begin)
+            pause(now - begin, work.is_moving())
 
     def look(self, work: Work, late: bool, seconds: float) -> None:
         """Answer roll calls of all groups; if this call is late, hold one, and say who is missing."""
@@ -265,9 +269,10 @@ class Queue:
             self.waiting.remove(work)
 
 
-def pause(passed: float) -> None:
-    """Between two looks of a rank that waits since so many seconds: first let others run, then sleep."""
-    if passed > EAGER:
+def pause(passed: float, moving: bool) -> None:
+    """Between two looks of a rank that waits since so many seconds: let others run; after a while, sleep, unless arrays
+    are ``moving``, which MPI moves on only while somebody looks."""
+    if passed > EAGER and not moving:
         time.sleep(NAP)
     elif hasattr(os, "sched_yield"):
         os.sched_yield()

@@ -53,21 +53,31 @@ class Buckets:
     def __init__(
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
     ) -> None:
-        self.parameters, self.group = list(parameters), group
-        self.buckets = [
-            Bucket(numbers, self.parameters) for numbers in _shares(self.parameters, first_bytes, most_bytes)
-        ]
-        places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
-        self._places = {number: (bucket, i) for number, bucket, i in places}
+        self.parameters, self.group, self._sizes = list(parameters), group, (first_bytes, most_bytes)
         self.reduce: Callable[[Bucket], Work | None] = self._sum
         self._written: set[int] = set()
         self._next = 0
+        self._make()
+
+    def _make(self) -> None:
+        self.buckets = [Bucket(numbers, self.parameters) for numbers in _shares(self.parameters, *self._sizes)]
+        places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
+        self._places = {number: (bucket, i) for number, bucket, i in places}
+
+    def _fits(self, number: int) -> bool:
+        """Whether a parameter's bucket is of its dtype and shape, and on its device."""
+        view, array = self.view(number), self.parameters[number].array
+        if type(view) is not type(array) or view.dtype != array.dtype or view.shape != array.shape:
+            return False
+        return of(view).device_of(view) == of(array).device_of(array)
 
     def _sum(self, bucket: Bucket) -> Work | None:
         return collectives.all_reduce(bucket.flat, group=self.group, async_op=True)
 
     def begin(self) -> None:
-        """Nothing is there."""
+        """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""
+        if not all(map(self._fits, range(len(self.parameters)))):
+            self._make()
         self._written, self._next = set(), 0
         for bucket in self.buckets:
             bucket.waiting, bucket.work = len(bucket.numbers), None

@@ -300,3 +300,13 @@ def check_sync_batch_norm(group: ProcessGroup) -> None:
     all_reduce(grad, group=group)
     near([grad.numpy()], [one.weight.grad.numpy()])  # type: ignore[union-attr]
     assert mine.dtype == minigrad.float64 and sync.num_batches_tracked == 1
+
+
+def check_a_model_that_is_converted_later(group: ProcessGroup) -> None:
+    minigrad.manual_seed(0)
+    model = DistributedDataParallel(Tied(), process_group=group).double()
+    alone = copy.deepcopy(model.module)
+    loss_of(model, part(group)).backward()
+    loss_of(alone).backward()
+    near(gradients(model), gradients(alone))
+    assert model.module.last.weight.grad.dtype == minigrad.float64
