@@ -27,9 +27,11 @@ class Observer:
     Attributes:
         sees_arrays: whether it looks at gradients on their way from node to node. Without such observers, a gradient
             that a kernel makes part by part may stay so (``backend/in_parts.py``).
+        lasts: whether the end of another observer's context leaves it as it is then, attached or not.
     """
 
     sees_arrays = True
+    lasts = False
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         """An op is about to run, on Tensors, or within a gradient rule on arrays."""
@@ -74,7 +76,7 @@ def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        restore(before, everywhere)
+        restore(before, everywhere, alone)
 
 
 def register(observers: tuple[Observer, ...]) -> None:
@@ -85,9 +87,12 @@ def register(observers: tuple[Observer, ...]) -> None:
         watch.observers = observers
 
 
-def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...]) -> None:
+def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], alone: bool = False) -> None:
     """Let those watch this thread again that did ``before``, when ``everywhere`` watched every thread: of these, those
-    who still do, and those who have come since."""
+    who still do, and those who have come since. ``alone``: those of ``before`` were not among them meanwhile."""
+    now = watch.observers
+    lasting = tuple(o for o in now if o.lasts and o not in before)
+    before = (*(o for o in before if alone or not o.lasts or o in now), *lasting)
     came = tuple(o for o in Watch.observers if o not in everywhere and o not in before)
     register((*(o for o in before if o not in everywhere or o in Watch.observers), *came))
 

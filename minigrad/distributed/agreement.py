@@ -1,7 +1,7 @@
 """Whether all ranks make the same call: a header of a few numbers goes round before the arrays do.
 
 MPI and NCCL leave a call that differs between ranks undefined: they hang, crash, or mix up numbers. One reduction of
-some 200 bytes by maximum, of a header and of its negative, tells whether all are equal, for any number of ranks; only
+240 bytes by maximum, of a header and of its negative, tells whether all are equal, for any number of ranks; only
 if they are not, all headers are gathered, for the error.
 """
 

@@ -17,10 +17,11 @@ from typing import Any, ClassVar
 from ..backend import xp
 from ..backend.parallel import set_num_threads
 from . import mpi, place
+from .agreement import header
 from .meeting import STATUS, Meeting
 from .mpi import Mpi
-from .transport import Alone, Transport
-from .work import Queue
+from .transport import Alone, Done, Transport
+from .work import Queue, Work
 
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has told all
@@ -45,7 +46,17 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """The name of a way to send tensors: "mpi", "gloo" (which is MPI here), or "nccl"."""
+    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl".
+
+    Raises:
+        ValueError: there is no such backend.
+    """
+
+    def __new__(cls, name: str) -> Backend:
+        """The name, checked."""
+        if not isinstance(name, str):
+            raise ValueError(f"Backend constructor parameter must be string-ish, not {name!r}")
+        return super().__new__(cls, _checked(name))
 
     GLOO, NCCL, MPI, UCC, UNDEFINED = "gloo", "nccl", "mpi", "ucc", "undefined"
     default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": "gloo", "cuda": "nccl"}
@@ -168,7 +179,8 @@ def init_process_group(
             mpiexec has started.
         timeout: how long ranks wait for each other, here and in each call; 30 minutes by default.
         world_size, rank: -1 takes them from the environment.
-        store, group_name, pg_options: must not be given. device_id: of no effect.
+        store, pg_options: must not be given.
+        group_name, device_id: of no effect.
 
     Raises:
         ImportError: mpi4py or an MPI is missing, in a world of several ranks.
@@ -199,7 +211,7 @@ def init_process_group(
         sys.excepthook = _ended_by_error
         atexit.register(leave)
         _watch_forks()
-        _share_cores(local)
+        _share_cores(local, meeting is None)
 
 
 def _checked(backend: str | None) -> str:
@@ -226,13 +238,17 @@ def _placed(init_method: str | None, rank: int, size: int) -> place.Place:
     raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
 
 
-def _share_cores(ranks: int) -> None:
-    """Give each of a machine's ranks its share of the cores, unless somebody has said how many threads there are."""
+def _share_cores(ranks: int, may_be_bound: bool) -> None:
+    """Give each of a machine's ranks its share of the cores, unless somebody has said how many threads there are.
+
+    Args:
+        may_be_bound: mpiexec or srun has started them, and may have given each its own cores.
+    """
     if os.environ.get("MINIGRAD_NUM_THREADS"):
         return
     asked = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    alone = cores < (os.cpu_count() or 1)  # bound to some of them by the launcher
+    alone = may_be_bound and cores < (os.cpu_count() or 1)
     set_num_threads(int(asked) if asked.isdecimal() and int(asked) else max(1, cores if alone else cores // ranks))
 
 
@@ -260,6 +276,7 @@ def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: 
         return
     begun = _world
     if is_of_first(error) and begun.meeting is not None:
+        begun.meeting.leave()  # this rank has not died of itself
         os._exit(STATUS)  # rank 0 shows it
     print(f"minigrad: rank {begun.place.rank} ends with an error:", file=sys.stderr)
     begun.hook(kind, error, traceback)
@@ -347,13 +364,15 @@ def new_group(
     pg_options: Any = None,
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
 ) -> ProcessGroup | int:
     """A group of some ranks. All ranks of the world call it, in the same order.
 
     Args:
         ranks: numbers in the world; None for all. timeout: as of ``init_process_group``; None for that of the world.
         backend: None for that of the world. use_local_synchronization: its members alone call it.
-        pg_options, group_desc: of no effect.
+        pg_options, group_desc, device_id: of no effect. sort_ranks: False keeps the order of ``ranks``.
 
     Returns:
         The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
@@ -363,11 +382,16 @@ def new_group(
     """
     world = the_group()
     assert _world is not None
-    members = sorted(world.ranks if ranks is None else ranks)
+    listed = list(world.ranks if ranks is None else ranks)
+    members = sorted(listed) if sort_ranks else listed
     if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
         raise ValueError(f"a group needs different ranks, from 0 to {world.size() - 1}, not {list(ranks or [])}")
     data = None
-    world.queue.drain()
+    if world.control is not None and not use_local_synchronization:  # MPI's own call waits for ever
+        waiting = Work(world.queue, "new_group", lambda together: Done())
+        world.queue.put(waiting, header("barrier", None)).wait()
+    for queue in list(Queue.everywhere):
+        queue.drain()
     if world.data is not None:
         if use_local_synchronization:
             data = world.data.among(members) if world.number in members else None

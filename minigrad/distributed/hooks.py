@@ -35,7 +35,7 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: Bucket) -> Future
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: Bucket) -> Future[Tensor]:
-    """The mean of gradients that are rounded to float16. NCCL and MPI still carry and add them as float32."""
+    """The mean of gradients that are rounded to float16. MPI still carries and adds them as float32."""
     return _rounded_mean(bucket.buffer(), process_group, float16)
 
 

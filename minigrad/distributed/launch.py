@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Start a program as several ranks on this machine, or on several (with --nodes).",
         epilog="Example: python -m minigrad.run -n 4 train.py --lr 0.001",
     )
-    p.add_argument("-n", "--nproc-per-node", "--nproc_per_node", type=_count, default=os.cpu_count() or 1,
+    p.add_argument("-n", "--nproc-per-node", "--nproc_per_node", type=_count, default=cores(),
                    help="ranks on this machine (default: its CPUs)")  # fmt: skip
     p.add_argument("--nodes", "--nnodes", type=_count, default=1, help="machines, on each of which this command runs")
     p.add_argument("--node-rank", "--node_rank", type=int, default=0, help="the number of this one, from 0")
@@ -64,6 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"minigrad.run: {error}", file=sys.stderr)
         return 1
+
+
+def cores() -> int:
+    """The CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _count(text: str) -> int:
@@ -144,16 +149,18 @@ class Job:
             if failed:
                 return self._failed(failed)
             if None not in codes:
-                return 130 if self._asked and not any(code == 0 for code in codes) else 0
+                return 0
             time.sleep(LOOK)
 
     def _failed(self, failed: list[tuple[int, int]]) -> int:
         """Say which rank has failed, and how; those that failed after it end with ``STATUS``."""
         time.sleep(10 * LOOK)  # others may have ended at the same time
-        for rank in list(self._lost):  # one that has said so may still be at its end
-            if self.node == rank // self.ranks:
-                with suppress(subprocess.TimeoutExpired):
-                    self.processes[rank % self.ranks].wait(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:  # the one whose error it is may still be at its end
+            codes_now = [process.poll() for process in self.processes]
+            if None not in codes_now or any(code not in (0, None, STATUS) for code in codes_now):
+                break
+            time.sleep(LOOK)
         codes = [(n, c) for n, p in enumerate(self.processes) if (c := p.poll())]
         first = [(n, c) for n, c in codes if c != STATUS]
         if not first and (self._lost or self.nodes > 1):  # they have ended because one on another machine has

@@ -95,7 +95,7 @@ class Meeting:
             cmd, rank = fields.get("cmd"), int(fields.get("rank", -1))
             if cmd == "left":
                 self.gone.add(rank)
-            elif cmd == "lost":
+            elif cmd == "lost" and not self._left():
                 if fields["speaker"] == str(self.place.rank):
                     why = unquote(fields["why"]) or "killed, or its machine is gone"
                     _say(f"rank {rank} (process {fields['pid']} on {unquote(fields['host'])}) has died: {why}")
@@ -141,7 +141,9 @@ def _ranks(text: str) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"minigrad: {text}", file=sys.stderr, flush=True)
+    """Print what other processes have said, without what would steer a terminal."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    print(f"minigrad: {shown}", file=sys.stderr, flush=True)
 
 
 def split(address: str, least: int = 1) -> tuple[str, int]:
@@ -157,7 +159,7 @@ def listener(address: str) -> socket.socket:
     host, port = split(address, 0)
     known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     family, _, _, _, where = min(known, key=lambda each: each[0] != socket.AF_INET)  # MPICH wants numbers of IPv4
-    one = str(where[0]) if str(where[0]).startswith("127.") or where[0] == "::1" else ""
+    one = str(where[0]) if host in ("localhost", "127.0.0.1", "::1") else ""  # a machine may call itself 127.0.1.1
     server = socket.socket(family, socket.SOCK_STREAM)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     end = time.monotonic() + PATIENCE
@@ -216,8 +218,9 @@ def _written(url: str) -> str:
     path = Path(url.removeprefix(FILE))
     with socket.create_server(("", 0)) as free:
         address = f"{socket.gethostname()}:{free.getsockname()[1]}"
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(address, encoding="utf-8")
+    partial = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(address)
     partial.replace(path)
     return address
 

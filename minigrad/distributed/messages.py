@@ -33,8 +33,32 @@ class Message(Work):
     ) -> None:
         super().__init__(group.queue, name, lambda together: _never(), None)
         self._peer, self._steps = peer, steps
+        self.line: tuple[str, int | None, int] = ("", None, 0)
+        self.before: Message | None = None
+        self.after = 0  # steps after that of the array
         others = set(group.ranks) - {group.ranks[group.number]}
         self._who = others if other is None else {group.ranks[other]}
+
+    def _give_up(self, why: str) -> None:
+        cancel = getattr(self._request, "cancel", None)
+        if self.name == "recv" and cancel is not None:
+            cancel()
+        self._queue.give_up(self, why)
+
+    def shares_line(self, line: tuple[str, int | None, int]) -> bool:
+        """Whether MPI could take one's array for the other's; a receive from anybody may be from anyone."""
+        same = self.line[0] == line[0] and self.line[2] == line[2]
+        return same and (self.line[1] == line[1] or None in (self.line[1], line[1]))
+
+    def _must_wait(self) -> bool:
+        """Whether an earlier message of the line has not begun to send or receive its array."""
+        if self.before is not None and (self.before.move() or self.before.is_on_its_way()):
+            self.before = None
+        return self.before is not None
+
+    def is_on_its_way(self) -> bool:
+        """Whether its array has begun."""
+        return len(self._steps) <= self.after
 
     def _is_over(self) -> bool:
         self._queue.move()
@@ -42,7 +66,7 @@ class Message(Work):
 
     def move(self) -> bool:
         """Begin one step after the other. Returns whether all are over."""
-        while not self._over:
+        while not self._over and not self._must_wait():
             if self._request is not None and not self._is_done(self._request):
                 return self._over
             if not self._steps:
@@ -65,10 +89,10 @@ class Message(Work):
         while not self._is_over():
             passed = time.monotonic() - begin
             if passed > seconds:
-                self.fail(RuntimeError(f"{self.name} timed out after {seconds:g} s: {self._peer}"))
+                self._give_up(f"{self.name} timed out after {seconds:g} s: {self._peer}")
             ended = ended or (passed if self._who <= self._queue.gone else 0.0)
             if ended and passed > ended + GRACE:  # time for what was sent before the end
-                self.fail(RuntimeError(f"{self.name} cannot end: {_named(sorted(self._who))} ended; {self._peer}"))
+                self._give_up(f"{self.name} cannot end: {_named(sorted(self._who))} ended; {self._peer}")
             if passed > LOOK:
                 self._queue.look(self, False, seconds)
             pause(passed, self.is_moving() and passed < BUSY)
@@ -101,7 +125,7 @@ def isend(
         lambda: control.send(line, to, FIRST_TAG + tag),
         lambda: g.carrier(tensor.array).send(loan.array, to, FIRST_TAG + tag),
     ]
-    return _begun(Message(g, "send", to, f"rank {g.ranks[to]} has not received it", steps))
+    return _begun(Message(g, "send", to, f"rank {g.ranks[to]} has not received it", steps), ("send", to, tag))
 
 
 def irecv(
@@ -155,7 +179,8 @@ def _receive(tensor: Tensor, g: ProcessGroup, source: int | None, tag: int) -> R
 
     whom = "no rank has" if source is None else f"rank {g.ranks[source]} has"
     message = Received(g, "recv", source, f"{whom} sent anything (tag {tag})", [begin, then, end])
-    return _begun(message)
+    message.after = 1
+    return _begun(message, ("recv", source, tag))
 
 
 def _taken_off(line: Header, g: ProcessGroup, tensor: Tensor, source: int, tag: int) -> Request:
@@ -174,9 +199,17 @@ def _taken_off(line: Header, g: ProcessGroup, tensor: Tensor, source: int, tag: 
 Some = TypeVar("Some", bound=Message)
 
 
-def _begun(message: Some) -> Some:
+def _begun(message: Some, line: tuple[str, int | None, int]) -> Some:
+    """Begin a message behind those of its ``line`` (direction, other rank, tag): arrays go in the order of headers."""
+    queue = message._queue
+    if queue.broken:
+        raise RuntimeError(f"the group cannot be used any more, since {queue.broken}")
+    queue.move()
+    message.line = line
+    before = [m for m in queue.messages if isinstance(m, Message) and m.shares_line(line)]
+    message.before = before[-1] if before else None
     if not message.move():
-        message._queue.messages.append(message)
+        queue.messages.append(message)
     return message
 
 

@@ -69,7 +69,8 @@ def connect(place: Place, address: str | None = None) -> Any:
 def ranks_here(world: Any) -> int:
     """How many of a communicator's ranks share this machine's memory; all of them ask."""
     MPI: Any = sys.modules["mpi4py.MPI"]
-    return int(world.Split_type(MPI.COMM_TYPE_SHARED).size)
+    shared: Any = world.Split_type(MPI.COMM_TYPE_SHARED)
+    return int(shared.size)
 
 
 def unlink_shared_memory() -> None:
@@ -138,6 +139,10 @@ class MpiRequest:
         test = self.request.Test
         return any(test() for _ in range(LOOKS))
 
+    def cancel(self) -> None:
+        """Give up a receive, whose array nobody may write to any more."""
+        self.request.Cancel()
+
 
 class InPieces:
     """A reduction of an array, piece after piece: on one machine a piece that stays in cache takes two thirds of the
@@ -145,17 +150,21 @@ class InPieces:
 
     def __init__(self, begin: Callable[[Any], Any], array: Any) -> None:
         flat, size = array.reshape(-1), max(1, PIECE // array.itemsize)
-        self._pieces = (flat[start : start + size] for start in range(0, flat.size, size))
-        self._begin, self._request = begin, begin(next(self._pieces))
+        self._pieces = [flat[start : start + size] for start in range(0, flat.size, size)]
+        self._begin, self._request = begin, begin(self._pieces.pop(0))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a piece has not begun: until then, no other call may begin, since MPI pairs calls by their order."""
+        return bool(self._pieces)
 
     def done(self) -> bool:
         """Whether all is complete."""
         for _ in range(LOOKS):
             if self._request.Test():
-                piece = next(self._pieces, None)
-                if piece is None:
+                if not self._pieces:
                     return True
-                self._request = self._begin(piece)
+                self._request = self._begin(self._pieces.pop(0))
         return False
 
 
@@ -179,7 +188,7 @@ class Mpi:
         if together and not self._is_mpich:  # MPICH's is as quick without blocking, and then has a time-out
             self.world.Allreduce(self._mpi.IN_PLACE, array, self._ops[op])
             return Done()
-        begin = lambda part: self.world.Iallreduce(self._mpi.IN_PLACE, part, self._ops[op])
+        begin: Callable[[Any], Any] = lambda part: self.world.Iallreduce(self._mpi.IN_PLACE, part, self._ops[op])
         if self.is_local and array.nbytes > PIECE:
             return InPieces(begin, array)
         return MpiRequest(begin(array), array)

@@ -53,17 +53,20 @@ def broadcast_object_list(
         return
     g = the_group(group)
     root = collectives._root(g, src, group_src, "src")
-    data = _packed(object_list) if g.number == root else _room(0)
-    head = wrap(np.array([data.array.size, len(object_list)]))
-    collectives.broadcast(head, group=g, group_src=root)
-    size, count = head.array.tolist()
-    if g.number != root:
-        data = _room(size)
-    collectives.broadcast(data, group=g, group_src=root)
-    if g.number != root:
-        if count != len(object_list):
-            raise RuntimeError(f"rank {g.ranks[root]} broadcasts {count} objects, and here are {len(object_list)}")
-        object_list[:] = _unpacked(data.array)
+    found = _broadcast(_packed(object_list) if g.number == root else None, g, root)
+    if found is not None:
+        if len(found) != len(object_list):
+            raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(found)} objects, and here are {len(object_list)}")
+        object_list[:] = found
+
+
+def _broadcast(data: Tensor | None, g: ProcessGroup, root: int) -> Any:
+    """Send what the root has packed; the others get it. None on the root."""
+    size = _size(0 if data is None else data.array.size)
+    collectives.broadcast(size, group=g, group_src=root)
+    room = _room(int(size.array[0])) if data is None else data
+    collectives.broadcast(room, group=g, group_src=root)
+    return _unpacked(room.array) if data is None else None
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
@@ -179,21 +182,20 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
         Whatever ``make`` raises.
     """
     g = the_group(group)
-    answer: list[Any] = [None, None]
-    error: Exception | None = None
-    if g.number == 0:
-        try:
-            answer[0] = make()
-            pickle.dumps(answer[0])
-        except Exception as raised:
-            error, answer = raised, [None, _sendable(raised)]
-    broadcast_object_list(answer, group=g, group_src=0)
-    if error is not None:
-        raise error
-    if answer[1] is not None:
-        setattr(answer[1], OF_FIRST, True)
-        raise answer[1]
-    return answer[0]
+    if g.number != 0:
+        value, error = _broadcast(None, g, 0)
+        if error is not None:
+            setattr(error, OF_FIRST, True)
+            raise error
+        return value
+    try:
+        value = make()
+        data = _packed((value, None))
+    except Exception as raised:
+        _broadcast(_packed((None, _sendable(raised))), g, 0)
+        raise
+    _broadcast(data, g, 0)
+    return value
 
 
 def _sendable(error: Exception) -> Exception:

@@ -57,7 +57,8 @@ def find(
     Raises:
         ValueError: a variable is no number, the program contradicts mpiexec, or says a rank without a size.
     """
-    for names in MPI_VARIABLES:
+    by_agent = "TORCHELASTIC_RUN_ID" in environment  # torchrun, which srun or mpiexec may have started
+    for names in () if by_agent else MPI_VARIABLES:
         if (there := _numbers(names, environment)) is not None:
             _check_same(there, rank, size, names)
             return Place(*there)

@@ -16,6 +16,7 @@ Then its standard input is a pipe from rank 0: if that breaks before all have co
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -169,6 +170,9 @@ class Rendezvous:
                 speaker = -1 if self.ended else min(others, default=-1)
                 line = encode("lost", rank=rank, host=fields["host"], pid=fields["pid"], why=why, speaker=speaker)
                 self._tell(line, rank)
+                for waiting in self.at_barrier:  # within MPI's start nobody hears that
+                    with contextlib.suppress(OSError):
+                        waiting.shutdown(socket.SHUT_RDWR)
                 if self.ended:
                     self.ended(rank, why)
             elif why is None:

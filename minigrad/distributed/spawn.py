@@ -21,11 +21,14 @@ from .meeting import STATUS
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index`` is its number."""
+    """A process has failed. ``error_index`` is its number, ``error_pid`` that of the system."""
 
-    def __init__(self, message: str, error_index: int, error_pid: int) -> None:
-        super().__init__(message)
-        self.msg, self.error_index, self.pid = message, error_index, error_pid
+    def __init__(self, msg: str, error_index: int, pid: int) -> None:
+        super().__init__(msg)
+        self.msg, self.error_index, self.error_pid = msg, error_index, pid
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
@@ -33,7 +36,14 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """A process was killed, or has called ``sys.exit``."""
+    """A process was killed, or has called ``sys.exit``: ``exit_code``, and ``signal_name`` or None."""
+
+    def __init__(self, msg: str, error_index: int, pid: int, exit_code: int, signal_name: str | None = None) -> None:
+        super().__init__(msg, error_index, pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
 
 
 class ProcessContext:
@@ -95,7 +105,9 @@ class ProcessContext:
         if number in self._said:
             text = f"\n\n-- Process {number} terminated with the following error:\n{self._said[number]}"
             raise ProcessRaisedException(text, number, pid)
-        raise ProcessExitedException(f"process {number} {ended_how(process.exitcode or 0)}", number, pid)
+        code = process.exitcode or 0
+        name = signal.Signals(-code).name if code < 0 else None
+        raise ProcessExitedException(f"process {number} {ended_how(code)}", number, pid, code, name)
 
 
 def spawn(

@@ -123,6 +123,10 @@ class Work:
             self._end()
         return self._over
 
+    def has_more(self) -> bool:
+        """Whether it will call MPI again."""
+        return bool(getattr(self._request, "has_more", False))
+
     def is_moving(self) -> bool:
         """Whether its arrays are under way."""
         return self._request is not None
@@ -178,7 +182,9 @@ class Queue:
         self.seconds, self.gone, self.crowded = seconds, gone, crowded
         self.waiting: deque[Work] = deque()  # for their headers
         self.begun: list[Work] = []  # their arrays are under way, whether or not anybody keeps the Work
-        self.messages: list[Work] = []  # between two ranks, in no order
+        self.messages: list[Work] = []  # between two ranks
+        self.abandoned: list[Work] = []  # that came too late: MPI still has their arrays
+        self.broken = ""  # why the group cannot be used any more
         self._roll = None if control is None else RollCall(control)
         self.everywhere.append(self)
 
@@ -194,6 +200,8 @@ class Queue:
             line: its header; None if nothing has to be compared.
             counts: how many elements this rank sends to each, and expects of each, to be compared, too.
         """
+        if self.broken:
+            raise RuntimeError(f"the group cannot be used any more, since {self.broken}")
         self.move()
         if self.control is None or self.aside is None or line is None:
             self.drain()
@@ -210,8 +218,12 @@ class Queue:
 
     def drain(self) -> None:
         """Wait until all calls have begun: what goes by MPI without a header must not overtake them."""
-        while self.waiting:
-            self.wait(self.waiting[0], None, started=True)
+        while self.waiting or self._more():
+            self.wait((*self.waiting, *self.begun)[0], None, started=True)
+
+    def _more(self) -> bool:
+        """Whether a call that has begun will yet call MPI."""
+        return any(work.has_more() for work in self.begun)
 
     def move(self) -> None:
         """Move the calls of all groups on."""
@@ -220,20 +232,22 @@ class Queue:
 
     def move_own(self) -> None:
         """Begin the calls whose headers have been compared, in order, and move what has begun."""
-        if self.messages:
-            self.messages = [message for message in self.messages if not message.move()]
-        while self.waiting and self.waiting[0].agreement is not None and self.waiting[0].agreement.done():
+        for works in (self.messages, self.begun):
+            for work in list(works):
+                if work.move() and work in works:  # a function that waits for it may have begun another
+                    works.remove(work)
+        while self.waiting and not self._more():
+            agreement = self.waiting[0].agreement
+            if agreement is None or not agreement.done():
+                break
             work = self.waiting.popleft()
-            assert work.agreement is not None
             try:
-                together = work.agreement.check(self.ranks)
+                together = agreement.check(self.ranks)
             except RuntimeError as error:
                 work.fail(error)
             else:
                 work.begin(together)
                 self._keep(work)
-        if self.begun:
-            self.begun = [work for work in self.begun if not work.move()]
 
     def wait(self, work: Work, timeout: timedelta | None, started: bool = False) -> None:
         """Until a call is over; or has begun."""
@@ -241,7 +255,7 @@ class Queue:
         begin = looked = time.monotonic()
         while True:
             self.move()
-            if work.move() or (started and work not in self.waiting):
+            if work.move() or (started and work not in self.waiting and not work.has_more()):
                 return
             now = time.monotonic()
             if now - looked > LOOK:
@@ -264,9 +278,16 @@ class Queue:
         missing = [rank for number, rank in enumerate(self.ranks) if number not in here]
         if gone and not late and (not set(gone) & set(missing) or work not in self.waiting):
             return
-        work.fail(RuntimeError(_late(work.name, missing, gone, seconds)))
-        if work in self.waiting:
-            self.waiting.remove(work)
+        self.give_up(work, _late(work.name, missing, gone, seconds))
+
+    def give_up(self, work: Work, why: str) -> None:
+        """A call has come to nothing; what MPI has of it stays."""
+        self.abandoned.append(work)
+        for works in (self.waiting, self.begun, self.messages):
+            if work in works:
+                works.remove(work)
+        self.broken = why
+        work.fail(RuntimeError(why))
 
 
 def pause(passed: float, moving: bool) -> None:

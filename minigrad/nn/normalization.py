@@ -290,9 +290,11 @@ class SyncBatchNorm(_BatchNorm):
         return self._of_all_ranks(input, momentum)
 
     def _of_all_ranks(self, input: Tensor, momentum: float) -> Tensor:
-        """Gradients flow through both reductions, and so to the inputs of all ranks."""
+        """Gradients flow through both reductions, and so to the inputs of all ranks. Sums of half precision are
+        float32's."""
         from ..distributed import all_reduce, functional
 
+        given, input = input.dtype, input.float() if input.dtype in (dt.float16, dt.bfloat16) else input
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)
@@ -309,7 +311,7 @@ class SyncBatchNorm(_BatchNorm):
                 self.running_var.lerp_(variance.detach() * (total / (total - 1)), momentum)
         result = centred / (variance + self.eps).sqrt().reshape(shape)
         result = result if self.weight is None else result * self.weight.reshape(shape)
-        return result if self.bias is None else result + self.bias.reshape(shape)
+        return (result if self.bias is None else result + self.bias.reshape(shape)).to(given)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

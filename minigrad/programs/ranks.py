@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import minigrad as mg
 from minigrad import distributed
@@ -57,7 +58,11 @@ def train_as_ranks(module: str, arguments: Sequence[str], s: Updates, train: Cal
     if ranks == 1:
         return train()
     sys.stdout.flush()
-    return launch([sys.executable, "-c", START.format(module), *arguments], ranks)
+    file = sys.modules[module.partition(".")[0]].__file__
+    roots = [str(Path(str(file)).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # -P: Python would look for modules in the folder where a person works, first of all
+    command = [sys.executable, "-P", "-c", START.format(module), *arguments]
+    return launch(command, ranks, {"PYTHONPATH": os.pathsep.join(roots)})
 
 
 def is_first() -> bool:

@@ -19,6 +19,7 @@ from .. import distributed
 from ..autograd.tape import wrap
 from ..backend.host import host
 from ..distributed import objects
+from ..distributed.group import the_group
 from ..nn.module import Module
 from ..nn.parallel.buckets import Buckets
 from ..tensor import Tensor
@@ -41,12 +42,22 @@ class Ranks:
         self.rank: int = distributed.get_rank() if there else 0
         self.count: int = distributed.get_world_size() if there else 1
         self.is_first = self.rank == 0
-        self._group: Any = distributed.new_group(timeout=PATIENT) if self.count > 1 else None
+        self._group: Any = None
         self._buckets: Buckets | None = None
 
     def of_first(self, make: Callable[[], T]) -> T:
         """What a function returns on rank 0, which alone calls it; its exception on all ranks."""
-        return make() if self.count == 1 else objects.of_first(make, self._group)
+        if self.count == 1:
+            return make()
+        if self._group is None:
+            self._group = distributed.new_group(timeout=PATIENT)
+        return objects.of_first(make, self._group)
+
+    def close(self) -> None:
+        """Free what the ranks have for each other, at the end of a training."""
+        if self._group is not None:
+            distributed.destroy_process_group(self._group)
+        self._group = self._buckets = None
 
     def of_first_if(self, condition: bool, make: Callable[[], T]) -> T | None:
         """The same where a condition holds, which is the same on all ranks; else None."""
@@ -78,8 +89,8 @@ class Ranks:
 
     def _reduce(self, parameters: Sequence[Tensor], used: Sequence[bool], factor: float) -> None:
         """Add up gradients, times each rank's factor, where any rank has one."""
-        if self._buckets is None or self._buckets.parameters != list(parameters):
-            self._buckets = Buckets(parameters, distributed.group.WORLD)
+        if self._buckets is None or [*map(id, self._buckets.parameters)] != [*map(id, parameters)]:
+            self._buckets = Buckets(parameters, the_group())
         buckets = self._buckets
         buckets.begin()
         for number in reversed(range(len(parameters))):

@@ -79,7 +79,8 @@ class Trainer:
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
     Rank 0 alone evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding,
-    and a training may go on with another number of ranks.
+    and a training may go on with another number of ranks. Running statistics are each rank's own; those of rank 0 are
+    kept.
 
     Args:
         model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
@@ -210,6 +211,7 @@ class Trainer:
                 self._update()
         self._consolidate()
         self.ranks.of_first(self._save_surely)
+        self.ranks.close()
         return self._outcome(reason or "interrupted")
 
     def _due(self) -> Due:
@@ -405,9 +407,8 @@ class Trainer:
         self.state = State()
         randomness.seed(self.settings.seed)
         self._clock = time.monotonic()
-        self.ranks.send(self.model.state_dict().values())
-        if self.averaged is not None:
-            self.ranks.send(self.averaged.state_dict().values())
+        for model in filter(None, (self.model, self.averaged)):
+            self.ranks.send([*model.parameters(), *model.buffers()])
         self._consolidate()
         self.ranks.of_first(self._put_first)
         self._saved_step, self._saved_at = 0, time.monotonic()

@@ -39,9 +39,9 @@ class DistributedDataParallel(Wrapper, fields=True):
         init_sync: give all ranks the parameters and buffers of rank 0 now.
         process_group: None for all ranks.
         bucket_cap_mb: MiB of a bucket; 25 by default.
-        find_unused_parameters: a forward pass may leave parameters out. They count as zero, and those that no rank has
-            used get no gradient. Without it, such a pass is an error.
-        check_reduction, gradient_as_bucket_view, static_graph, delay_all_reduce_named_params, param_to_hook_all_reduce,
+        find_unused_parameters, static_graph: a forward pass may leave parameters out. They count as zero, and those
+            that no rank has used get no gradient. Without either, such a pass is an error.
+        check_reduction, gradient_as_bucket_view, delay_all_reduce_named_params, param_to_hook_all_reduce,
             mixed_precision, device_mesh, skip_all_reduce_unused_params: kept as attributes, without an effect.
 
     Raises:
@@ -75,7 +75,6 @@ class DistributedDataParallel(Wrapper, fields=True):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
                 "gradient."
             )
-        self._buffers_to_send = [b for n, b in self.module.named_buffers() if n not in ignored]
         _check_equal(named, self.process_group)
         if self.init_sync:
             _send([p for n, p in self.module.named_parameters() if n not in ignored], self.process_group)
@@ -85,10 +84,16 @@ class DistributedDataParallel(Wrapper, fields=True):
     def _build(self, named: Mapping[str, Tensor]) -> None:
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
         buckets = Buckets(list(named.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
-        self._reducer = Reducer(list(named), buckets, self.find_unused_parameters)
+        self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
 
     def _ignored(self) -> set[str]:
         return set(getattr(self.module, "_ddp_params_and_buffers_to_ignore", ()))
+
+    @property
+    def _buffers_to_send(self) -> list[Tensor]:
+        """Those of now: a module may have replaced them."""
+        ignored = self._ignored()
+        return [b for n, b in self.module.named_buffers() if n not in ignored]
 
     def _reduced(self) -> dict[str, Tensor]:
         """The parameters whose gradients are reduced."""
@@ -97,12 +102,13 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """``module(*inputs, **kwargs)``."""
-        detach(self._reducer)
         source = 0 if self._joining is None else self._joining.begin_step(is_grad_enabled())
         if self.will_sync_module_buffers():
             _refresh(self._buffers_to_send, self.process_group, source)
         output = self.module(*inputs, **kwargs)
-        if is_grad_enabled() and self.require_backward_grad_sync:
+        if is_grad_enabled() and self.require_backward_grad_sync:  # other passes leave it as it is
+            detach(self._reducer)
+            self._reducer.reset()
             attach(self._reducer)
         return output
 
@@ -158,13 +164,12 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     def __getstate__(self) -> dict[str, Any]:
         detach(self._reducer)
-        return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "_reducer", "_buffers_to_send")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "_reducer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy belongs to the group of all ranks."""
         super().__setstate__(state)
         self.process_group = the_group()
-        self._buffers_to_send = [b for n, b in self.module.named_buffers() if n not in self._ignored()]
         self._build(self._reduced())
 
 

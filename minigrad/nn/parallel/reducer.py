@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd import no_grad
-from ...autograd.observer import Observer
+from ...autograd.observer import Observer, detach
 from ...autograd.origin import note_change
 from ...autograd.tape import wrap
 from ...autograd.walk import nodes_behind
@@ -61,6 +61,7 @@ class Reducer(Observer):
     """
 
     sees_arrays = False  # between nodes; what arrives at parameters is whole
+    lasts = True  # a forward pass within a profile is walked back after it
 
     def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
         self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
@@ -68,7 +69,7 @@ class Reducer(Observer):
         self.factor = self.usual_factor = 1.0 / buckets.group.size()
         self._uses: dict[int, int] = {}
         self._open: set[int] = set()  # numbers of parameters whose gradient is not whole
-        self._depth = 0  # of spans within the walk; 0: there is no walk
+        self._spans: list[bool] = []  # the walk's, and those within it: whether each is a walk; empty: there is none
         self._is_reduced = False
         self._error: BaseException | None = None
         self._hook: tuple[Any, Hook] | None = None
@@ -97,16 +98,16 @@ class Reducer(Observer):
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         """A walk begins, or a span within it."""
-        if self._depth:
-            self._depth += 1
+        if self._spans:
+            self._spans.append(kind == "walk")
         elif kind == "walk" and name == "backward" and self._count(subject):
-            self._depth, self._is_reduced, self._error = 1, False, sys.exc_info()[1]
+            self._spans, self._is_reduced, self._error = [True], False, sys.exc_info()[1]
             self.buckets.begin()
             self._futures = []
             self._open = set(range(len(self.names)))
             unused = [number for number in self._open if not self._uses.get(number)]
             if unused and not self.finds_unused:
-                self._depth = 0
+                self._spans = []
                 raise RuntimeError(_unused_text([self.names[number] for number in unused]))
             for number in unused:
                 self._complete(number)
@@ -121,9 +122,17 @@ class Reducer(Observer):
                     self._uses[number] = self._uses.get(number, 0) + 1
         return bool(self._uses)
 
+    def reset(self) -> None:
+        """Forget a walk that an error has ended."""
+        self._spans = []
+
+    def _is_in_walk(self) -> bool:
+        """Whether the innermost walk is that whose gradients are reduced."""
+        return sum(self._spans) == 1
+
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
         """A part of a parameter's gradient is there."""
-        if self._depth:
+        if self._is_in_walk():
             target = node.edges[position][0]
             number = self.numbers.get(id(target))
             if number is not None and not target._hooks:
@@ -131,7 +140,7 @@ class Reducer(Observer):
 
     def passed(self, node: Any, gradients: Any) -> None:
         """The node has given all it has to give."""
-        if not self._depth:
+        if not self._is_in_walk():
             return
         for target, *_ in node.edges:
             number = self.numbers.get(id(target))
@@ -143,14 +152,14 @@ class Reducer(Observer):
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         """The walk is over, and the hooks of a parameter have seen its gradient, perhaps changed it."""
-        number = self.numbers.get(id(target)) if self._depth else None
+        number = self.numbers.get(id(target)) if self._is_in_walk() else None
         if number is not None and number in self._open and target._hooks:
             self.buckets.add(number, getattr(gradient, "array", gradient))
             self._complete(number)
 
     def ended(self) -> None:
         """The walk is over: wait for the other ranks' gradients, unless an error has ended it."""
-        if self._depth == 1 and sys.exc_info()[1] is self._error:
+        if self._is_in_walk() and sys.exc_info()[1] is self._error:
             for number in sorted(self._open, reverse=True):
                 self._complete(number)
             self._wait()
@@ -158,10 +167,11 @@ class Reducer(Observer):
 
     def left(self) -> None:
         """A span has ended; at last that of the walk, when ``.grad`` holds this rank's own gradients."""
-        if self._depth:
-            self._depth -= 1
-            if not self._depth and self._is_reduced:
+        if self._spans:
+            self._spans.pop()
+            if not self._spans and self._is_reduced:
                 self._hand_out()
+                detach(self)  # one reduction for a forward pass, as in PyTorch
 
     def shadow(self) -> None:
         """Take part in the reductions of other ranks' backward pass, with nothing to give."""

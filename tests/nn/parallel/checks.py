@@ -169,12 +169,66 @@ def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
     near(gradients(model), gradients(alone))
 
 
-def check_a_second_walk_is_reduced_too(group: ProcessGroup) -> None:
+def reductions(model: DistributedDataParallel) -> list[int]:
+    """The numbers of the buckets that are reduced from now on."""
+    seen: list[int] = []
+
+    def hook(state: Any, bucket: Any) -> Tensor:
+        seen.append(bucket.index())
+        return bucket.buffer()
+
+    model.register_comm_hook(None, hook)
+    return seen
+
+
+def check_a_forward_pass_is_reduced_once(group: ProcessGroup) -> None:
+    """As in PyTorch, and whatever runs in between."""
+    model, _ = wrapped(group)
+    seen = reductions(model)
+    loss = loss_of(model, part(group))
+    with minigrad.no_grad():
+        model(X)
+    with minigrad.autograd.detect_anomaly():
+        pass
+    loss.backward(retain_graph=True)
+    assert seen == [0]
+    loss.backward()
+    loss_of(model.module).backward()  # type: ignore[arg-type]
+    assert seen == [0]
+    with minigrad.autograd.detect_anomaly():
+        loss = loss_of(model, part(group))
+    loss.backward()
+    assert seen == [0, 0]
+    minigrad.autograd.grad(loss_of(model), list(model.parameters()))
+    assert seen == [0, 0]
+
+
+def check_a_walk_within_the_walk(group: ProcessGroup) -> None:
     model, alone = wrapped(group)
-    mine, whole = loss_of(model, part(group)), loss_of(alone)
-    for loss in (mine, whole):
-        loss.backward(retain_graph=True)
-        loss.backward()
+
+    class Inner(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            with minigrad.enable_grad():
+                minigrad.autograd.grad(loss_of(alone), list(alone.parameters()))
+            return grads[0]
+
+    Inner.apply(loss_of(model, part(group))).backward()
+    loss_of(alone).backward()
+    near(gradients(model), gradients(alone))
+
+
+def check_an_error_in_the_walk_leaves_the_next_as_it_is(group: ProcessGroup) -> None:
+    model, alone = wrapped(group)
+    loss = loss_of(model, part(group))
+    loss.register_hook(lambda g: 1 / 0)
+    raised(ZeroDivisionError, loss.backward)
+    loss_of(model, part(group)).backward()
+    loss_of(alone).backward()
     near(gradients(model), gradients(alone))
 
 
