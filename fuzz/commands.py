@@ -13,7 +13,7 @@ from minigrad.translate.settings import FIELDS
 from . import seeds
 from .watch import Finding, watched
 
-OPTIONS = ["--" + name.replace("_", "-") for name in FIELDS if name not in ("device", "processes")]
+OPTIONS = ["--" + name.replace("_", "-") for name in FIELDS if name not in ("device", "ranks")]
 OPTIONS += [
     "--run",
     "--fresh",

@@ -146,12 +146,13 @@ class World:
     """What ``init_process_group`` began, and ``destroy_process_group`` ends."""
 
     def __init__(self, there: place.Place, meeting: Meeting | None, hook: Any) -> None:
-        self.place, self.meeting, self.hook, self.process = there, meeting, hook, os.getpid()
+        self.place, self.meeting, self.hook = there, meeting, hook
         self.gone: set[int] = set() if meeting is None else meeting.gone
         self.groups: list[ProcessGroup] = []
 
 
 _world: World | None = None
+_earlier: Meeting | None = None  # stays open after destroy_process_group: the ranks may begin again
 
 
 def init_process_group(
@@ -199,7 +200,7 @@ def init_process_group(
     if there.size > 1:
         if there.address is not None:
             mpi.load_names()
-            meeting = Meeting(there, seconds)
+            meeting = _meet(there, seconds)
         world = mpi.connect(there, None if meeting is None else meeting.address)
     begun = _world = World(there, meeting, sys.excepthook)
     local = 1 if world is None else mpi.ranks_here(world)
@@ -221,6 +222,15 @@ def _checked(backend: str | None) -> str:
         if part.rpartition(":")[2] not in BACKENDS:
             raise ValueError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}; gloo is MPI here")
     return name
+
+
+def _meet(there: place.Place, seconds: float) -> Meeting:
+    """Meet the others, or go on with those of an earlier world."""
+    global _earlier
+    if _earlier is None or _earlier.place != there:
+        _earlier = Meeting(there, seconds)
+    _earlier.active = True
+    return _earlier
 
 
 def _placed(init_method: str | None, rank: int, size: int) -> place.Place:
@@ -260,13 +270,14 @@ def _watch_forks() -> None:
 
 
 def _forget() -> None:
-    global _world
+    global _world, _earlier
+    if _earlier is not None:
+        _earlier.forget()
+        _earlier = None
     if _world is not None:
         begun, _world, group.WORLD = _world, None, None
         sys.excepthook = begun.hook
         Queue.everywhere.clear()
-        if begun.meeting is not None:
-            begun.meeting.forget()
 
 
 def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -303,10 +314,10 @@ def report(error: BaseException) -> None:
 
 
 def leave() -> None:
-    """The program ends without ``destroy_process_group``."""
-    if _world is not None and _world.meeting is not None and os.getpid() == _world.process:
+    """This process ends, and needs no other rank any more."""
+    if _earlier is not None and _earlier.process == os.getpid():
         mpi.unlink_shared_memory()
-        _world.meeting.leave()
+        _earlier.leave()
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -326,7 +337,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         if begun.place.size > 1:
             sys.excepthook = begun.hook
         if begun.meeting is not None:
-            begun.meeting.leave()
+            begun.meeting.active = False
     elif isinstance(group, ProcessGroup):
         _world.groups.remove(group)
         group.close()

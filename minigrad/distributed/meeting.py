@@ -38,7 +38,8 @@ class Meeting:
             OSError: rank 0 cannot listen at the address.
         """
         assert place.address is not None
-        self.place, self.gone = place, set[int]()
+        self.place, self.gone, self.process = place, set[int](), os.getpid()
+        self.active = True  # whether this rank works with the others: between two worlds it does not
         self.address = ""  # "host:port", also where it came from a file
         self._end: subprocess.Popen[bytes] | None = None
         if place.rank == 0 and place.opens:
@@ -95,12 +96,12 @@ class Meeting:
             cmd, rank = fields.get("cmd"), int(fields.get("rank", -1))
             if cmd == "left":
                 self.gone.add(rank)
-            elif cmd == "lost" and not self._left():
+            elif cmd == "lost" and self.active and not self._left():
                 if fields["speaker"] == str(self.place.rank):
                     why = unquote(fields["why"]) or "killed, or its machine is gone"
                     _say(f"rank {rank} (process {fields['pid']} on {unquote(fields['host'])}) has died: {why}")
                 self._exit()
-        if not self._left():
+        if self.active and not self._left():
             self._exit()  # whoever held the meeting is gone: rank 0's machine, or minigrad.run
 
     def _left(self) -> bool:
@@ -142,7 +143,7 @@ def _ranks(text: str) -> str:
 
 def _say(text: str) -> None:
     """Print what other processes have said, without what would steer a terminal."""
-    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    shown = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
     print(f"minigrad: {shown}", file=sys.stderr, flush=True)
 
 

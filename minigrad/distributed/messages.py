@@ -177,8 +177,8 @@ def _receive(tensor: Tensor, g: ProcessGroup, source: int | None, tag: int) -> R
         loan.back("recv")
         return Done()
 
-    whom = "no rank has" if source is None else f"rank {g.ranks[source]} has"
-    message = Received(g, "recv", source, f"{whom} sent anything (tag {tag})", [begin, then, end])
+    nobody = "no rank has sent anything" if source is None else f"rank {g.ranks[source]} has sent nothing"
+    message = Received(g, "recv", source, f"{nobody} (tag {tag})", [begin, then, end])
     message.after = 1
     return _begun(message, ("recv", source, tag))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .agreement import Agreement, Counts, Header
+from .agreement import CALLS, Agreement, Counts, Header
 from .future import Future
 from .roll_call import RollCall
 from .transport import Request
@@ -286,7 +286,8 @@ class Queue:
         for works in (self.waiting, self.begun, self.messages):
             if work in works:
                 works.remove(work)
-        self.broken = why
+        if work.name in CALLS and work.name not in ("barrier", "send", "recv"):
+            self.broken = why  # the others' arrays would meet those of the next call
         work.fail(RuntimeError(why))
 
 

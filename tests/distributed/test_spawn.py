@@ -96,7 +96,7 @@ def work(rank):
 try:
     spawn(work, nprocs=3)
 except ProcessRaisedException as error:
-    assert error.error_index == 1 and error.pid > 0
+    assert error.error_index == 1 and error.error_pid > 0
     assert "-- Process 1 terminated with the following error:" in str(error)
     assert 'raise KeyError("no luck")' in str(error) and "KeyError: 'no luck'" in str(error)
     print("raised")

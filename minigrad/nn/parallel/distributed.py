@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -85,6 +86,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
         buckets = Buckets(list(named.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
         self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
+        weakref.finalize(self, detach, self._reducer)  # a forward pass that nobody walks back has attached it
 
     def _ignored(self) -> set[str]:
         return set(getattr(self.module, "_ddp_params_and_buffers_to_ignore", ()))

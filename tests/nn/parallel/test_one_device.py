@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
+from minigrad.autograd import observer
 from minigrad.nn import parallel
 from tests.support.parity import torch
 
@@ -20,6 +22,8 @@ def world() -> Iterator[None]:
     """DistributedDataParallel needs one, of this process alone."""
     mg.distributed.init_process_group()
     yield
+    gc.collect()  # a wrapper watches until it is walked back, or gone
+    assert not observer.watch.observers
     mg.distributed.destroy_process_group()
 
 
