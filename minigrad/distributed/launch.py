@@ -23,7 +23,7 @@ from types import FrameType
 
 from . import meeting
 from .meeting import STATUS
-from .place import LAUNCHERS, MEETING
+from .place import LAUNCHER, LAUNCHERS, MEETING
 from .rendezvous import Rendezvous
 
 PATIENCE = 3.0  # seconds for a rank to end after it was asked to
@@ -138,6 +138,7 @@ class Job:
             "MASTER_ADDR": host,
             "MASTER_PORT": str(port),
             MEETING: self.address,
+            LAUNCHER: str(os.getpid()),
             "TORCHELASTIC_RUN_ID": "minigrad",
         }  # fmt: skip
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from . import rendezvous
-from .place import Place
+from .place import LAUNCHER, Place
 
 STATUS = 113  # of a process that ends because another has; programs of their own seldom use it
 FILE = "file://"  # in place of an address: of the file that has it
@@ -203,6 +203,8 @@ def _connect(place: Place, seconds: float) -> socket.socket:
             address = _read(place.address) if place.address.startswith(FILE) else place.address
             connection = socket.create_connection(split(address), timeout=max(RETRY, end - time.monotonic()))
         except OSError as error:
+            if os.environ.get(LAUNCHER, str(os.getppid())) != str(os.getppid()) and hasattr(os, "fork"):
+                raise ConnectionError("minigrad.run, which has started this rank, is gone") from error
             if time.monotonic() > end:
                 raise TimeoutError(
                     f"rank 0 has not opened the meeting at {place.address} within {seconds:g} s ({error}): was it "

@@ -16,6 +16,7 @@ MPI_VARIABLES = (
 )
 TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 SLURM_VARIABLES = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "")  # srun alone; a batch script is no rank
+LAUNCHER = "MINIGRAD_LAUNCHER"  # the process number of ``minigrad.run``, whose child a rank is
 MEETING = "MINIGRAD_MEETING"  # the address where ``minigrad.run`` already waits for its ranks
 LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCAL", "MV2_", "HYDRA_", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_")
 PORT = 29500  # torchrun's

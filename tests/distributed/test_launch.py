@@ -297,3 +297,15 @@ def test_machines_with_different_numbers_of_ranks(tmp_path: Path) -> None:
         ran.status == 1 and "rank 1 expects a world of 2, and at localhost:" in ran.err and "one of 4 meets" in ran.err
     )
     assert finished(first, 25).status == 130
+
+
+@needs_mpi
+def test_a_launcher_that_is_killed_at_once_leaves_no_rank_behind(tmp_path: Path) -> None:
+    """Ranks that have not met yet notice it, too."""
+    text = f"import os, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(1)\n{BEGIN}\n"
+    process = begun(launcher(2, written(text, tmp_path)), tmp_path)
+    assert process.stdout is not None
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    process.kill()
+    until(lambda: not any(map(is_running, pids)), "the ranks have ended")
+    finished(process)
