@@ -310,18 +310,3 @@ def _late(name: str, missing: list[int], gone: list[int], seconds: float) -> str
 
 def _named(ranks: list[int]) -> str:
     return f"rank {ranks[0]} has" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))} have"
-
-
-class Finished(Work):
-    """A call that was over at once."""
-
-    def __init__(self) -> None:
-        self._error, self._over, self._then = None, True, []
-
-    def is_completed(self) -> bool:
-        """True."""
-        return True
-
-    def wait(self, timeout: timedelta | None = None) -> bool:
-        """True."""
-        return True

@@ -745,3 +745,21 @@ def check_many_small_calls(g: ProcessGroup) -> None:
         total += x.item()
     n = g.size()
     assert total == sum(n * (n - 1) / 2 + n * i for i in range(300))
+
+
+def check_large_calls_under_way_at_once_keep_their_numbers(g: ProcessGroup) -> None:
+    """Within a machine a reduction goes in pieces, between which no other may begin."""
+    size = 700_000  # 2.7 MiB
+    tensors = [minigrad.full((size,), float(10 * i + g.rank())) for i in range(6)]
+    works = [dist.all_reduce(t, group=g, async_op=True) for t in tensors]
+    small = minigrad.ones(3)
+    works.append(dist.broadcast(small, group=g, group_src=0, async_op=True))
+    if g.rank() == 0:
+        time.sleep(0.05)
+    for work in (works[-1], *works[:-1]):
+        assert work is not None
+        work.wait()
+    total = sum(range(g.size()))
+    for i, t in enumerate(tensors):
+        assert t.min().item() == t.max().item() == 10 * i * g.size() + total
+    assert small.tolist() == [1.0] * 3

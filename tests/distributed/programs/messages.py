@@ -294,3 +294,15 @@ def check_arguments_that_cannot_be_right(g: ProcessGroup) -> None:
     raised(TypeError, lambda: dist.send([1.0], (k + 1) % n, g))  # type: ignore[arg-type]
     raised(TypeError, lambda: dist.recv(None, (k + 1) % n, g))  # type: ignore[arg-type]
     check_a_ring(g)
+
+
+def check_many_messages_under_way_keep_their_order(g: ProcessGroup) -> None:
+    """Whatever has arrived when: headers and arrays go separate ways."""
+    right, left = g.ranks[(g.rank() + 1) % g.size()], g.ranks[(g.rank() - 1) % g.size()]
+    for size in (3, 40_000):
+        rooms = [minigrad.zeros(size) for _ in range(40)]
+        works: list[Any] = [dist.irecv(room, left, g) for room in rooms]
+        works += [dist.isend(minigrad.full((size,), float(i)), right, g) for i in range(40)]
+        for work in reversed(works):
+            work.wait()
+        assert [room[0].item() for room in rooms] == list(range(40)) == [room[-1].item() for room in rooms]
