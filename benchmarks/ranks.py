@@ -33,7 +33,7 @@ from .machine import describe
 from .process import ROOT, Answer, Differ, Failed, Missing, alternate, library_module, peak_mebibytes, progress
 from .steps import LEAST, MOST, WARM_UP
 from .table import Table, ratio
-from .workloads import SIZES, Work, build, optimizer
+from .workloads import SIZES, build, loss_function, optimizer
 
 MODES = ("alone", "together", "apart", "shared")  # one process; ranks with DDP, without, and with DDP and one batch
 KIB, MIB = 2**10, 2**20
@@ -65,7 +65,7 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
     torch.manual_seed(rank)
     own = build(torch, size, size.dropout)
     model = torch.nn.parallel.DistributedDataParallel(own) if mode in ("together", "shared") else own
-    step = _step(own, partial(_loss(torch, size, rank), model), optimizer(torch, size, own))
+    step = _step(own, partial(loss_function(torch, size, rank), model), optimizer(torch, size, own))
     count = _agreed_count(torch, [sum(step()) for _ in range(WARM_UP)][-1], seconds)
     dist.barrier()
     parts = np.array([step() for _ in range(count)])
@@ -95,22 +95,6 @@ def _step(model: Any, loss_of: Callable[[], Any], adam: Any) -> Callable[[], tup
         return 1000 * (forward - start), 1000 * (backward - forward), 1000 * (end - backward)
 
     return step
-
-
-def _loss(torch: Any, work: Work, rank: int) -> Callable[[Any], Any]:
-    """``workloads.loss_function`` on a batch of the rank's own."""
-    draw = np.random.default_rng((1, rank))
-    source = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length)))
-    target = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length + 1)))
-    given, wanted = target[:, :-1], target[:, 1:].reshape(-1)
-
-    def loss(model: Any) -> Any:
-        logits = model(given) if work.decoder_only else model(source, given)
-        return torch.nn.functional.cross_entropy(
-            logits.view(-1, logits.size(-1)), wanted, label_smoothing=work.smoothing
-        )
-
-    return loss
 
 
 def _agreed_count(torch: Any, milliseconds: float, seconds: float) -> int:

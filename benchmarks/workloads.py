@@ -136,9 +136,9 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
     return LanguageModel()
 
 
-def loss_function(torch: Any, work: Work) -> Any:
-    """A function of the model: its loss on the work's batch."""
-    draw = np.random.default_rng(1)
+def loss_function(torch: Any, work: Work, rank: int = 0) -> Any:
+    """A function of the model: its loss on the work's batch, or on that of another rank."""
+    draw = np.random.default_rng((1, rank) if rank else 1)
     shape = (work.batch, work.length)
     source = torch.from_numpy(draw.integers(0, work.vocabulary, shape))
     target = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length + 1)))
