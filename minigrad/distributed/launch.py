@@ -84,18 +84,26 @@ def _port(text: str) -> int:
 
 
 def launch(command: Sequence[str], ranks: int, extra: Mapping[str, str] | None = None) -> int:
-    """Run a command as so many ranks on this machine. Returns the exit status of the first that failed, or 0."""
-    return Job(command, ranks, 1, 0, "localhost:0", extra or {}).run()
+    """Run a command, which tells its own errors, as so many ranks on this machine. Returns the exit status of the first
+    that failed, or 0."""
+    return Job(command, ranks, 1, 0, "localhost:0", extra or {}, tells_errors=True).run()
 
 
 class Job:
     """The ranks of one program on this machine."""
 
     def __init__(
-        self, command: Sequence[str], ranks: int, nodes: int, node: int, address: str, extra: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        ranks: int,
+        nodes: int,
+        node: int,
+        address: str,
+        extra: Mapping[str, str],
+        tells_errors: bool = False,
     ) -> None:
         self.command, self.ranks, self.nodes, self.node, self.extra = list(command), ranks, nodes, node, extra
-        self.address = address
+        self.address, self.tells_errors = address, tells_errors
         self.processes: list[subprocess.Popen[bytes]] = []
         self._asked = False
         self._lost: dict[int, str] = {}
@@ -172,6 +180,8 @@ class Job:
         if self._asked and all(code in (130, -signal.SIGINT, -signal.SIGTERM) for _, code in first):
             return 130
         for number, code in first:
+            if self.tells_errors and code > 0:
+                continue
             process = self.processes[number]
             print(
                 f"minigrad.run: rank {self.node * self.ranks + number} (process {process.pid}) {ended_how(code)}; "

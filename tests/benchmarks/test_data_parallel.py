@@ -21,15 +21,15 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     asked = []
 
     def answer(function: str, library: str, **given: int) -> dict[str, float]:
-        asked.append((given["processes"], given["accumulate"]))
-        return {"ms": 200.0 if given["processes"] == 1 else 150.0}
+        asked.append((given["ranks"], given["accumulate"]))
+        return {"ms": 200.0 if given["ranks"] == 1 else 150.0}
 
     monkeypatch.setattr(data_parallel, "ask", answer)
-    assert data_parallel.main(["--rounds", "1", "--processes", "2"]) == 0
+    assert data_parallel.main(["--rounds", "1", "--ranks", "2"]) == 0
     assert asked == [(1, 2), (2, 2)] * len(data_parallel.TOKENS)
     assert "0.75" in capsys.readouterr().out
 
 
 def test_nothing_to_do() -> None:
     with pytest.raises(SystemExit):
-        data_parallel.main(["--processes", "1"])
+        data_parallel.main(["--ranks", "1"])

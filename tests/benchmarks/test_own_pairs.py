@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import own_pairs
 
-SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "4", "--processes", "1")
+SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "4", "--ranks", "1")
 
 
 @pytest.fixture(autouse=True)

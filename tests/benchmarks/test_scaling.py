@@ -164,8 +164,8 @@ def test_overlap() -> None:
 def test_a_time_line_of_two_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Backward from 1 to 3 s; buckets are there at 2 and 3 s and take 1.5 s each: 2 to 3.5 and 3.5 to 5 s."""
     mebibyte = Gradient(2**18, 1.0)
-    monkeypatch.setattr(scaling, "gradients", lambda work: [mebibyte, mebibyte])
-    monkeypatch.setattr(scaling, "reduction", lambda *args: Cost(0.5, 1.0))
+    monkeypatch.setattr(model, "gradients", lambda work: [mebibyte, mebibyte])
+    monkeypatch.setattr(model, "reduction", lambda *args: Cost(0.5, 1.0))
     time = model.step_time(Step(SIZES["tiny"], 1.0, 2.0, 0.25), 4, replace(HERE, overlap=1.0, spread=0.0), FAST)
     assert time.seconds == pytest.approx(5.25)
     assert time.latency == pytest.approx(2 / 3) and time.bandwidth == pytest.approx(4 / 3)

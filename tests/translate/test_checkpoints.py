@@ -33,7 +33,18 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("checkpoints")
     (folder / "c.tsv").write_text("one cat\tun gatto\ntwo dogs\tdue cani\n" * 20, encoding="utf-8")
     sizes = [part for name, value in SMALL.items() for part in (f"--{name}", str(value))]
-    command = ["train", "--data", str(folder / "c.tsv"), "--run", str(folder / "run"), *sizes, "--steps", "2"]
+    command = [
+        "train",
+        "--data",
+        str(folder / "c.tsv"),
+        "--run",
+        str(folder / "run"),
+        *sizes,
+        "--steps",
+        "2",
+        "--ranks",
+        "1",
+    ]
     assert cli.main(command) == 0
     return command
 

@@ -620,7 +620,7 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
     assert "'gpu' is not a device" in capsys.readouterr().err
     assert cli.main(["train", "--steps", "0"]) == 1
     assert "steps is 0" in capsys.readouterr().err
-    assert cli.main(["train", "--preset", "multi30k"]) == 1
+    assert cli.main(["train", "--preset", "multi30k", "--ranks", "1"]) == 1
     assert "Give --data DIR" in capsys.readouterr().err
     assert cli.main(["train", "--config", str(table / "none.toml")]) == 1
     assert "none.toml" in capsys.readouterr().err

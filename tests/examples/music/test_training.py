@@ -24,7 +24,7 @@ Refused = Callable[[list[str], str], None]
 
 
 def arguments(data: Path, folder: Path, *more: str, steps: int = 20) -> list[str]:
-    return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), *more]
+    return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), "--ranks", "1", *more]
 
 
 def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
@@ -132,8 +132,13 @@ def test_without_data_the_message_says_where_it_could_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
-    refused(["train", "--run", str(tmp_path / "run")], "Bach's chorales are not part of the repository.*--data PATH")
-    refused(["train", "--preset", "piano", "--run", str(tmp_path / "run")], "performances are not part of")
+    refused(
+        ["train", "--ranks", "1", "--run", str(tmp_path / "run")],
+        "Bach's chorales are not part of the repository.*--data PATH",
+    )
+    refused(
+        ["train", "--ranks", "1", "--preset", "piano", "--run", str(tmp_path / "run")], "performances are not part of"
+    )
 
 
 @pytest.mark.parametrize("name", Settings.preset_names())
