@@ -6,8 +6,8 @@ import pytest
 
 from minigrad import nn, optim
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from tests.distributed.conftest import outcomes as outcomes
 from tests.optim import zero_checks
+from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
 pytest.importorskip("mpi4py", reason="several ranks need mpi4py")

@@ -1,3 +1,3 @@
 """What the tests of several ranks share."""
 
-from tests.distributed.conftest import outcomes as outcomes
+from tests.support.outcomes import outcomes as outcomes
