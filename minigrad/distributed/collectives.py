@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from ..autograd.origin import note_change
+from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import of
 from ..functions.creation import empty
@@ -165,8 +167,6 @@ def _joined(tensors: list[Tensor], g: ProcessGroup, what: str) -> Tensor:
 
 
 def _wrapped(array: Any) -> Tensor:
-    from ..autograd.tape import wrap
-
     return wrap(array)
 
 
@@ -244,8 +244,6 @@ def _all_gather(
 
 
 def _hand_out(rows: Tensor, tensors: Sequence[Tensor], name: str) -> None:
-    from ..autograd.origin import note_change
-
     for i, tensor in enumerate(tensors):
         tensor.array[...] = rows.array[i, ...].reshape(tensor.array.shape)
         note_change(tensor._version, name, "another rank")
@@ -334,8 +332,6 @@ def all_to_all(
         part[...] = tensor.array.reshape(-1)
 
     def hand_out() -> None:
-        from ..autograd.origin import note_change
-
         for part, tensor in zip(_cut(out, received), output_tensor_list, strict=True):
             tensor.array[...] = part.reshape(tensor.array.shape)
             note_change(tensor._version, "all_to_all", "another rank")
