@@ -23,6 +23,7 @@ from minigrad.backend.dtype import bfloat16
 from minigrad.backend.kernels import CUDA_NAMES
 
 from . import cuda_emulator, nccl
+from .launches import launched
 from .strict_array import NAMESPACE, StrictArray, wrap
 
 NAMESPACE.__name__ = "strict_cupy"
@@ -55,7 +56,10 @@ class StrictBackend:
     def asarray(self, array: Any, device: Device) -> Any:
         if array.dtype.kind == "V":
             raise bfloat16.refused_on(self.device_type)
-        return array if isinstance(array, StrictArray) else wrap(np.array(array))
+        if isinstance(array, StrictArray):
+            return array
+        launched("upload")
+        return wrap(np.array(array))
 
     def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:
         return array.get()  # type: ignore[no-any-return]
@@ -69,6 +73,7 @@ class StrictBackend:
         return (importlib.import_module(f"minigrad.backend.kernels.{name}_cuda"),)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
+        launched("keep_mask")
         return wrap(random.cpu_keep_mask(shape, p))  # the CPU's draw: results can be compared
 
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import cuda_emulator, cupy_names
+from .launches import launched, synchronized
 
 Ndarray = Any  # a numpy.ndarray
 NAMES: dict[str, Any] = json.loads(cupy_names.FILE.read_text())
@@ -76,6 +77,8 @@ _TAKE_SHAPES = frozenset(
         "zeros",
     }
 )
+# methods and functions whose result's shape depends on values: CuPy waits for it
+_WAIT = frozenset({"argwhere", "extract", "flatnonzero", "nonzero", "unique"})
 _owners: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
 
 
@@ -121,6 +124,7 @@ class StrictArray:
     # to NumPy and Python, on demand only
 
     def get(self) -> Ndarray:
+        synchronized("get")
         return self._array.copy()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Ndarray:
@@ -138,30 +142,39 @@ class StrictArray:
         return getattr(NAMESPACE, function.__name__)(*args, **kwargs)
 
     def item(self, *index: int) -> Any:
+        synchronized("item")
         return self._array.item(*index)
 
     def tolist(self) -> Any:
+        synchronized("tolist")
         return self._array.tolist()
 
     def tobytes(self) -> bytes:
+        synchronized("tobytes")
         return self._array.tobytes()
 
     def __bool__(self) -> bool:
+        synchronized("bool")
         return bool(self._array)
 
     def __int__(self) -> int:
+        synchronized("int")
         return int(self._array)
 
     def __float__(self) -> float:
+        synchronized("float")
         return float(self._array)
 
     def __repr__(self) -> str:
+        synchronized("repr")
         return repr(self._array)
 
     def __str__(self) -> str:
+        synchronized("str")
         return str(self._array)
 
     def __format__(self, spec: str) -> str:
+        synchronized("format")
         return format(self._array, spec)
 
     # what it is
@@ -222,16 +235,22 @@ class StrictArray:
     def __getitem__(self, index: Any) -> Any:
         whole = index if isinstance(index, tuple) else (index,)
         arrays = any(isinstance(i, (StrictArray, np.ndarray, list)) for i in whole)
+        if arrays:
+            launched("getitem")
+        if any(isinstance(i, StrictArray) and i.dtype == bool for i in whole):
+            synchronized("a mask as index")
         if not arrays and not any(i is Ellipsis for i in whole):
             whole = (*whole, Ellipsis)  # a view where NumPy would give a scalar
         return wrap(np.asarray(self._array[_index(whole)]))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        launched("setitem")
         self._array[_index(index if isinstance(index, tuple) else (index,))] = _operand(value)
 
     def fill(self, value: Any) -> None:
         if isinstance(value, (np.ndarray, StrictArray)) and value.ndim:
             raise TypeError("fill takes a scalar")
+        launched("fill")
         self._array.fill(value.item() if isinstance(value, StrictArray) else value)
 
     def __copy__(self) -> Any:
@@ -244,15 +263,16 @@ class StrictArray:
         return wrap, (self._array.copy(),)
 
     def copy(self, order: Any = "C") -> Any:
-        return wrap(self._array.copy(order))
+        return _new("copy", wrap(self._array.copy(order)), self)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        return wrap(self._array.astype(dtype, order=order, copy=copy), self)
+        return _new("astype", wrap(self._array.astype(dtype, order=order, copy=copy), self), self)
 
     def view(self, dtype: Any = None) -> Any:
         return wrap(self._array.view() if dtype is None else self._array.view(dtype))
 
     def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
+        launched("take")
         into = None if out is None else out._array
         found = wrap(np.asarray(self._array.take(_index((indices,))[0], axis, into)))
         return found if out is None else out
@@ -260,6 +280,7 @@ class StrictArray:
     def scatter_add(self, index: Any, value: Any) -> None:
         if self._array.dtype.char not in "iIefdQ":
             raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, uint64")
+        launched("scatter_add")
         np.add.at(self._array, _index(index if isinstance(index, tuple) else (index,)), _operand(value))
 
 
@@ -284,6 +305,15 @@ def wrap(result: Any, *sources: Any) -> Any:
     return array
 
 
+def _new(name: str, result: Any, *sources: StrictArray) -> Any:
+    """The result of an operation, which is counted as a launch unless all of it is a view of a source."""
+    arrays = result if isinstance(result, (tuple, list)) else [result]
+    memory = [s._array for s in sources]
+    if not all(any(np.may_share_memory(a._array, m) for m in memory) for a in arrays if isinstance(a, StrictArray)):
+        launched(name)
+    return result
+
+
 def _operand(value: Any) -> Any:
     """What an operator or function may be given: a strict array or a scalar."""
     if isinstance(value, StrictArray):
@@ -303,14 +333,24 @@ def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[Str
         if not isinstance(other, (StrictArray, np.ndarray, *_SCALARS)):
             return NotImplemented
         mine, others = self._array, _operand(other)
+        launched(function.__name__)
         with np.errstate(all="ignore"):  # a GPU does not warn
             return wrap(np.asarray(function(others, mine) if swapped else function(mine, others)))
 
     return method
 
 
+def _unary(function: Callable[[Any], Any]) -> Callable[[StrictArray], Any]:
+    def method(self: StrictArray) -> Any:
+        launched(function.__name__)
+        return wrap(np.asarray(function(self._array)))
+
+    return method
+
+
 def _inplace(ufunc: Any) -> Callable[[StrictArray, Any], StrictArray]:
     def method(self: StrictArray, other: Any) -> Any:
+        launched(ufunc.__name__)
         with np.errstate(all="ignore"):
             ufunc(self._array, _operand(other), out=self._array)
         return self
@@ -326,8 +366,11 @@ def _by_function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}")
         named = {k: _plain_arrays((v,))[0] for k, v in kwargs.items()}
+        if name in _WAIT:
+            synchronized(name)
         with np.errstate(all="ignore"):
-            return wrap(getattr(self._array, name)(*_plain_arrays(args), **named), self, *kwargs.values())
+            result = wrap(getattr(self._array, name)(*_plain_arrays(args), **named), self, *kwargs.values())
+        return _new(name, result, self)
 
     return method
 
@@ -411,7 +454,7 @@ def _fill_in() -> None:
         setattr(StrictArray, f"__{name}__", _inplace(ufunc))
     for name in ("neg", "pos", "abs", "invert"):
         function = getattr(operator, f"__{name}__")
-        setattr(StrictArray, f"__{name}__", lambda self, f=function: wrap(np.asarray(f(self._array))))
+        setattr(StrictArray, f"__{name}__", _unary(function))
     for name, parameters in _METHODS.items():
         setattr(StrictArray, name, _by_function(name, tuple(parameters.split())))
 
@@ -478,7 +521,10 @@ class Function:
             result = self.numpy(*plain, **named)
         if self.name in _PLAIN:
             return result
-        return wrap(np.asarray(result) if isinstance(result, int) else result, *sources)
+        if self.name in _WAIT:
+            synchronized(self.name)
+        origins = () if kwargs.get("out") is not None else sources  # an output is written to, and is no view
+        return _new(self.name, wrap(np.asarray(result) if isinstance(result, int) else result, *sources), *origins)
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if "*" not in self.parameters and len(args) > len(self.parameters):
@@ -513,6 +559,7 @@ class Function:
             raise NotImplementedError(f"cupy.{self.name}.at")
         if a.dtype.char not in "iIefdQ":
             raise TypeError(f"cupy.{self.name}.at does not take {a.dtype}")
+        launched(f"{self.name}.at")
         self.numpy.at(a._array, _index(indices if isinstance(indices, tuple) else (indices,)), _operand(b))
 
 

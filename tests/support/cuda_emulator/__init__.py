@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..launches import launched
+
 _FOLDER = Path(__file__).parent
 _COMPILER = shutil.which("g++")
 _FLAGS = ("-O1", "-shared", "-fPIC", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE")
@@ -74,6 +76,7 @@ class RawKernel:
     ) -> None:
         grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
         self._check(grid, block, args, shared_mem)
+        launched(self.name)
         memory = _Memory()
         values = [_value(arg, kind, memory) for arg, kind in zip(args, self.parameters, strict=True)]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
