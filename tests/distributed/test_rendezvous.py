@@ -186,6 +186,7 @@ def test_the_others_hear_why(place: Places) -> None:
     peers[0].say("failed", why="ValueError%3A%20no")
     heard = peers[1].hear()
     assert (heard["cmd"], heard["why"], heard["speaker"]) == ("lost", "ValueError%3A%20no", "-1")
+    until(lambda: here.ended, "the launcher hears of it, too")
     assert here.ended == {0: "ValueError%3A%20no"}
 
 
