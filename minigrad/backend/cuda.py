@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from contextlib import nullcontext
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -78,7 +79,7 @@ def _next_seed() -> int:
 
 
 class OnDevice:
-    """A kernel's module for a machine with several GPUs: its functions run where their first array lives."""
+    """A kernel's module for a machine with several GPUs: its functions run where their first array, or ``Many``, lives."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -87,7 +88,7 @@ class OnDevice:
         function = getattr(self._module, name)
 
         def run(*args: Any) -> Any:
-            with next(a for a in args if hasattr(a, "device")).device:
+            with next((a.device for a in args if hasattr(a, "device")), nullcontext()):
                 return function(*args)
 
         setattr(self, name, run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,13 @@ class Many:
         if min(sizes) < 0:
             rows = [tuple(map(_known, row)) for row in rows]
             sizes = self._look(rows)
-        self._rows = rows  # for as long as their addresses are in use
+        self.rows = rows  # for as long as their addresses are in use
         self.taken = [size >= 0 for size in sizes]
         self.parts = _parts(tuple(sizes))
+
+    def each(self, update: Any, *args: Any) -> None:
+        """Run a loop ``(start, stop, parts, table, arrays of a row, args...)`` over all parts."""
+        update(len(self.parts), GRAIN, self.parts, self.table, len(self.rows[0]), *args)
 
     def _look(self, rows: Sequence[tuple[Array, ...]]) -> list[int]:
         """Each row's elements, -1 where loops do not take it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from ..backend import in_order, of, xp
+from ..backend import in_order, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, advance, arguments, check, checked, compiled
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, advance, arguments, check, checked, together
 
 
 def plain_step(
@@ -26,7 +27,7 @@ def plain_step(
     step: int,
     maximize: bool,
 ) -> None:
-    """Adam's step number ``step`` (from 1), in place: what the kernels "adam" compute.
+    """Adam's step number ``step`` (from 1), in place; the kernels "adam" compute the same.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
     (1 - β₂ᵗ)
@@ -43,6 +44,22 @@ def plain_step(
         largest = max_exp_avg_sq
     root = xp(param).sqrt(largest) / math.sqrt(1 - beta2**step) + eps
     param -= lr / (1 - beta1**step) * exp_avg / root
+
+
+def numbers(steps: Sequence[int], options: Values) -> tuple[Any, ...]:
+    """``plain_step`` as the kernels "adam" take it, of many parameters whose steps have these numbers (0: none).
+
+    With x = sign · g + decay · θ:  m ← m + rest₁ (x - m),  v ← β₂ v + rest₂ x²,  θ ← shrink · θ - rate · m / (√v + ε'),
+    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) of each, and the numbers of all.
+    """
+    lr, (beta1, beta2), weight_decay = options.lr, options.betas, options.weight_decay
+    rates = {0: (0.0, 0.0)}
+    for t in {*steps} - {0}:
+        root = math.sqrt(1 - beta2**t)
+        rates[t] = options.eps * root, lr * root / (1 - beta1**t)
+    decay, shrink = (0.0, 1 - lr * weight_decay) if options.decoupled_weight_decay else (weight_decay, 1.0)
+    sign = -1.0 if options.maximize else 1.0
+    return [rates[t] for t in steps], sign, decay, shrink, 1 - beta1, beta2, 1 - beta2
 
 
 def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float, float]) -> None:
@@ -96,7 +113,7 @@ class Adam(Optimizer):
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        if (kernel := compiled("adam", params)) is None:
+        if (kernel := together("adam", params)) is None:
             return params
         names = [name for name in self._names(options) if name != "step"]
         states = [self.state[p] or self._begun(p, options) for p in params]
@@ -106,16 +123,13 @@ class Adam(Optimizer):
         ]
         many = kernel.Many(rows)
         steps = [advance(state) if taken else 0 for state, taken in zip(states, many.taken, strict=True)]
-        decay = options.weight_decay, options.decoupled_weight_decay
-        kernel.step_all(many, steps, options.lr, *options.betas, options.eps, *decay, options.maximize)
+        kernel.step_all(many, *numbers(steps, options))
         return [p for p, taken in zip(params, many.taken, strict=True) if not taken]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
-        kernels = of(param).kernels("adam")
-        run: Any = getattr(kernels[0], "step", plain_step) if kernels else plain_step
         means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
         decay = options.weight_decay, options.decoupled_weight_decay
-        run(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)
+        plain_step(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)
 
 
 class AdamW(Adam):

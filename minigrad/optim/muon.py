@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 
-from ..backend import blas, xp
+from ..backend import xp
 from ..backend.dtype import Array
 from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
-from .optimizer import Group, Optimizer, Params, Rate, Values, arguments, checked, compiled, plain_options, zeros_like
+from .optimizer import Group, Optimizer, Params, Rate, Values, arguments, checked, plain_options, together, zeros_like
 
 Coefficients = tuple[float, float, float]
 JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
 ORIGINAL, MATCHED = "original", "match_rms_adamw"
-SMALL = 1 << 26  # multiplications: of products up to this a core computes all for a matrix by itself
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
@@ -139,17 +138,14 @@ class Muon(Optimizer):
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         if not getattr(options, "muon", True):
             return super()._update_together(params, options)
-        small = [p for p in params if _work(p) <= SMALL]
-        kernel = compiled("muon", small)
-        if kernel is None or not blas.sgemm():
+        if (kernel := together("muon", params)) is None:
             return params
-        many = kernel.Many([(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in small])
-        shapes = [p.array.shape for p in small]
-        rates = [rate_of(options.lr, shape, options.adjust_lr_fn) for shape in shapes]
-        shrink, iteration = 1 - options.lr * options.weight_decay, (options.ns_coefficients, options.eps)
-        kernel.step_all(many, shapes, rates, shrink, options.momentum, options.nesterov, *iteration, options.ns_steps)
-        done = {p for p, taken in zip(small, many.taken, strict=True) if taken}
-        return [p for p in params if p not in done]
+        many = kernel.Many([(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in params])
+        rates = [rate_of(options.lr, p.array.shape, options.adjust_lr_fn) for p in params]
+        shrink, momentum = 1 - options.lr * options.weight_decay, options.momentum
+        mean = momentum, momentum if options.nesterov else 1.0
+        taken = kernel.step_all(many, rates, shrink, *mean, options.ns_coefficients, options.eps, options.ns_steps)
+        return [p for p, fits in zip(params, taken, strict=True) if not fits]
 
 
 def _work(p: Tensor) -> int:

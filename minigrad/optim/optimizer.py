@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
@@ -271,7 +271,7 @@ class Optimizer:
             self._update(self._numbers(p.array), grad, options, state)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        """Change what one compiled loop takes, and return the other parameters."""
+        """Change the parameters that one kernel takes, and return the others."""
         return params
 
     @staticmethod
@@ -439,10 +439,10 @@ def zeros_like(p: Tensor) -> Tensor:
     return wrap(xp(p.array).zeros_like(p.array))
 
 
-def compiled(name: str, params: list[Tensor]) -> Any:
+def together(name: str, params: Sequence[Tensor]) -> Any:
     """The kernel that changes many parameters at once; None where there is none."""
     kernels: Any = of(params[0].array).kernels(name) if params else ()
-    return kernels[0] if kernels and hasattr(kernels[0], "step_all") else None
+    return kernels[0] if kernels else None
 
 
 def scalar(value: float) -> Tensor:

@@ -6,7 +6,7 @@ from ..autograd.tape import wrap
 from ..backend import in_order, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, compiled, scalar
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, scalar, together
 
 
 class SGD(Optimizer):
@@ -53,14 +53,14 @@ class SGD(Optimizer):
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         begun = [p for p in params if not options.momentum or self.state[p].get("momentum_buffer") is not None]
-        if (kernel := compiled("sgd", begun)) is None:
+        if (kernel := together("sgd", begun)) is None:
             return params
         rows: list[tuple[Array, ...]] = [(p.array, in_order(p._grad.array)) for p in begun]
         if options.momentum:
             rows = [(*row, self.state[p]["momentum_buffer"].array) for row, p in zip(rows, begun, strict=True)]
         many = kernel.Many(rows)
-        decay = options.weight_decay, options.nesterov, options.maximize
-        kernel.step_all(many, options.lr, options.momentum, options.dampening, *decay)
+        sign, rest = -1.0 if options.maximize else 1.0, 1 - options.dampening
+        kernel.step_all(many, sign, options.weight_decay, options.momentum, rest, options.nesterov, options.lr)
         done = {p for p, taken in zip(begun, many.taken, strict=True) if taken}
         return [p for p in params if p not in done]
 

@@ -112,6 +112,9 @@ def test_kernels_run_where_their_arrays_live(two_gpus: cuda.CupyBackend) -> None
         array = FakeArray()
     assert kernel.forward((True,), array, 3) == (1, 3)
     assert not hasattr(kernel, "backward")
+    together = cuda.OnDevice(SimpleNamespace(Many=lambda rows: rows, step_all=lambda many, lr: FakeGpu.current))
+    assert together.Many([(array,)]) == [(array,)]  # it looks for itself where they are
+    assert together.step_all(SimpleNamespace(device=array.device), 0.1) == 1
     assert isinstance(two_gpus.kernels("softmax")[0], cuda.OnDevice)
     assert two_gpus.kernels("no such kernel") == ()
 
@@ -122,7 +125,7 @@ def test_every_kernel_has_a_module_and_a_source() -> None:
     assert modules == kernels.CUDA_NAMES
     for name in kernels.CUDA_NAMES - {"keep_mask"}:
         module = importlib.import_module(f"minigrad.backend.kernels.{name}_cuda")
-        assert hasattr(module, "step" if name == "adam" else "forward")
+        assert hasattr(module, "forward") or hasattr(module, "Many")
 
 
 def test_manual_seed_repeats_the_masks() -> None:

@@ -39,6 +39,9 @@ extern "C" __global__ void write_shared(float* out, long long at) {
     __syncthreads();
     out[threadIdx.x] = memory[threadIdx.x];
 }
+extern "C" __global__ void write_in(float* const* table, long long row, long long at) {
+    if (threadIdx.x == 0) table[row][at] = 1;
+}
 extern "C" __global__ void some_wait(float* out, double unused) { if (threadIdx.x < 40) __syncthreads(); }
 """.replace("extern __shared__ float memory[];", "DYNAMIC_SHARED(float, memory);")
 
@@ -81,6 +84,30 @@ def test_shuffles(module: Any) -> None:
 def test_writing_outside_an_array(module: Any, at: int) -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match="outside an array"):
         module.get_function("write_at")((1,), (32,), (array(64), at))
+
+
+def test_a_table_of_addresses(module: Any) -> None:
+    a, b = array(64), array(5)
+    table = wrap(np.array([a.data.ptr, 0, b.data.ptr]))
+    write = module.get_function("write_in")
+    write((1,), (32,), (table, 2, 4))
+    np.testing.assert_array_equal(b.get(), [0, 1, 2, 3, 1])
+    np.testing.assert_array_equal(a.get(), np.arange(64))
+    for at in -1, 5, 60:
+        with pytest.raises(cuda_emulator.EmulatorError, match="outside an array"):
+            write((1,), (32,), (table, 2, at))
+
+
+def test_a_table_holds_addresses_of_living_arrays_of_the_kernels_type(module: Any) -> None:
+    write, host, double = module.get_function("write_in"), np.zeros(64, "float32"), array(64, dtype="float64")
+    with pytest.raises(cuda_emulator.EmulatorError, match="address of no array"):
+        write((1,), (32,), (wrap(np.array([host.ctypes.data])), 0, 0))
+    with pytest.raises(cuda_emulator.EmulatorError, match=r"float64 where the kernel declares \*f"):
+        write((1,), (32,), (wrap(np.array([double.data.ptr])), 0, 0))
+    table = wrap(np.array([double.data.ptr]))
+    del double
+    with pytest.raises(cuda_emulator.EmulatorError, match="address of no array"):
+        write((1,), (32,), (table, 0, 0))
 
 
 def test_shared_memory_is_poisoned_and_guarded(module: Any) -> None:

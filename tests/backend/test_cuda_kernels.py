@@ -347,52 +347,6 @@ def test_scatter_add_rows(count: int, rows: int, n: int, dtype: str) -> None:
     assert_close(forward("scatter_add_rows", g, indices.astype("int32"), rows), expected, dtype)
 
 
-# Adam
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("decoupled", [True, False])
-@pytest.mark.parametrize("amsgrad", [True, False])
-@pytest.mark.parametrize("maximize", [True, False])
-def test_adam(maximize: bool, amsgrad: bool, decoupled: bool, dtype: str) -> None:
-    torch = pytest.importorskip("torch")
-    start = normal(3, 101, dtype=dtype)
-    parameter = torch.nn.Parameter(torch.tensor(start))
-    make = torch.optim.AdamW if decoupled else torch.optim.Adam
-    optimizer = make(
-        [parameter], lr=0.02, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, amsgrad=amsgrad, maximize=maximize
-    )
-    mine = on_device(start)
-    states = [on_device(np.zeros_like(start)) for _ in range(3)]
-    most = states[2] if amsgrad else None
-    for step in range(1, 6):
-        gradient = normal(3, 101, dtype=dtype) / step
-        parameter.grad = torch.tensor(gradient)
-        optimizer.step()
-        how = (0.02, 0.8, 0.95, 1e-6, 0.1, decoupled, step, maximize)
-        kernel("adam").step(mine, on_device(gradient), *states[:2], most, *how)
-    assert_close(mine.get(), parameter.detach().numpy(), dtype)
-    assert_close(states[1].get(), optimizer.state[parameter]["exp_avg_sq"].numpy(), dtype)
-
-
-def test_adam_of_one_step_by_hand() -> None:
-    """The first step is lr times the gradient's sign, whatever its size; and of a view, in place."""
-    whole = on_device(np.zeros((4, 3)))
-    part = whole[:, 1]
-    g = on_device(np.array([1e-3, -5.0, 2.0, -7.0]))
-    states = [on_device(np.zeros(4)) for _ in range(2)]
-    kernel("adam").step(part, g, *states, None, 0.1, 0.9, 0.999, 0.0, 0.0, False, 1, False)
-    assert_close(whole.get()[:, 1], [-0.1, 0.1, -0.1, 0.1])
-    assert not whole.get()[:, ::2].any()
-
-
-def test_adam_of_a_scalar_and_of_nothing() -> None:
-    for shape in ((), (0,)):
-        arrays = [on_device(np.ones(shape)) for _ in range(4)]
-        kernel("adam").step(*arrays, None, 0.1, 0.9, 0.999, 1e-8, 0.0, True, 1, False)
-        assert (arrays[0].get() < 1).all()
-
-
 def test_kernels_refuse_integers() -> None:
     with pytest.raises(TypeError, match="floating point"):
         kernel("softmax").forward((True,), on_device(np.arange(3)), 0)

@@ -193,7 +193,11 @@ class StrictArray:
 
     @property
     def data(self) -> Any:
-        return SimpleNamespace(ptr=self._array.ctypes.data)
+        if not self.size:
+            return SimpleNamespace(ptr=0)  # as in CuPy
+        address = self._array.ctypes.data
+        cuda_emulator.at_address[address] = self
+        return SimpleNamespace(ptr=address)
 
     @property
     def device(self) -> Device:

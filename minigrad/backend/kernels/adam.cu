@@ -1,25 +1,23 @@
 // A step of Adam in place: "Adam: A Method for Stochastic Optimization", Kingma and Ba 2015; decoupled weight
 // decay as in "Decoupled Weight Decay Regularization", Loshchilov and Hutter 2019; the maximum of "On the
-// Convergence of Adam and Beyond", Reddi et al. 2018, where its array is given.
+// Convergence of Adam and Beyond", Reddi et al. 2018, where rows have its array.
 
-extern "C" __global__ void adam(real* param, const real* grad, real* exp_avg, real* exp_avg_sq,
-                                real* max_exp_avg_sq, double lr, double beta1, double beta2, double eps,
-                                double weight_decay, i64 decoupled, double bias1, double sqrt_bias2, double sign,
-                                i64 count) {
-    wide step_size = (wide)(lr / bias1), shrink = decoupled ? (wide)(1 - lr * weight_decay) : (wide)1;
-    wide decay = decoupled ? (wide)0 : (wide)weight_decay;
-    EACH_ELEMENT(i, count) {
-        wide p = (wide)param[i] * shrink;
-        wide g = (wide)sign * (wide)grad[i] + decay * p;
-        wide m = (wide)exp_avg[i], v = (wide)exp_avg_sq[i];
-        m += (wide)(1 - beta1) * (g - m);
-        v = (wide)beta2 * v + (wide)(1 - beta2) * g * g;
+extern "C" __global__ void adam(MANY, double sign, double decay, double shrink, double rest1, double beta2,
+                                double rest2, double eps, double rate) {
+    Part part = MY_PART;
+    real *param = part.row[0], *exp_avg = part.row[2], *exp_avg_sq = part.row[3];
+    const real* grad = part.row[1];
+    EACH_OF_PART(i, part) {
+        wide p = (wide)param[i], m = (wide)exp_avg[i], g = (wide)sign * (wide)grad[i] + (wide)decay * p;
+        m += (wide)rest1 * (g - m);
+        wide v = (wide)beta2 * (wide)exp_avg_sq[i] + (wide)rest2 * g * g;
         exp_avg[i] = (real)m;
         exp_avg_sq[i] = (real)v;
-        if (max_exp_avg_sq) {
-            v = fmax(v, (wide)max_exp_avg_sq[i]);
-            max_exp_avg_sq[i] = (real)v;
+        if (columns == 5) {
+            wide most = (wide)part.row[4][i];
+            v = most >= v ? most : v;  // NaN goes on
+            part.row[4][i] = (real)v;
         }
-        param[i] = (real)(p - step_size * m / (sqrt(v) / (wide)sqrt_bias2 + (wide)eps));
+        param[i] = (real)((wide)shrink * p - (wide)rate * (m / (sqrt(v) + (wide)eps)));
     }
 }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Indices, Rows, loop
 from ..compiled.native import row
-from ..many_numba import GRAIN, Many
+from ..many_numba import Many
 
 F = np.float32
 
@@ -59,28 +57,6 @@ def update(
                 p[j] = s * p[j] - rate * (mean / (np.sqrt(squares) + eps))
 
 
-def step_all(many: Many, steps: Sequence[int], *options: Any) -> None:
-    """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place.
-
-    Args:
-        steps: the number of each one's step.
-        options: those of ``plain_step``, but for ``step``.
-    """
-    lr, beta1, beta2, eps, weight_decay, decoupled, maximize = options
-    # m / bias1 / (√v / √bias2 + ε) = √bias2 / bias1 · m / (√v + ε √bias2)
-    rates = {}
-    for t in {*steps} - {0}:
-        root = math.sqrt(1 - beta2**t)
-        rates[t] = eps * root, lr * root / (1 - beta1**t)
-    decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
-    numbers = -1.0 if maximize else 1.0, decay, shrink, 1 - beta1, beta2, 1 - beta2
-    columns = many.table.size // len(steps)
-    update(
-        len(many.parts),
-        GRAIN,
-        many.parts,
-        many.table,
-        columns,
-        np.array([rates.get(t, (0, 0)) for t in steps], FLOAT32),
-        *numbers,
-    )
+def step_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) -> None:
+    """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place."""
+    many.each(update, np.array(rates, FLOAT32), *numbers)

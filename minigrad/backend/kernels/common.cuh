@@ -28,19 +28,33 @@ typedef long long i64;
     for (i64 row = (i64)blockIdx.x * blockDim.y + threadIdx.y; row < (rows); row += (i64)gridDim.x * blockDim.y)
 #define EACH_COLUMN(j, columns) for (i64 j = threadIdx.x; j < (columns); j += blockDim.x)
 
+// A block's part of many tensors (many_cuda.py): a row of addresses, elements [first, stop), and the parts of that row,
+// [lead, end) among all parts, of which this one is number ``which``.
+#define MANY real* const* table, const i64* parts, i64 columns, i64 before
+#define MY_PART part_of(table, parts, columns, before)
+#define EACH_OF_PART(i, part) for (i64 i = part.first + threadIdx.x; i < part.stop; i += blockDim.x)
+struct Part {
+    real* const* row;
+    i64 first, stop, lead, end, which;
+};
+__device__ inline Part part_of(real* const* table, const i64* parts, i64 columns, i64 before) {
+    const i64* p = parts + 5 * (i64)blockIdx.x;
+    return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
+}
+
 struct Sum {};
 struct Max {};
-__device__ inline wide combine(Sum, wide a, wide b) { return a + b; }
-__device__ inline wide combine(Max, wide a, wide b) { return a > b ? a : b; }
+template <class T> __device__ inline T combine(Sum, T a, T b) { return a + b; }
+template <class T> __device__ inline T combine(Max, T a, T b) { return a > b ? a : b; }
 
 // Combine one value of each thread of a row; every thread gets the result. The tree of additions also keeps
 // rounding errors small.
-template <class How>
-__device__ inline wide over_row(How how, wide value) {
+template <class How, class T>
+__device__ inline T over_row(How how, T value) {
     for (int step = 16; step > 0; step /= 2)
         value = combine(how, value, __shfl_xor_sync(WHOLE_WARP, value, step));
     if (blockDim.x == 32) return value;
-    __shared__ wide of_warp[32];
+    __shared__ T of_warp[32];
     __syncthreads();  // nobody still reads the values of the call before
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();

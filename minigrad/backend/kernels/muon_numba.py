@@ -13,6 +13,7 @@ from ..compiled.native import row, sgemm
 from ..many_numba import Many
 
 F = np.float32
+SMALL = 1 << 26  # multiplications: of products up to this a core computes all for a matrix by itself
 
 
 @inline
@@ -82,27 +83,29 @@ def update(
 
 def step_all(
     many: Many,
-    shapes: Sequence[tuple[int, int]],
     rates: Sequence[float],
     shrink: float,
     momentum: float,
-    nesterov: bool,
+    share: float,
     coefficients: tuple[float, float, float],
     eps: float,
     steps: int,
-) -> None:
-    """Update the matrices of rows (θ, g, m) that are taken, in place; those that take longest come first.
+) -> list[bool]:
+    """Update the matrices of rows (θ, g, m) in place, those that take longest first; whether it took each.
 
     Args:
-        shapes, rates: of each matrix. shrink: what θ is multiplied by. The others are ``muon_step``'s options.
+        rates: of each matrix. shrink: what θ is multiplied by. share: of m in the update. The others are
+            ``muon_step``'s options.
     """
-    todo = [(i, *shape) for i, (shape, taken) in enumerate(zip(shapes, many.taken, strict=True)) if taken]
-    a, b, c = coefficients
-    if not todo:
-        return
-    todo.sort(key=lambda one: one[1] * one[2] * min(one[1:]), reverse=True)
-    most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
-    given = np.array(todo, np.int64).reshape(-1, 3), np.array(rates, FLOAT32).reshape(-1, 1)
-    numbers = shrink, 1 - momentum, momentum if nesterov else 1.0, a, b, c, eps
-    with blas.one_thread():
-        update(len(todo), 1, blas.sgemm(), many.table, *given, *numbers, steps, scratch(most))
+    works = [p.size * min(p.shape) for p, *_ in many.rows]
+    gemm, (a, b, c) = blas.sgemm(), coefficients
+    taken = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.taken, works, strict=True)]
+    order = sorted((i for i, fits in enumerate(taken) if fits), key=works.__getitem__, reverse=True)
+    todo = [(i, *many.rows[i][0].shape) for i in order]
+    if todo:
+        most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
+        arrays = np.array(todo, np.int64), np.array(rates, FLOAT32).reshape(-1, 1)
+        numbers = shrink, 1 - momentum, share, a, b, c, eps
+        with blas.one_thread():
+            update(len(todo), 1, gemm, many.table, *arrays, *numbers, steps, scratch(most))
+    return taken

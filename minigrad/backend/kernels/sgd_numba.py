@@ -7,7 +7,7 @@ import numpy as np
 from ..compiled.layout import at
 from ..compiled.loops import Indices, loop
 from ..compiled.native import row
-from ..many_numba import GRAIN, Many
+from ..many_numba import Many
 
 F = np.float32
 
@@ -23,12 +23,12 @@ def update(
     decay: float,
     momentum: float,
     rest: float,
-    nesterov: int,
+    nesterov: float,
     lr: float,
 ) -> None:
     """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, or lr (x + momentum · b), or lr · x alone."""
     a, c, mu, r, rate = F(sign), F(decay), F(momentum), F(rest), F(lr)
-    decays, looks_ahead = c != F(0.0), nesterov != 0
+    decays, looks_ahead = c != F(0.0), nesterov != 0.0
     for k in range(start, stop):
         first, n = 4 * parts[3 * k + 1], parts[3 * k + 2]
         objects = columns * parts[3 * k]
@@ -46,10 +46,6 @@ def update(
             p[j] -= rate * (x + mu * mean if looks_ahead else mean)
 
 
-def step_all(
-    many: Many, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, maximize: bool
-) -> None:
+def step_all(many: Many, *numbers: float) -> None:
     """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
-    columns = many.table.size // len(many.taken)
-    numbers = -1.0 if maximize else 1.0, weight_decay, momentum, 1 - dampening, nesterov, lr
-    update(len(many.parts), GRAIN, many.parts, many.table, columns, *numbers)
+    many.each(update, *numbers)

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...autograd import no_grad
 from ...autograd.origin import note_change
+from ...autograd.tape import wrap
 from ...backend import of
-from ...functions.creation import tensor, zeros
+from ...functions.creation import zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
 from ...tensor import Tensor
@@ -17,7 +18,6 @@ from ...tracebacks import border_functions, warn
 from ..init import renamed
 
 Parameters = Tensor | Iterable[Tensor]
-_SMALL = 1e-15  # the joint norm from which on no square that counts is below float32's smallest numbers
 
 
 def _listed(parameters: Parameters) -> list[Tensor]:
@@ -47,9 +47,9 @@ def get_total_norm(
         return zeros(())
     norm_type, device = float(norm_type), listed[0].device
     kernel, many = _together(listed) if norm_type == 2 else (None, None)
-    length = kernel.norm(many) if kernel else 0.0
-    if _SMALL < length < math.inf:
-        total = tensor(length, dtype=listed[0].dtype)
+    length = kernel.norm(many) if kernel else NotImplemented
+    if length is not NotImplemented:
+        total = wrap(length)
     else:
         total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
@@ -66,22 +66,33 @@ def clip_grads_with_norm_(
     parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale all gradients, in place, by min(1, max_norm / total_norm)."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    if factor.device.type == "cpu" and factor.item() == 1:  # on a GPU, the comparison would wait
+    if total_norm.device.type == "cpu" and total_norm.item() + 1e-6 <= max_norm:  # on a GPU, this would wait
         return
     gradients = _gradients(parameters)
     kernel, many = _together(gradients)
     if kernel:
-        kernel.scale(many, factor.item())
+        kernel.clip(many, float(max_norm), total_norm.to(device=gradients[0].device).array)
         for gradient in gradients:
             note_change(gradient._version, "mul_", "clip_grads_with_norm_()")
         return
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
         gradient.mul_(factor.to(gradient))
 
 
+def scale_(tensors: list[Tensor], factor: float) -> None:
+    """All tensors times a factor, in place, without a look at their graphs: in one pass where a kernel takes them."""
+    kernel, many = _together(tensors)
+    if kernel:
+        kernel.scale(many, factor)
+        return
+    for t in tensors:
+        array = t.array
+        array *= factor
+
+
 def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
-    """The compiled kernel over many arrays, and these as it takes them; two None where it does not."""
+    """The kernel for many arrays, and these as it takes them; two None where it does not."""
     kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
     many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
     return (kernels[0], many) if many is not None and all(many.taken) else (None, None)

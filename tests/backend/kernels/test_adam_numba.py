@@ -12,7 +12,8 @@ import pytest
 import minigrad as mg
 from minigrad.backend import many_numba, parallel
 from minigrad.backend.kernels import adam_numba
-from minigrad.optim.adam import plain_step
+from minigrad.optim.adam import numbers, plain_step
+from minigrad.optim.optimizer import Values
 from tests.support.compiled_checks import needs_numba
 
 pytestmark = needs_numba
@@ -49,8 +50,9 @@ def stepped(
     copies = [tuple(a.copy() for a in row) for row in given]
     many = adam_numba.Many(copies)
     assert all(many.taken)
-    steps = [1 + i for i in range(len(copies))]
-    adam_numba.step_all(many, steps, 0.01, 0.9, 0.99, 1e-8, weight_decay, decoupled, maximize)
+    options = Values(lr=0.01, betas=(0.9, 0.99), eps=1e-8, weight_decay=weight_decay, maximize=maximize)
+    options.decoupled_weight_decay = decoupled
+    adam_numba.step_all(many, *numbers([1 + i for i in range(len(copies))], options))
     return copies
 
 

@@ -69,11 +69,11 @@ def test_any_number_of_threads_gives_the_same_bits(case: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_where_it_is(bad: float) -> None:
-    for options in (0.0, 0.0, 0.0, False, False), (0.9, 0.0, 0.1, True, False):
+    for momentum, decay in (0.0, 0.0), (0.9, 0.1):
         p, g, b = np.ones((3, 20), np.float32)
         g[7] = bad
-        row = (p, g, b) if options[0] else (p, g)
-        sgd_numba.step_all(sgd_numba.Many([row]), 0.1, *options)
+        row = (p, g, b) if momentum else (p, g)
+        sgd_numba.step_all(sgd_numba.Many([row]), 1.0, decay, momentum, 1.0, momentum > 0, 0.1)
         assert np.isfinite(np.delete(p, 7)).all()
         np.testing.assert_equal(p[7], np.float32(-bad))
 

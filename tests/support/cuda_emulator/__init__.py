@@ -2,7 +2,8 @@
 
 It offers what the library uses of ``cupy.RawModule``. A launch checks what CUDA does not: that each argument
 is of the type the kernel declares, that arrays are contiguous, and that no kernel writes outside the arrays
-it was given (they are copied between guard bytes; what is read there is NaN).
+it was given (they are copied between guard bytes; what is read there is NaN). A table of addresses (``real* const*``)
+is an array of int64 that hold addresses of living arrays of the device; the kernel gets those of their copies.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ _KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\(
 _GUARD_BYTES = 4096
 _POISON = 0xFF
 _FREE_SHARED_BYTES = 48 * 1024
+at_address: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # arrays whose address was read
 
 
 def missing() -> str:
@@ -69,7 +72,7 @@ class RawKernel:
         self._launch.restype = ctypes.c_char_p
         signature = library[f"signature_{name}"]
         signature.restype = ctypes.c_char_p
-        self.parameters = re.findall(r"\*?.", signature().decode())
+        self.parameters = re.findall(r"\**.", signature().decode())
 
     def __call__(
         self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], *, shared_mem: int = 0
@@ -164,10 +167,23 @@ def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.reshape(-1).view(np.uint8)
 
 
+def _lent(table: np.ndarray[Any, Any], kind: str, memory: _Memory) -> np.ndarray[Any, Any]:
+    """A table of addresses, with those of the arrays' copies."""
+    copies = []
+    for address in table.tolist():
+        array = at_address.get(address)
+        if address and array is None:
+            raise EmulatorError(f"a table holds {address}, which is the address of no array on the device")
+        copies.append(_value(array if address else 0, kind, memory).value)
+    return np.array([copy or 0 for copy in copies], np.int64)
+
+
 def _value(arg: Any, kind: str, memory: _Memory) -> Any:
     """An argument as CuPy would pass it: arrays by address, int as long long, float as double."""
     if hasattr(arg, "emulator_array"):
         array = arg.emulator_array()
+        if kind.startswith("**") and array.dtype == np.int64:
+            return ctypes.c_void_p(memory.lend(_lent(array, kind[1:], memory)))
         if kind != f"*{array.dtype.char}" and not (kind == "*q" and array.dtype == np.int64):
             raise EmulatorError(f"an array of {array.dtype} where the kernel declares {kind}")
         if not array.flags.c_contiguous:
