@@ -79,7 +79,7 @@ def _next_seed() -> int:
 
 
 class OnDevice:
-    """A kernel's module for a machine with several GPUs: its functions run where their first array, or ``Many``, lives."""
+    """A kernel's module for a machine with several GPUs: its functions run where their first array (or ``Many``) is."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module

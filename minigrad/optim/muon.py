@@ -142,9 +142,10 @@ class Muon(Optimizer):
             return params
         many = kernel.Many([(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in params])
         rates = [rate_of(options.lr, p.array.shape, options.adjust_lr_fn) for p in params]
-        shrink, momentum = 1 - options.lr * options.weight_decay, options.momentum
-        mean = momentum, momentum if options.nesterov else 1.0
-        taken = kernel.step_all(many, rates, shrink, *mean, options.ns_coefficients, options.eps, options.ns_steps)
+        share = options.momentum if options.nesterov else 1.0
+        a, b, c = options.ns_coefficients
+        numbers = 1 - options.lr * options.weight_decay, 1 - options.momentum, share, a, b, c, options.eps
+        taken = kernel.step_all(many, rates, numbers, options.ns_steps)
         return [p for p, fits in zip(params, taken, strict=True) if not fits]
 
 

@@ -118,10 +118,11 @@ def test_muon(case: dict[str, Any], scale: float, dtype: str) -> None:
     given = [tuple(np.asarray(scale * a, dtype) for a in row) for row in rows(3, "float64", [*shapes, (3, 5)])]
     arrays = moved(given)
     rates = [muon.rate_of(options.lr, row[0].shape, options.adjust_lr_fn) for row in given]
-    means = options.momentum, options.momentum if options.nesterov else 1.0
-    iteration = options.ns_coefficients, options.eps, options.ns_steps
+    share = options.momentum if options.nesterov else 1.0
+    shares = 1 - options.lr * options.weight_decay, 1 - options.momentum, share
+    values = *shares, *options.ns_coefficients, options.eps
     many = kernel("muon").Many(arrays)
-    assert all(kernel("muon").step_all(many, rates, 1 - options.lr * options.weight_decay, *means, *iteration))
+    assert all(kernel("muon").step_all(many, rates, values, options.ns_steps))
     tolerance = {"float32": 2e-5, "float64": 1e-12}[dtype]
     for after, row in zip(arrays, given, strict=True):
         expected = wide(row)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compiled.layout import at
-from ..compiled.loops import FLOAT32, Indices, Rows, loop
+from ..compiled.loops import FLOAT32, Flat, Indices, Rows, loop
 from ..compiled.native import row
 from ..many_numba import Many
 
@@ -15,22 +15,9 @@ F = np.float32
 
 
 @loop
-def update(
-    start: int,
-    stop: int,
-    parts: Indices,
-    table: Indices,
-    columns: int,
-    rates: Rows,
-    sign: float,
-    decay: float,
-    shrink: float,
-    rest1: float,
-    beta2: float,
-    rest2: float,
-) -> None:
+def update(start: int, stop: int, parts: Indices, table: Indices, columns: int, rates: Rows, numbers: Flat) -> None:
     """m += (1 - β₁)(g - m), v = β₂ v + (1 - β₂) g², θ -= rate · m / (√v + ε), of parts of parameters."""
-    a, c, s, r1, b2, r2 = F(sign), F(decay), F(shrink), F(rest1), F(beta2), F(rest2)
+    a, c, s, r1, b2, r2 = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     decays = c != F(0.0)
     for k in range(start, stop):
         i, first, n = parts[3 * k], 4 * parts[3 * k + 1], parts[3 * k + 2]
@@ -59,4 +46,4 @@ def update(
 
 def step_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) -> None:
     """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place."""
-    many.each(update, np.array(rates, FLOAT32), *numbers)
+    many.each(update, np.array(rates, FLOAT32), np.array(numbers, FLOAT32))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import blas
 from ..compiled.layout import at
-from ..compiled.loops import FLOAT32, Indices, Rows, inline, loop, scratch
+from ..compiled.loops import FLOAT32, Flat, Indices, Rows, inline, loop, scratch
 from ..compiled.native import row, sgemm
 from ..many_numba import Many
 
@@ -42,19 +42,14 @@ def update(
     gemm: int,
     table: Indices,
     shapes: Indices,
-    rates: Rows,
-    shrink: float,
-    rest: float,
-    momentum: float,
-    a: float,
-    b: float,
-    c: float,
-    eps: float,
+    rates: Flat,
+    numbers: Flat,
     steps: int,
     space: Rows,
 ) -> None:
     """m += (1 - momentum)(g - m), θ -= rate · O, O being next to g + momentum (m - g): matrices [start, stop)."""
-    s, r1, share = F(shrink), F(rest), F(momentum)
+    s, r1, share, eps = numbers[0], numbers[1], numbers[2], numbers[6]
+    a, b, c = numbers[3], numbers[4], numbers[5]
     for k in range(start, stop):
         i, rows, columns = shapes[3 * k], shapes[3 * k + 1], shapes[3 * k + 2]
         size, n = rows * columns, min(rows, columns)
@@ -70,42 +65,30 @@ def update(
             value = share * mean + (F(1.0) - share) * g[j]
             x[j] = value
             total += value * value
-        scale = F(1.0) / max(np.sqrt(total), F(eps))
+        scale = F(1.0) / max(np.sqrt(total), eps)
         for j in range(size):
             x[j] *= scale
         for _ in range(steps):
             orthogonal(gemm, place, other, gram, factor, rows, columns, a, b, c)
             place, other = other, place
-        found, rate = row(place, size), rates[i, 0]
+        found, rate = row(place, size), rates[i]
         for j in range(size):
             p[j] = s * p[j] - rate * found[j]
 
 
-def step_all(
-    many: Many,
-    rates: Sequence[float],
-    shrink: float,
-    momentum: float,
-    share: float,
-    coefficients: tuple[float, float, float],
-    eps: float,
-    steps: int,
-) -> list[bool]:
+def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
     """Update the matrices of rows (θ, g, m) in place, those that take longest first; whether it took each.
 
-    Args:
-        rates: of each matrix. shrink: what θ is multiplied by. share: of m in the update. The others are
-            ``muon_step``'s options.
+    The numbers are those of ``Muon._update_together``.
     """
     works = [p.size * min(p.shape) for p, *_ in many.rows]
-    gemm, (a, b, c) = blas.sgemm(), coefficients
+    gemm = blas.sgemm()
     taken = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.taken, works, strict=True)]
     order = sorted((i for i, fits in enumerate(taken) if fits), key=works.__getitem__, reverse=True)
     todo = [(i, *many.rows[i][0].shape) for i in order]
     if todo:
         most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
-        arrays = np.array(todo, np.int64), np.array(rates, FLOAT32).reshape(-1, 1)
-        numbers = shrink, 1 - momentum, share, a, b, c, eps
+        arrays = np.array(todo, np.int64), np.array(rates, FLOAT32), np.array(numbers, FLOAT32)
         with blas.one_thread():
-            update(len(todo), 1, gemm, many.table, *arrays, *numbers, steps, scratch(most))
+            update(len(todo), 1, gemm, many.table, *arrays, steps, scratch(most))
     return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.layout import at
-from ..compiled.loops import Indices, loop
+from ..compiled.loops import FLOAT32, Flat, Indices, loop
 from ..compiled.native import row
 from ..many_numba import Many
 
@@ -13,22 +13,10 @@ F = np.float32
 
 
 @loop
-def update(
-    start: int,
-    stop: int,
-    parts: Indices,
-    table: Indices,
-    columns: int,
-    sign: float,
-    decay: float,
-    momentum: float,
-    rest: float,
-    nesterov: float,
-    lr: float,
-) -> None:
+def update(start: int, stop: int, parts: Indices, table: Indices, columns: int, numbers: Flat) -> None:
     """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, or lr (x + momentum · b), or lr · x alone."""
-    a, c, mu, r, rate = F(sign), F(decay), F(momentum), F(rest), F(lr)
-    decays, looks_ahead = c != F(0.0), nesterov != 0.0
+    a, c, mu, r, rate = numbers[0], numbers[1], numbers[2], numbers[3], numbers[5]
+    decays, looks_ahead = c != F(0.0), numbers[4] != F(0.0)
     for k in range(start, stop):
         first, n = 4 * parts[3 * k + 1], parts[3 * k + 2]
         objects = columns * parts[3 * k]
@@ -48,4 +36,4 @@ def update(
 
 def step_all(many: Many, *numbers: float) -> None:
     """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
-    many.each(update, *numbers)
+    many.each(update, np.array(numbers, FLOAT32))

@@ -39,9 +39,10 @@ def stepped(given: list[tuple[Any, ...]], options: Values) -> list[tuple[Any, ..
     many = Many(copies)
     assert all(many.taken)
     rates = [muon.rate_of(options.lr, row[0].shape, options.adjust_lr_fn) for row in copies]
-    means = options.momentum, options.momentum if options.nesterov else 1.0
-    iteration = options.ns_coefficients, options.eps, options.ns_steps
-    assert all(muon_numba.step_all(many, rates, 1 - options.lr * options.weight_decay, *means, *iteration))
+    share = options.momentum if options.nesterov else 1.0
+    shares = 1 - options.lr * options.weight_decay, 1 - options.momentum, share
+    numbers = *shares, *options.ns_coefficients, options.eps
+    assert all(muon_numba.step_all(many, rates, numbers, options.ns_steps))
     return copies
 
 
