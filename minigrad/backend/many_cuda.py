@@ -32,7 +32,7 @@ class Many:
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         self.rows, self.device = rows, rows[0][0].device
-        self._sizes = [_size(row, self.device.id) for row in rows]
+        self._sizes = [_size(row, type(rows[0][0]), self.device.id) for row in rows]
         places = [row[0].data.ptr for row, size in zip(rows, self._sizes, strict=True) if size > 0]
         if len({*places}) < len(places):
             self._sizes = [-1] * len(rows)
@@ -55,15 +55,15 @@ class Many:
             before += len(parts)
 
 
-def _size(row: tuple[Array, ...], device: int) -> int:
+def _size(row: tuple[Array, ...], kind: type, device: int) -> int:
     """The elements of each array of a row, -1 where kernels do not take it."""
-    kind, dtype, size = type(row[0]), row[0].dtype, row[0].size
+    dtype, size = row[0].dtype, row[0].size
     for a in row:
-        if type(a) is not kind or a.dtype != dtype or a.size != size or not a.flags.c_contiguous:
+        if type(a) is not kind or a.device.id != device or not a.flags.c_contiguous:
             return -1
-        if a.device.id != device:
+        if a.dtype != dtype or a.size != size:
             return -1
-    return size if dtype.kind == "f" else -1
+    return int(size) if dtype.kind == "f" else -1
 
 
 @lru_cache(_KEPT)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..autograd import no_grad
+from ..autograd.origin import note_change
 from ..functions.creation import tensor
 from ..nn.module import Module
 from ..tensor import Tensor
 from .lr_scheduler.cyclic import check_strategy
 from .lr_scheduler.scheduler import FactorScheduler, for_each_group
-from .optimizer import Optimizer
+from .optimizer import Optimizer, together
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
 __all__ += ["get_swa_multi_avg_fn", "update_bn"]
@@ -36,12 +37,31 @@ def get_swa_avg_fn() -> Average:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """``get_ema_avg_fn`` for lists of tensors, in place."""
-    return _for_each(get_ema_avg_fn(decay))
+    get_ema_avg_fn(decay)  # checks it
+    return lambda averaged, current, num_averaged: move_means(averaged, current, 1 - decay)
 
 
 def get_swa_multi_avg_fn() -> Averages:
     """``get_swa_avg_fn`` for lists of tensors, in place."""
-    return _for_each(get_swa_avg_fn())
+    return lambda averaged, current, num_averaged: move_means(averaged, current, 1 / (float(num_averaged) + 1))
+
+
+@no_grad()
+def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
+    """mean ← mean + weight · (new - mean), in place, of all floating point tensors; others are copied.
+
+    This is a step of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together.
+    """
+    taken = [False] * len(means)
+    if kernel := together("sgd", means):
+        many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
+        kernel.step_all(many, -1.0, 1.0, 0.0, 1.0, False, weight)
+        taken = many.taken
+    for m, n, done in zip(means, new, taken, strict=True):
+        if done:
+            note_change(m._version, "lerp_", "move_means()")
+        else:
+            m.copy_(m + weight * (n - m) if m.is_floating_point() else n)
 
 
 def _for_each(average: Average) -> Averages:
@@ -94,7 +114,7 @@ class AveragedModel(Module):
         """Take the parameters of ``model`` into the mean; the first ones are copied."""
         means, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
         new = [n.to(device=mean.device) for n, mean in zip(new, means, strict=True)]
-        update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
+        update = self.multi_avg_fn or (_for_each(self.avg_fn) if self.avg_fn else get_swa_multi_avg_fn())
         if self.n_averaged.item() == 0:
             update = _for_each(lambda mean, first, count: first)
         update(means, new, self.n_averaged)

@@ -10,9 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..autograd import no_grad
 from ..nn.module import Module
-from ..optim.swa_utils import AveragedModel
+from ..optim.swa_utils import AveragedModel, move_means
 from ..tensor import Tensor
 from .checkpoints import RunFolder, read_checkpoint
 
@@ -25,15 +24,9 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
     ``update_parameters(model)`` after each update. Buffers are copied, not averaged.
     """
 
-    @no_grad()
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
         n = int(age)
-        d = min(decay, (1 + n) / (10 + n))
-        for m, w in zip(means, new, strict=True):
-            if m.is_floating_point():
-                m.mul_(d).add_(w, alpha=1 - d)
-            else:
-                m.copy_(w)
+        move_means(means, new, 1 - min(decay, (1 + n) / (10 + n)))
 
     averaged = AveragedModel(model, multi_avg_fn=update)
     averaged.eval()

@@ -14,6 +14,7 @@ from minigrad.nn.utils.clip_grad import scale_
 from minigrad.optim import muon
 from minigrad.optim.adam import numbers, plain_step
 from minigrad.optim.optimizer import Values
+from minigrad.optim.swa_utils import move_means
 from tests.support import kernel_checks, launches, strict
 from tests.support.kernel_checks import assert_close, kernel, needs_emulator, on_device
 
@@ -141,6 +142,7 @@ def test_what_kernels_do_not_take() -> None:
     assert many_cuda.Many([(a, b), (double, double + 1)]).taken == [True, True]  # a launch for each dtype
     assert many_cuda.Many([(a, b), (a.reshape(-1), c.reshape(-1))]).taken == [False, False]  # one memory
     assert many_cuda.Many([(on_device(np.zeros(3, "int32")),)]).taken == [False]
+    assert many_cuda.Many([(a, b), (np.zeros(3), np.zeros(3))]).taken == [True, False]  # a parameter on the CPU
 
 
 # clipping
@@ -334,3 +336,18 @@ def test_a_gradient_elsewhere_is_one_upload() -> None:
     with launches.count() as step:
         optimizer.step()
     assert (step.by_name, step.syncs, len(held)) == ({"adam": 1, "asarray": 1}, 0, 2)
+
+
+@needs_emulator
+def test_means_of_weights_move_in_one_launch() -> None:
+    strict.install()
+    given = [np.arange(n, dtype="float32") for n in (3, 5, PART + 1)]
+    means = [mg.from_numpy(g).to("strict") for g in given] + [mg.ones(2, dtype=mg.int64, device="strict")]
+    new = [mg.ones_like(m) for m in means[:-1]] + [mg.full((2,), 7, device="strict")]
+    for _ in range(2):
+        with launches.count() as step:
+            move_means(means, new, 0.25)
+    assert step.by_name == {"sgd": 1, "setitem": 1}
+    for m, g in zip(means, given, strict=False):
+        np.testing.assert_allclose(m.numpy(force=True), 1 + 0.75**2 * (g - 1), rtol=1e-6)
+    assert (means[-1] == 7).all()
