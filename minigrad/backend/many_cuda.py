@@ -55,7 +55,7 @@ class Many:
             before += len(parts)
 
 
-def _size(row: tuple[Array, ...], kind: type, device: int) -> int:
+def _size(row: tuple[Any, ...], kind: Any, device: int) -> int:
     """The elements of each array of a row, -1 where kernels do not take it."""
     dtype, size = row[0].dtype, row[0].size
     for a in row:

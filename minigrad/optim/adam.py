@@ -127,9 +127,9 @@ class Adam(Optimizer):
         return [p for p, taken in zip(params, many.taken, strict=True) if not taken]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
-        means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
-        decay = options.weight_decay, options.decoupled_weight_decay
-        plain_step(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)
+        arrays = param, grad, state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
+        (beta1, beta2), decay = options.betas, (options.weight_decay, options.decoupled_weight_decay)
+        plain_step(*arrays, options.lr, beta1, beta2, options.eps, *decay, state.step, options.maximize)
 
 
 class AdamW(Adam):

@@ -50,9 +50,9 @@ def norm(many: Many) -> Any:
 
 def clip(many: Many, most: float, total: Array) -> None:
     """Scale all, whose norm is ``total``, to a norm of at most ``most``, in place."""
-    scale(many, float(np.minimum(most / (total + 1e-6), 1.0)))
+    scale(many, np.minimum(most / (total + 1e-6), 1.0))
 
 
-def scale(many: Many, factor: float) -> None:
+def scale(many: Many, factor: float | Array) -> None:
     """All times a factor, in place."""
-    many.each(multiply, factor)
+    many.each(multiply, float(factor))

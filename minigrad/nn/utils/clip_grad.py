@@ -10,6 +10,7 @@ from ...autograd import no_grad
 from ...autograd.origin import note_change
 from ...autograd.tape import wrap
 from ...backend import of
+from ...backend.dtype import Array
 from ...functions.creation import zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
@@ -80,15 +81,16 @@ def clip_grads_with_norm_(
         gradient.mul_(factor.to(gradient))
 
 
-def scale_(tensors: list[Tensor], factor: float) -> None:
-    """All tensors times a factor, in place, without a look at their graphs: in one pass where a kernel takes them."""
+def scale_(tensors: list[Tensor], factor: float | Array) -> None:
+    """Multiply all tensors by a number, or by an array without axes on their device, in place."""
     kernel, many = _together(tensors)
     if kernel:
         kernel.scale(many, factor)
-        return
     for t in tensors:
-        array = t.array
-        array *= factor
+        note_change(t._version, "mul_", "scale_()")
+        if not kernel:
+            array = t.array  # many times faster than the tensor, if it is small
+            array *= factor
 
 
 def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
