@@ -193,10 +193,9 @@ class StrictArray:
 
     @property
     def data(self) -> Any:
-        if not self.size:
-            return SimpleNamespace(ptr=0)  # as in CuPy
         address = self._array.ctypes.data
-        cuda_emulator.at_address[address] = self
+        if self.size:  # nobody may read at an address of nothing
+            cuda_emulator.at_address[address] = self
         return SimpleNamespace(ptr=address)
 
     @property
