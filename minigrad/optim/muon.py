@@ -145,8 +145,8 @@ class Muon(Optimizer):
         share = options.momentum if options.nesterov else 1.0
         a, b, c = options.ns_coefficients
         numbers = 1 - options.lr * options.weight_decay, 1 - options.momentum, share, a, b, c, options.eps
-        taken = kernel.step_all(many, rates, numbers, options.ns_steps)
-        return [p for p, fits in zip(params, taken, strict=True) if not fits]
+        changed = kernel.step_all(many, rates, numbers, options.ns_steps)
+        return [p for p, done in zip(params, changed, strict=True) if not done]
 
 
 def _work(p: Tensor) -> int:

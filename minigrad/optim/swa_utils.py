@@ -52,12 +52,12 @@ def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) ->
 
     This is a step of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together.
     """
-    taken = [False] * len(means)
+    changed = [False] * len(means)
     if kernel := together("sgd", means):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
         kernel.step_all(many, -1.0, 1.0, 0.0, 1.0, False, weight)
-        taken = many.taken
-    for m, n, done in zip(means, new, taken, strict=True):
+        changed = many.taken
+    for m, n, done in zip(means, new, changed, strict=True):
         if done:
             note_change(m._version, "lerp_", "move_means()")
         else:

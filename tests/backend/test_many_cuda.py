@@ -59,12 +59,12 @@ def wide(row: tuple[Any, ...]) -> list[Any]:
 def test_adam(case: dict[str, Any], amsgrad: bool, dtype: str) -> None:
     usual = {"lr": 0.01, "betas": (0.9, 0.99), "eps": 1e-3, "weight_decay": 0, "maximize": False}
     options = Values(**usual | {"decoupled_weight_decay": False} | case)
-    given = rows(5 if amsgrad else 4, dtype)
-    steps, arrays = [1 + i % 3 for i in range(len(given))], moved(given)
+    start = rows(5 if amsgrad else 4, dtype)
+    steps, arrays = [1 + i % 3 for i in range(len(start))], moved(start)
     many = kernel("adam").Many(arrays)
     assert all(many.taken)
     kernel("adam").step_all(many, *numbers(steps, options))
-    for step, after, row in zip(steps, arrays, given, strict=True):
+    for step, after, row in zip(steps, arrays, start, strict=True):
         expected = wide(row) + [None] * (not amsgrad)
         decay = options.weight_decay, options.decoupled_weight_decay
         plain_step(*expected, options.lr, *options.betas, options.eps, *decay, step, options.maximize)
@@ -90,11 +90,11 @@ def test_adams_first_step_has_the_rates_size_and_nan_stays_where_it_is() -> None
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("how", ["", "maximize", "nesterov", "dampening"])
 def test_sgd(how: str, momentum: float, weight_decay: float, dtype: str) -> None:
-    given = rows(3 if momentum else 2, dtype)
+    start = rows(3 if momentum else 2, dtype)
     sign, rest = -1 if how == "maximize" else 1, 0.6 if how == "dampening" else 1
-    arrays = moved(given)
+    arrays = moved(start)
     kernel("sgd").step_all(kernel("sgd").Many(arrays), sign, weight_decay, momentum, rest, how == "nesterov", 0.1)
-    for after, row in zip(arrays, given, strict=True):
+    for after, row in zip(arrays, start, strict=True):
         p, g, *buffer = wide(row)
         step = sign * g + weight_decay * p
         if momentum:
@@ -116,16 +116,16 @@ def test_muon(case: dict[str, Any], scale: float, dtype: str) -> None:
     usual = {"lr": 0.02, "weight_decay": 0.1, "momentum": 0.95, "nesterov": True, "ns_coefficients": muon.JORDAN}
     options = Values(**usual | {"eps": 1e-7, "ns_steps": 5, "adjust_lr_fn": None} | case)
     shapes: list[tuple[int, ...]] = [(1, 1), (9, 1), (3, 5), (40, 130), (5, 3), (0, 4), (17, 17), (3, 5), (130, 40)]
-    given = [tuple(np.asarray(scale * a, dtype) for a in row) for row in rows(3, "float64", [*shapes, (3, 5)])]
-    arrays = moved(given)
-    rates = [muon.rate_of(options.lr, row[0].shape, options.adjust_lr_fn) for row in given]
+    start = [tuple(np.asarray(scale * a, dtype) for a in row) for row in rows(3, "float64", [*shapes, (3, 5)])]
+    arrays = moved(start)
+    rates = [muon.rate_of(options.lr, row[0].shape, options.adjust_lr_fn) for row in start]
     share = options.momentum if options.nesterov else 1.0
     shares = 1 - options.lr * options.weight_decay, 1 - options.momentum, share
     values = *shares, *options.ns_coefficients, options.eps
     many = kernel("muon").Many(arrays)
     assert all(kernel("muon").step_all(many, rates, values, options.ns_steps))
     tolerance = {"float32": 2e-5, "float64": 1e-12}[dtype]
-    for after, row in zip(arrays, given, strict=True):
+    for after, row in zip(arrays, start, strict=True):
         expected = wide(row)
         muon.muon_step(*expected, options)
         for a, b in zip(after, expected, strict=True):
@@ -200,12 +200,12 @@ def test_clipping_of_extreme_numbers_is_as_in_float64(place: str, value: float) 
 
 
 def test_norms_are_the_same_bits_each_time(place: str) -> None:
-    given = [np.random.default_rng(3).standard_normal(5 * PART).astype("float32")]
-    assert len({get_total_norm(gradients(place, given)).item() for _ in range(3)}) == 1
+    start = [np.random.default_rng(3).standard_normal(5 * PART).astype("float32")]
+    assert len({get_total_norm(gradients(place, start)).item() for _ in range(3)}) == 1
 
 
-def gradients(place: str, given: list[Any]) -> list[mg.Tensor]:
-    return [p.grad for p in parameters(place, given) if p.grad is not None]
+def gradients(place: str, start: list[Any]) -> list[mg.Tensor]:
+    return [p.grad for p in parameters(place, start) if p.grad is not None]
 
 
 def test_a_norm_on_the_cpu_and_an_error_for_one_that_is_not_finite(place: str) -> None:
@@ -219,12 +219,12 @@ def test_a_norm_on_the_cpu_and_an_error_for_one_that_is_not_finite(place: str) -
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_scaling(place: str, dtype: str) -> None:
-    given = [row[0] for row in rows(1, dtype)]
-    tensors = gradients(place, given)
+    start = [row[0] for row in rows(1, dtype)]
+    tensors = gradients(place, start)
     scale_(tensors, 0.3)
     clip = kernel("clip_grad_norm")
     clip.scale(clip.Many([(t.array,) for t in tensors]), on_device(np.array(0.25, "float32")))
-    for t, g in zip(tensors, given, strict=True):
+    for t, g in zip(tensors, start, strict=True):
         assert_close(t.numpy(force=True), 0.075 * g.astype(np.float64), dtype)
 
 
@@ -251,7 +251,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
     params[-1] = mg.nn.Parameter(tensor((6, 12)).t())
     optimizer = rule(params[:4], **options)
     optimizer.param_groups[0]["lr"] = 0.02
-    held = []
+    kept = []
     for step in range(4):
         if step == 1:
             optimizer.add_param_group({"params": params[4:]})
@@ -263,7 +263,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
             p.grad = None if (step + i) % 5 == 0 else tensor(tuple(p.shape))
             if i == 1 and p.grad is not None:
                 p.grad = tensor(tuple(p.shape)[::-1]).t()
-            held.append(p.grad)  # so that each step has gradients in other places
+            kept.append(p.grad)  # so that each step has gradients in other places
         optimizer.step()
     state = [s[name].numpy(force=True) for p in params for s in [optimizer.state[p]] for name in sorted(s)]
     return [p.numpy(force=True) for p in params], state
@@ -286,12 +286,12 @@ def test_optimisers_are_what_they_are_without_kernels(
 
 
 def test_two_optimisers_of_the_same_shapes_do_not_mix_their_tables(place: str) -> None:
-    made = [parameters(place, [np.full(3, value, "float32"), np.full(3, value, "float32")]) for value in (1, 2)]
-    optimizers = [mg.optim.SGD(params, lr=0.5) for params in made]
+    groups = [parameters(place, [np.full(3, value, "float32"), np.full(3, value, "float32")]) for value in (1, 2)]
+    optimizers = [mg.optim.SGD(params, lr=0.5) for params in groups]
     for _ in range(2):
         for optimizer in optimizers:
             optimizer.step()
-    for value, params in zip((1, 2), made, strict=True):
+    for value, params in zip((1, 2), groups, strict=True):
         for p in params:
             np.testing.assert_array_equal(p.numpy(force=True), np.full(3, -value))
 
@@ -330,24 +330,24 @@ def test_a_gradient_elsewhere_is_one_upload() -> None:
     params = parameters("strict", [np.ones(9, "float32"), np.ones(4, "float32")])
     optimizer = mg.optim.Adam(params)
     optimizer.step()
-    held = [p.grad for p in params]
+    kept = [p.grad for p in params]
     for p in params:
         p.grad = mg.zeros(p.shape, device="strict")
     with launches.count() as step:
         optimizer.step()
-    assert (step.by_name, step.syncs, len(held)) == ({"adam": 1, "asarray": 1}, 0, 2)
+    assert (step.by_name, step.syncs, len(kept)) == ({"adam": 1, "asarray": 1}, 0, 2)
 
 
 @needs_emulator
 def test_means_of_weights_move_in_one_launch() -> None:
     strict.install()
-    given = [np.arange(n, dtype="float32") for n in (3, 5, PART + 1)]
-    means = [mg.from_numpy(g).to("strict") for g in given] + [mg.ones(2, dtype=mg.int64, device="strict")]
+    start = [np.arange(n, dtype="float32") for n in (3, 5, PART + 1)]
+    means = [mg.from_numpy(g).to("strict") for g in start] + [mg.ones(2, dtype=mg.int64, device="strict")]
     new = [mg.ones_like(m) for m in means[:-1]] + [mg.full((2,), 7, device="strict")]
     for _ in range(2):
         with launches.count() as step:
             move_means(means, new, 0.25)
     assert step.by_name == {"sgd": 1, "setitem": 1}
-    for m, g in zip(means, given, strict=False):
+    for m, g in zip(means, start, strict=False):
         np.testing.assert_allclose(m.numpy(force=True), 1 + 0.75**2 * (g - 1), rtol=1e-6)
     assert (means[-1] == 7).all()

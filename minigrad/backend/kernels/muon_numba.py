@@ -71,9 +71,9 @@ def update(
         for _ in range(steps):
             orthogonal(gemm, place, other, gram, factor, rows, columns, a, b, c)
             place, other = other, place
-        found, rate = row(place, size), rates[i]
+        x, rate = row(place, size), rates[i]
         for j in range(size):
-            p[j] = s * p[j] - rate * found[j]
+            p[j] = s * p[j] - rate * x[j]
 
 
 def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
@@ -83,12 +83,12 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
     """
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
-    taken = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.taken, works, strict=True)]
-    order = sorted((i for i, fits in enumerate(taken) if fits), key=works.__getitem__, reverse=True)
+    small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.taken, works, strict=True)]
+    order = sorted((i for i, fits in enumerate(small) if fits), key=works.__getitem__, reverse=True)
     todo = [(i, *many.rows[i][0].shape) for i in order]
     if todo:
         most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
         arrays = np.array(todo, np.int64), np.array(rates, FLOAT32), np.array(numbers, FLOAT32)
         with blas.one_thread():
             update(len(todo), 1, gemm, many.table, *arrays, steps, scratch(most))
-    return taken
+    return small
