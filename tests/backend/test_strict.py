@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +67,7 @@ def test_refused(name: str, x: Any) -> None:
         REFUSED[name](x)
 
 
-@pytest.mark.parametrize("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x"])
+@pytest.mark.parametrize("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
 def test_names_that_cupy_or_the_stand_in_lacks(name: str) -> None:
     with pytest.raises(AttributeError):
         getattr(xp, name)
@@ -198,6 +199,99 @@ def test_in_place(x: Any) -> None:
     assert z.tolist() == [0, 4, 4]
 
 
+REPEATS: dict[str, tuple[Any, list[float]]] = {
+    "an array": (lambda: xp.asarray([2, 0, 2, -2]), [2, 0, 1, 0]),
+    "a list": (lambda: [3, 3, 3, 3], [0, 0, 0, 1]),
+    "an array of the host": (lambda: np.array([1, 0, 0, 1]), [2, 1, 0, 0]),
+    "a tuple": (lambda: (xp.asarray([0, 1, 2, 0]),), [1, 2, 3, 0]),
+    "no repeats": (lambda: xp.asarray([3, 1, 0, 2]), [3, 2, 4, 1]),
+}
+
+
+@pytest.mark.parametrize("name", REPEATS)
+def test_of_values_for_one_place_another_wins_than_in_numpy(name: str) -> None:
+    index, expected = REPEATS[name]
+    z = xp.zeros(4)
+    z[index()] = xp.asarray([1.0, 2.0, 3.0, 4.0])
+    assert z.tolist() == expected
+
+
+def test_repeats_across_axes_and_slices(x: Any) -> None:
+    z = xp.zeros((2, 3))
+    z[xp.asarray([1, 0, 1]), xp.asarray([2, 0, -1])] = xp.asarray([1.0, 2.0, 3.0])
+    assert z.tolist() == [[2, 0, 0], [0, 0, 1]]
+    z[:, [0, 0]] = x[:, :2]
+    assert z.tolist() == [[1, 0, 0], [4, 0, 1]]
+    z[..., None, xp.asarray([1, 1])] += xp.asarray([5.0, 6.0])
+    assert z.tolist() == [[1, 5, 0], [4, 5, 1]]
+    z.T[xp.asarray([0, 0])] = 7  # one value only: it is defined
+    assert z.tolist() == [[7, 5, 0], [7, 5, 1]]
+    z[xp.asarray([[True, False, True], [False, False, False]])] = xp.asarray([8.0, 9.0])
+    assert z.tolist() == [[8, 5, 9], [7, 5, 1]]
+    z[0, xp.asarray([1, 2])] = z[0, :2]  # from where it writes to
+    assert z.tolist() == [[8, 8, 5], [7, 5, 1]]
+    with pytest.raises(ValueError, match="broadcast"):
+        z[xp.asarray([0, 1])] = xp.zeros(4)
+
+
+def test_indices_in_arrays_count_round_the_axis(x: Any) -> None:
+    """CuPy reads them modulo the length, and raises for numbers only."""
+    assert x[xp.asarray([2, -3])].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert x[..., xp.asarray([4])].tolist() == [[2], [5]]
+    assert x[None, :, xp.asarray([4])].tolist() == [[[2], [5]]]
+    assert x[xp.asarray([[False, True, False], [True, False, False]])].tolist() == [2, 4]
+    assert x.take(xp.asarray([7]), axis=1).tolist() == xp.take(x, xp.asarray([1]), axis=1).tolist()
+    x[xp.asarray([3]), xp.asarray([3])] = 0
+    xp.add.at(x, (xp.asarray([3]), xp.asarray([5])), 1.0)
+    assert x.tolist() == [[1, 2, 3], [0, 5, 7]]
+    with pytest.raises(IndexError):
+        x[2]
+    with pytest.raises(IndexError):
+        x[xp.asarray([0.5])]
+
+
+TINY = np.array([1e-40, -1e-40, 2e-38, 1.0])
+FLUSHED: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+    "operator": (lambda t: t * 1, [0, 0, 2e-38, 1]),
+    "result": (lambda t: t / 4, [0, 0, 0, 0.25]),
+    "comparison": (lambda t: t > 0, [False, False, True, True]),
+    "function": (lambda t: xp.log(t), [-np.inf, -np.inf, np.log(np.float32(2e-38)), 0]),
+    "two results": (lambda t: xp.frexp(t)[0], [0, 0, np.frexp(np.float32(2e-38))[0], 0.5]),
+    "sign of zero": (lambda t: 1 / t, [np.inf, -np.inf, 1 / np.float32(2e-38), 1]),
+    "into out": (lambda t: xp.multiply(t, 0.25, out=xp.empty_like(t)), [0, 0, 0, 0.25]),
+    "in place": (lambda t: t.copy().__imul__(0.25), [0, 0, 0, 0.25]),
+    "negative": (lambda t: -t, [0, 0, -np.float32(2e-38), -1]),
+    "complex": (lambda t: (t.astype(xp.complex64) * 1j).imag, [0, 0, np.float32(2e-38), 1]),
+    "wider": (lambda t: t.astype(xp.float64), [0, 0, np.float32(2e-38), 1]),
+    "copy": (lambda t: t.copy(), TINY.astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", FLUSHED)
+def test_subnormal_numbers_are_zeros(name: str) -> None:
+    function, expected = FLUSHED[name]
+    there = xp.asarray(TINY.astype(np.float32))
+    np.testing.assert_allclose(function(there).get(), np.array(expected), rtol=1e-6, atol=0)
+    assert (there.get() == TINY.astype(np.float32)).all()  # they are read as 0, and stay
+
+
+def test_subnormal_numbers_of_float64_are_numbers() -> None:
+    x = xp.asarray([1e-310])
+    assert (x * 1).item() == xp.absolute(x).item() == 1e-310
+    x += x
+    assert x.item() == 2e-310
+
+
+def test_quotients_and_remainders_are_cupys() -> None:
+    a, b = xp.asarray([1.0, -1.0, 5.0]), xp.asarray([0.1, np.inf, 3.0])
+    for quotient, rest in ((a // b, a % b), (xp.floor_divide(a, b), xp.remainder(a, b))):
+        assert quotient.tolist() == [10, 0, 1]
+        np.testing.assert_allclose(rest.get(), [0, np.nan, 2], atol=1e-15)
+    large = xp.asarray([2**53 + 1])
+    assert xp.fmod(large, 2).tolist() == [0]
+    assert ((large % 2).tolist(), (-large // 2).tolist()) == ([1], [-(2**52) - 1])
+
+
 def test_new_memory_is_poisoned() -> None:
     assert xp.isnan(xp.empty((2, 2), xp.float32)).all()
     assert xp.isnan(xp.empty_like(xp.zeros(3))).all()
@@ -258,3 +352,9 @@ def test_the_list_of_names_is_cupys(cupy: Any) -> None:
         assert hasattr(cupy, name)
     offered = {name for name in vars(StrictArray) if not name.startswith("_")} - {"emulator_array"}
     assert offered <= set(now["array"])
+
+
+def test_cupy_flushes_and_divides_as_the_stand_in(cupy: Any) -> None:
+    assert "-ftz=true" in inspect.getsource(cupy.cuda.compiler)
+    for name, formula in (("remainder", "in0 - _floor_divide(in0, in1) * in1"), ("fmod", "fmod((double)in0")):
+        assert any(formula in str(op.routine) for op in getattr(cupy, name)._ops.ops)

@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import cuda_emulator, cupy_names
+from .cupy_numbers import FORMULAS, flushed
 from .launches import launched, synchronized
 
 Ndarray = Any  # a numpy.ndarray
@@ -79,6 +80,7 @@ _TAKE_SHAPES = frozenset(
 )
 # methods and functions whose result's shape depends on values: CuPy waits for it
 _WAIT = frozenset({"argwhere", "extract", "flatnonzero", "nonzero", "unique"})
+_WRITE_BY_INDEX = frozenset({"put", "put_along_axis"})  # CuPy has them; here x[index] = y knows about repeats
 _owners: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
 
 
@@ -244,11 +246,18 @@ class StrictArray:
             synchronized("a mask as index")
         if not arrays and not any(i is Ellipsis for i in whole):
             whole = (*whole, Ellipsis)  # a view where NumPy would give a scalar
-        return wrap(np.asarray(self._array[_index(whole)]))
+        return wrap(np.asarray(self._array[_index(whole, self.shape)]))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         launched("setitem")
-        self._array[_index(index if isinstance(index, tuple) else (index,))] = _operand(value)
+        whole = _index(index, self.shape)
+        if not any(isinstance(i, np.ndarray) and not _is_mask(i) for i in whole):
+            self._array[whole] = _operand(value)
+            return
+        # Of values for one place any may win on a GPU. Here the first does, in NumPy the last.
+        places = np.arange(self.size).reshape(self.shape)[whole]
+        values = np.broadcast_to(_operand(value), places.shape)
+        self._array.flat[places.flatten()[::-1]] = values.flatten()[::-1]
 
     def fill(self, value: Any) -> None:
         if isinstance(value, (np.ndarray, StrictArray)) and value.ndim:
@@ -269,7 +278,9 @@ class StrictArray:
         return _new("copy", wrap(self._array.copy(order)), self)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        return _new("astype", wrap(self._array.astype(dtype, order=order, copy=copy), self), self)
+        change = (lambda x: x) if self.dtype == dtype else flushed
+        result = wrap(change(change(self._array).astype(dtype, order=order, copy=copy)), self)
+        return _new("astype", result, self)
 
     def view(self, dtype: Any = None) -> Any:
         return wrap(self._array.view() if dtype is None else self._array.view(dtype))
@@ -277,14 +288,14 @@ class StrictArray:
     def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
         launched("take")
         into = None if out is None else out._array
-        found = wrap(np.asarray(self._array.take(_index((indices,))[0], axis, into)))
+        found = wrap(np.asarray(self._array.take(_index(indices, ())[0], axis, into, mode="wrap")))
         return found if out is None else out
 
     def scatter_add(self, index: Any, value: Any) -> None:
         if self._array.dtype.char not in "iIefdQ":
             raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, uint64")
         launched("scatter_add")
-        np.add.at(self._array, _index(index if isinstance(index, tuple) else (index,)), _operand(value))
+        np.add.at(self._array, _index(index, self.shape), _operand(value))
 
 
 def wrap(result: Any, *sources: Any) -> Any:
@@ -326,19 +337,36 @@ def _operand(value: Any) -> Any:
     raise TypeError(f"Unsupported type {type(value)}")
 
 
-def _index(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index as NumPy takes it. CuPy converts NumPy arrays and lists here."""
-    return tuple(i._array if isinstance(i, StrictArray) else i for i in index)
+def _index(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """An index as NumPy takes it. CuPy converts NumPy arrays and lists here, and no integer in them is out of range:
+    they count round the axis."""
+    whole = index if isinstance(index, tuple) else (index,)
+    parts = [
+        i._array if isinstance(i, StrictArray) else np.asarray(i) if i.__class__ is list and i else i for i in whole
+    ]
+    used = [i.ndim if _is_mask(i) else i is not None and i is not Ellipsis for i in parts]
+    axis = 0
+    for n, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = len(shape) - sum(used[n:])
+        elif isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
+            parts[n] = part.astype(np.int64) % max(shape[axis], 1)
+        axis += used[n]
+    return tuple(parts)
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype == bool
 
 
 def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[StrictArray, Any], Any]:
     def method(self: StrictArray, other: Any) -> Any:
         if not isinstance(other, (StrictArray, np.ndarray, *_SCALARS)):
             return NotImplemented
-        mine, others = self._array, _operand(other)
         launched(function.__name__)
+        mine, others = flushed(self._array), flushed(_operand(other))
         with np.errstate(all="ignore"):  # a GPU does not warn
-            return wrap(np.asarray(function(others, mine) if swapped else function(mine, others)))
+            return wrap(flushed(np.asarray(function(others, mine) if swapped else function(mine, others))))
 
     return method
 
@@ -346,7 +374,7 @@ def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[Str
 def _unary(function: Callable[[Any], Any]) -> Callable[[StrictArray], Any]:
     def method(self: StrictArray) -> Any:
         launched(function.__name__)
-        return wrap(np.asarray(function(self._array)))
+        return wrap(flushed(np.asarray(function(self._array))))
 
     return method
 
@@ -355,7 +383,8 @@ def _inplace(ufunc: Any) -> Callable[[StrictArray, Any], StrictArray]:
     def method(self: StrictArray, other: Any) -> Any:
         launched(ufunc.__name__)
         with np.errstate(all="ignore"):
-            ufunc(self._array, _operand(other), out=self._array)
+            ufunc(flushed(self._array), flushed(_operand(other)), out=self._array)
+            flushed(self._array, in_place=True)
         return self
 
     return method
@@ -406,8 +435,8 @@ _INPLACE = {
     "imul": np.multiply,
     "itruediv": np.true_divide,
     "ipow": np.power,
-    "ifloordiv": np.floor_divide,
-    "imod": np.remainder,
+    "ifloordiv": FORMULAS["floor_divide"],
+    "imod": FORMULAS["remainder"],
     "iand": np.bitwise_and,
     "ior": np.bitwise_or,
     "ixor": np.bitwise_xor,
@@ -448,7 +477,7 @@ _METHODS = {
 
 def _fill_in() -> None:
     for name in _OPERATORS:
-        function = getattr(operator, f"__{name}__")
+        function = _INPLACE[f"i{name}"] if name in ("floordiv", "mod") else getattr(operator, f"__{name}__")
         setattr(StrictArray, f"__{name}__", _binary(function, swapped=False))
         setattr(StrictArray, f"__r{name}__", _binary(function, swapped=True))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -485,7 +514,8 @@ class Namespace:
         self.fft = SimpleNamespace(fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in NAMES["functions"] or not hasattr(np, name):
+        known = name in NAMES["functions"] and hasattr(np, name)
+        if name.startswith("_") or not known or name in _WRITE_BY_INDEX:
             raise AttributeError(f"the strict stand-in for CuPy has no {name!r}")
         function = Function(name, NAMES["functions"][name])
         setattr(self, name, function)
@@ -509,6 +539,7 @@ class Function:
     def __init__(self, name: str, parameters: list[str], source: Any = np) -> None:
         self.name, self.__name__, self.parameters = name, name, parameters
         self.numpy = getattr(source, name)
+        self.formula = FORMULAS.get(name, self.numpy)
 
     def __repr__(self) -> str:
         return f"<strict {self.name}>"
@@ -520,10 +551,15 @@ class Function:
         named = {k: self._unwrap(v, sources) for k, v in kwargs.items()}
         if self.name == "argsort":
             named["kind"] = "stable"  # CuPy's only one
+        if self.name == "take":
+            named["mode"] = "wrap"  # CuPy's only one
+        count = self.numpy.nin if isinstance(self.numpy, np.ufunc) else 0
         with np.errstate(all="ignore"):
-            result = self.numpy(*plain, **named)
+            result = self.formula(*map(flushed, plain[:count]), *plain[count:], **named)
         if self.name in _PLAIN:
             return result
+        for part in (result if isinstance(result, tuple) else (result,)) if count else ():
+            flushed(part, in_place=True)
         if self.name in _WAIT:
             synchronized(self.name)
         origins = () if kwargs.get("out") is not None else sources  # an output is written to, and is no view
@@ -563,7 +599,7 @@ class Function:
         if a.dtype.char not in "iIefdQ":
             raise TypeError(f"cupy.{self.name}.at does not take {a.dtype}")
         launched(f"{self.name}.at")
-        self.numpy.at(a._array, _index(indices if isinstance(indices, tuple) else (indices,)), _operand(b))
+        self.numpy.at(a._array, _index(indices, a.shape), _operand(b))
 
 
 def _poisoned(array: Ndarray) -> Ndarray:
