@@ -55,25 +55,43 @@ def _check_divisor(a: Array, b: Array) -> None:
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
+# CuPy's ⌊a / b⌋ is wrong where a / b rounds up and where b is infinite, so fmod, which is exact, makes both there.
+
+
 @op(promote="same")
 def floor_divide(a: Array, b: Array) -> Array:
     """⌊a / b⌋, constant almost everywhere"""
     _check_divisor(a, b)
-    return xp(_array_of(a, b)).floor_divide(a, b)
+    array = _array_of(a, b)
+    m = xp(array)
+    if type(array) is np.ndarray or array.dtype.kind != "f":
+        return m.floor_divide(a, b)
+    rest = m.fmod(a, b)
+    return m.where(m.isnan(rest) & (b == 0), a / b, m.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0))))
 
 
-@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor(a / b), promote="same")
+@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor_divide(a, b), promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)
-    return xp(_array_of(a, b)).remainder(a, b)
+    array = _array_of(a, b)
+    m = xp(array)
+    if type(array) is np.ndarray or array.dtype.kind != "f":
+        return m.remainder(a, b)
+    rest = m.fmod(a, b)
+    return m.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
 @op("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b), promote="same")
 def fmod(a: Array, b: Array) -> Array:
     """a - trunc(a / b) b, with the sign of a"""
     _check_divisor(a, b)
-    return xp(_array_of(a, b)).fmod(a, b)
+    array = _array_of(a, b)
+    m = xp(array)
+    if type(array) is np.ndarray or array.dtype.kind == "f":
+        return m.fmod(a, b)
+    rest = m.remainder(a, b)  # CuPy's fmod of integers goes through float64
+    return m.where((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
 
 
 @op(
@@ -197,7 +215,8 @@ def log(x: Array) -> Array:
     return xp(x).log(x)
 
 
-@op("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)), promote="float", holomorphic=True)
+# The rule divides twice, as a GPU flushes the least x times ln 2 to 0.
+@op("dx = g / x / ln 2", x=lambda g, x: g / x / math.log(2), promote="float", holomorphic=True)
 def log2(x: Array) -> Array:
     """log₂ x"""
     return xp(x).log2(x)

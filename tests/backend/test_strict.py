@@ -41,6 +41,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "np.add": lambda x: np.add(x, HOST),
     "function of both": lambda x: xp.maximum(x, HOST),
     "concatenate both": lambda x: xp.concatenate([x, HOST]),
+    "where of a bool": lambda x: xp.where(True, x, 0.0),
     "where with host": lambda x: xp.where(x > 0, x, HOST),
     "method of host": lambda x: x.dot(HOST.T),
     "set from host": lambda x: x.__setitem__((0,), HOST[0]),

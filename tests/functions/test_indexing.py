@@ -285,6 +285,69 @@ def test_bad_input() -> None:
         x.index_select(2, minigrad.tensor([0]))
 
 
+# Repeated indices ----------------------------------------------------------------------------------------
+
+
+def _set(t: Any, x: Any, i: Any, v: Any) -> Any:
+    out = x.clone()
+    out[i] = v
+    return out
+
+
+REPLACING = {  # which of several values stays is not defined; their gradients are, as in PyTorch
+    "setitem": _set,
+    "index_put": lambda t, x, i, v: x.index_put((i,), v),
+    "index_copy": lambda t, x, i, v: x.index_copy(0, i, v),
+    "put": lambda t, x, i, v: x.put(i, v),
+    "scatter": lambda t, x, i, v: x.scatter(0, i, v),
+}
+
+
+@pytest.mark.parametrize("name", REPLACING)
+def test_one_of_the_values_for_a_place_stays(name: str, device: str) -> None:
+    x, index, v, g = np.arange(4.0), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15), np.array([1.0, 2, 3, 5])
+    results = []
+    for t, make in ((minigrad, lambda a: ours(a, device=device)), (torch, theirs)):
+        a, values = make(x).requires_grad_(), make(v).requires_grad_()
+        out = REPLACING[name](t, a, make(index), values)
+        (out * make(g)).sum().backward()
+        results.append((out, a.grad, values.grad))
+    (found, *found_slopes), (expected, *expected_slopes) = results
+    for f, e in zip(found_slopes, expected_slopes, strict=True):
+        assert_close(f, e)
+    kept = host(found.detach())
+    assert kept[0] in v[index == 0] and kept[2] in v[index == 2]
+    assert_close(kept[[1, 3]], host(expected.detach())[[1, 3]])
+
+
+ACCUMULATING = {
+    "index_put": lambda t, x, i, v: x.index_put((i,), v, accumulate=True),
+    "put": lambda t, x, i, v: x.put(i, v, accumulate=True),
+    "index_add": lambda t, x, i, v: x.index_add(0, i, v),
+    "scatter_add": lambda t, x, i, v: x.scatter_add(0, i, v),
+    "mean": lambda t, x, i, v: x.scatter_reduce(0, i, v, "mean", include_self=False),
+    "getitem": lambda t, x, i, v: x[i] * v,
+    "gather": lambda t, x, i, v: x.gather(0, i) * v,
+    "take": lambda t, x, i, v: x.take(i) * v,
+    "index_select": lambda t, x, i, v: x.index_select(0, i) * v,
+    "embedding": lambda t, x, i, v: t.nn.functional.embedding(i, x.reshape(4, 1))[:, 0] * v,
+}
+
+
+@pytest.mark.parametrize("name", ACCUMULATING)
+def test_repeats_add_up(name: str, device: str) -> None:
+    """The result where it is made of sums, else the gradient."""
+    x, index, v = np.arange(1.0, 5), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15)
+    results = []
+    for t, make in ((minigrad, lambda a: ours(a, device=device)), (torch, theirs)):
+        a, values = make(x).requires_grad_(), make(v).requires_grad_()
+        out = ACCUMULATING[name](t, a, make(index), values)
+        (out * out).sum().backward()
+        results.append((out.detach(), a.grad, values.grad))
+    for f, e in zip(*results, strict=True):
+        assert_close(f, e)
+
+
 # Whole slices reduced, and places ---------------------------------------------------------------------------
 
 

@@ -382,6 +382,47 @@ def test_a_function_of_tensors_refuses_numbers() -> None:
         minigrad.ones(1).add(minigrad.ones(1), 5)
 
 
+QUOTIENTS = {  # CuPy's ⌊a / b⌋ is 10 for 1 and 0.1, where PyTorch's is 9, and its remainder by inf is NaN
+    "floor_divide": lambda t, a, b: a // b,
+    "div": lambda t, a, b: t.div(a, b, rounding_mode="floor"),
+    "remainder": lambda t, a, b: a % b,
+    "fmod": lambda t, a, b: t.fmod(a, b),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: str) -> None:
+    parts = np.array([0.1, 0.3, 0.7, 1, 2.5, 1e-3, 1e5, 0, np.inf, np.nan], dtype)
+    numbers = np.concatenate((parts, -parts))
+    a, b = (x.ravel().copy() for x in np.meshgrid(numbers * 3, numbers))
+    results, slopes = [], []
+    for t, x, y in (
+        (minigrad, ours(a, True, device), ours(b, True, device)),
+        (torch, theirs(a, True), theirs(b, True)),
+    ):
+        result = QUOTIENTS[name](t, x, y)
+        results.append(result.detach())
+        if name == "remainder":
+            slopes.append(t.autograd.grad(result.sum(), (x, y)))
+        results += [QUOTIENTS[name](t, x.detach(), n) for n in (0.1, 0.0, -2.0)]
+        results += (
+            [QUOTIENTS[name](t, n, y.detach()) for n in (0.7, -3.0)] if name in ("floor_divide", "remainder") else []
+        )
+    for f, e in zip(results[: len(results) // 2], results[len(results) // 2 :], strict=True):
+        np.testing.assert_array_equal(host(f), host(e))
+    for f, e in zip(*slopes, strict=True):
+        known = np.isfinite(host(e))
+        np.testing.assert_array_equal(host(f)[known], host(e)[known])
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_of_large_integers(name: str, device: str) -> None:
+    a, b = np.array([2**53 + 1, -(2**53) - 1, 7, -7, 7, -7]), np.array([2, 2, 2, 2, -2, -2])
+    found = QUOTIENTS[name](minigrad, ours(a, device=device), ours(b, device=device))
+    assert_close(found, QUOTIENTS[name](torch, theirs(a), theirs(b)))
+
+
 def test_frexp_and_nextafter(device: str) -> None:
     x = np.array([3.0, -0.25, 0.0, 1e300, 5e-324])
     mantissa, exponent = minigrad.frexp(ours(x, device=device))

@@ -244,7 +244,7 @@ def test_computes_no_gradient_that_nobody_asked_for(case: Case) -> None:
             assert_close(alone, expected[id(wanted)], 1e-12)
 
 
-LARGE = {np.float64: (1e-310, 1e-300, 1e150, 1e300), np.float32: (1e-42, 1e-30, 1e15, 1e30)}
+LARGE = {np.float64: (1e-310, 1e-300, 1e150, 1e300), np.float32: (1e-42, 1.3e-38, 1e-30, 1e15, 1e30)}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -260,7 +260,7 @@ def test_extreme_values(case: Case, dtype: Any, device: str) -> None:
     found, expected = case.ours(minigrad, *mine), case.theirs(torch, *others)
     assert_same_dtype(found, expected)
     rtol = 1e-12 if dtype is np.float64 else 2e-6
-    least = np.finfo(dtype).smallest_normal  # torch may flush what is smaller
+    least = 4 * np.finfo(dtype).smallest_normal  # the device or torch may take what is smaller for 0 on the way
     np.testing.assert_allclose(host(found), host(expected), rtol=rtol, atol=least)
     if len(mine) > 1:
         return

@@ -577,7 +577,7 @@ class Function:
         for a in args if is_ufunc else args[:1]:
             if isinstance(a, (list, tuple)) and self.name not in _TAKE_SEQUENCES:
                 raise TypeError(f"cupy.{self.name}: Unsupported type {type(a)}")
-            if isinstance(a, _SCALARS) and not is_ufunc and self.parameters[:1] == ["a"]:
+            if isinstance(a, _SCALARS) and not is_ufunc and self.parameters[:1] in (["a"], ["condition"]):
                 raise TypeError(f"cupy.{self.name}: Unsupported type {type(a)}")
 
     def _unwrap(self, value: Any, sources: list[StrictArray]) -> Any:
