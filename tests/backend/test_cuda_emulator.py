@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ extern "C" __global__ void write_shared(float* out, long long at) {
 }
 extern "C" __global__ void write_in(float* const* table, long long row, long long at) {
     if (threadIdx.x == 0) table[row][at] = 1;
+}
+extern "C" __global__ void half_of(const float* x, float* out, double* wide) {
+    out[threadIdx.x] = x[threadIdx.x] / 2;
+    wide[threadIdx.x] = wide[threadIdx.x] / 2;
 }
 extern "C" __global__ void some_wait(float* out, double unused) { if (threadIdx.x < 40) __syncthreads(); }
 """.replace("extern __shared__ float memory[];", "DYNAMIC_SHARED(float, memory);")
@@ -160,3 +165,16 @@ def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
 def test_a_kernel_that_does_not_compile() -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match="undeclared"):
         cuda_emulator.RawModule(code='extern "C" __global__ void f(float* x) { x[0] = undeclared; }')
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the emulator flushes on x86 only")
+def test_subnormal_floats_are_zeros(module: Any) -> None:
+    """Of double numbers none are, in a kernel for these."""
+    least, wide = np.full(32, np.finfo(np.float32).smallest_normal), np.full(32, np.finfo(np.float64).smallest_normal)
+    out = np.empty_like(least)
+    module.get_function("half_of")((1,), (32,), (wrap(least), wrap(out), wrap(wide.copy())))
+    assert (out == 0).all()
+    assert (least / 2 > 0).all()  # the caller's floats are as they were
+    exact = cuda_emulator.RawModule(code=SOURCE, options=("-std=c++17", "-DREAL_BITS=64"))
+    exact.get_function("half_of")((1,), (32,), (wrap(least), wrap(out), wrap(wide)))
+    assert (wide == np.finfo(np.float64).smallest_normal / 2).all()
