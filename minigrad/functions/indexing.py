@@ -500,8 +500,12 @@ def unique(
     >>> mg.tensor([2, 1, 2, 3]).unique()
     tensor([1, 2, 3])
     """
+    if dim is not None and of(input.array).device_type not in ("cpu", "meta"):
+        # CuPy's order of rows is that of differences, which overflow, and it waits for each comparison.
+        there: Any = unique(input.cpu(), sorted, return_inverse, return_counts, dim)
+        return tuple(t.to(input.device) for t in there) if isinstance(there, tuple) else there.to(input.device)
     m = xp(input.array)
-    parts = m.unique(dt.widened(input.array), return_inverse=True, return_counts=True, axis=dim)
+    parts = m.unique(dt.widened(input.array), return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     values = parts[0].astype(input.array.dtype, copy=False)
     inverse, counts = map(dt.counted, (parts[1].reshape(input.array.shape if dim is None else -1), parts[2]))
     extra = ([wrap(inverse)] if return_inverse else []) + ([wrap(counts)] if return_counts else [])

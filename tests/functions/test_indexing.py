@@ -240,6 +240,25 @@ def test_sorting_is_stable_and_puts_nan_last(descending: bool) -> None:
     assert host(found.indices).tolist() == expected.indices.tolist()
 
 
+ROWS = {
+    "int8": np.array([[100, 1], [-100, 1], [100, 1], [0, 7], [-100, 1]], np.int8),
+    "bool": np.array([[True, False], [False, True], [True, False]]),
+    "inf": np.array([[np.inf, 1], [np.inf, 2], [np.inf, 1], [-np.inf, 0]]),
+    "nan": np.array([np.nan, 2, 1, np.nan, 2]),
+}
+
+
+@pytest.mark.parametrize(("name", "dim"), [(n, d) for n in ROWS for d in (None, 0, -1) if n != "nan" or d is None])
+def test_unique(name: str, dim: int | None, device: str) -> None:
+    x = ROWS[name]
+    found = ours(x, device=device).unique(return_inverse=True, return_counts=True, dim=dim)
+    expected = theirs(x).unique(return_inverse=True, return_counts=True, dim=dim)
+    for f, e in zip(found, expected, strict=True):
+        assert_close(f, e)
+        assert f.device.type == device
+    assert_close(ours(x, device=device).unique(dim=dim), expected[0])
+
+
 def test_topk_of_nan_and_integers() -> None:
     values = np.array([2.0, np.nan, 1.0, np.inf, -1.0])
     for largest in (True, False):

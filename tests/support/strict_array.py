@@ -571,6 +571,8 @@ class Function:
         for k in kwargs:
             if k not in self.parameters and "**" not in self.parameters:
                 raise TypeError(f"cupy.{self.name} got an unexpected keyword argument {k!r}")
+        if self.name == "unique" and kwargs.get("axis") is not None:
+            raise TypeError("cupy.unique along an axis is wrong where a difference of two numbers overflows")
         is_ufunc = isinstance(self.numpy, np.ufunc)
         if self.name in _CONVERT | _PLAIN | _TAKE_SHAPES:
             return
