@@ -66,7 +66,7 @@ def code(source: str) -> str:
 
 
 def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
-    """The compiler's options for numbers of ``bits`` bits."""
+    """The compiler's options for numbers of ``bits`` bits. CuPy adds -ftz=true after them, so none can undo it."""
     return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
 
 
