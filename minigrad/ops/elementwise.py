@@ -673,28 +673,33 @@ def bitwise_not(x: Array) -> Array:
     return ~x
 
 
+def _truth(x: Array) -> Array:
+    """What the logical functions take: CuPy's take no complex numbers."""
+    return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
+
+
 @op
 def logical_and(a: Array, b: Array) -> Array:
     """Both are not 0"""
-    return xp(a).logical_and(a, b)
+    return xp(a).logical_and(_truth(a), _truth(b))
 
 
 @op
 def logical_or(a: Array, b: Array) -> Array:
     """One at least is not 0"""
-    return xp(a).logical_or(a, b)
+    return xp(a).logical_or(_truth(a), _truth(b))
 
 
 @op
 def logical_xor(a: Array, b: Array) -> Array:
     """Exactly one is not 0"""
-    return xp(a).logical_xor(a, b)
+    return xp(a).logical_xor(_truth(a), _truth(b))
 
 
 @op
 def logical_not(x: Array) -> Array:
     """x is 0"""
-    return xp(x).logical_not(x)
+    return xp(x).logical_not(_truth(x))
 
 
 @op

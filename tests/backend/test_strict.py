@@ -41,6 +41,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "np.add": lambda x: np.add(x, HOST),
     "function of both": lambda x: xp.maximum(x, HOST),
     "concatenate both": lambda x: xp.concatenate([x, HOST]),
+    "logic of complex numbers": lambda x: xp.logical_not(x * 1j),
     "unique rows": lambda x: xp.unique(x, axis=0),
     "where of a bool": lambda x: xp.where(True, x, 0.0),
     "where with host": lambda x: xp.where(x > 0, x, HOST),

@@ -35,6 +35,14 @@ def test_rotary_embeddings(device: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
+def test_logic(name: str, device: str) -> None:
+    z = minigrad.tensor([0j, 1j, 2, 0j], device=device)
+    others = [] if name == "logical_not" else [minigrad.tensor([0j, 0j, 1j, 3], device=device)]
+    plain = [np.array(t.tolist()) for t in (z, *others)]
+    assert getattr(z, name)(*others).tolist() == getattr(np, name)(*plain).tolist()
+
+
 def test_views_share_memory() -> None:
     x = minigrad.zeros(3, 2)
     z = minigrad.view_as_complex(x)
