@@ -228,12 +228,13 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
-    if largest and rows.dtype.kind == "f" and holds(m.isnan(rows)):  # NaN counts as the largest
-        return m.moveaxis(m.moveaxis(_stable_order(x, dim, True), dim, -1)[..., :k], -1, dim)
+    in_part = 0 < 8 * k < n
+    if (largest or in_part) and rows.dtype.kind == "f" and holds(m.isnan(rows)):  # NaN counts as the largest
+        return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
     key = -rows if largest and rows.dtype.kind == "f" else rows
     if largest and rows.dtype.kind != "f":
         key = ~rows
-    if 0 < 8 * k < n:
+    if in_part:
         near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")

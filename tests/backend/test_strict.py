@@ -285,6 +285,12 @@ def test_subnormal_numbers_of_float64_are_numbers() -> None:
     assert x.item() == 2e-310
 
 
+def test_a_partition_of_nan_is_refused() -> None:
+    assert xp.argpartition(xp.asarray([3.0, 1.0, 2.0]), 0)[0] == 1
+    with pytest.raises(ValueError, match="NaN"):
+        xp.argpartition(xp.asarray([3.0, np.nan, 2.0]), 0)
+
+
 def test_quotients_and_remainders_are_cupys() -> None:
     a, b = xp.asarray([1.0, -1.0, 5.0]), xp.asarray([0.1, np.inf, 3.0])
     for quotient, rest in ((a // b, a % b), (xp.floor_divide(a, b), xp.remainder(a, b))):

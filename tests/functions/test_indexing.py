@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,18 @@ def test_topk_of_a_long_axis(length: int, k: int, largest: bool) -> None:
         places = host(found.indices)
         assert_close(np.take_along_axis(values, places, 1), host(found.values))
         assert all(len(set(row)) == k for row in np.moveaxis(places, 1, -1).reshape(-1, k).tolist())
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_topk_of_a_long_axis_with_nan(largest: bool, device: str) -> None:
+    """Each extreme element stands in one group with a NaN."""
+    values = np.random.default_rng(0).standard_normal(2048)
+    groups = 2048 // isqrt(2048 // 2)
+    values[5], values[6] = -100, 100
+    values[[5 + groups, 6 + groups]] = np.nan
+    found, expected = (x.topk(3, largest=largest) for x in (ours(values, device=device), theirs(values)))
+    assert_close(found.values, expected.values)
+    assert largest or host(found.indices).tolist() == expected.indices.tolist()
 
 
 def test_bad_input() -> None:

@@ -573,6 +573,8 @@ class Function:
                 raise TypeError(f"cupy.{self.name} got an unexpected keyword argument {k!r}")
         if self.name == "unique" and kwargs.get("axis") is not None:
             raise TypeError("cupy.unique along an axis is wrong where a difference of two numbers overflows")
+        if self.name == "argpartition" and np.isnan(args[0]._array).any():
+            raise ValueError("cupy.argpartition does not put NaN last")
         if self.name.startswith("logical_") and any(isinstance(a, StrictArray) and a.dtype.kind == "c" for a in args):
             raise TypeError(f"Wrong type for cupy_{self.name}: complex numbers")
         is_ufunc = isinstance(self.numpy, np.ufunc)
