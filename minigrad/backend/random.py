@@ -38,6 +38,26 @@ def states_are(make: Any) -> None:
     _state_tensor = make
 
 
+class _Streams:
+    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change.
+
+    A stream begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first
+    together each may make one, and ``setdefault`` gives all of them the same.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.spares: list[float] = []  # second normal numbers of pairs, each taken by one ``pop``
+
+    @cached_property
+    def bits(self) -> Any:
+        return vars(self).setdefault("bits", np.random.RandomState(self.seed % _WORD)._bit_generator)
+
+    @cached_property
+    def masks(self) -> Any:
+        return vars(self).setdefault("masks", np.random.SFC64(self.seed))
+
+
 class Generator:
     """A stream of random numbers on the CPU.
 
@@ -62,38 +82,24 @@ class Generator:
         """
         if not -(1 << 63) <= int(seed) < 1 << 64:
             raise ValueError(f"a seed has 64 bits, and {seed} has more")
-        self._seed = int(seed) % (1 << 64)
-        self._spare: float | None = None
-        vars(self).pop("_bits", None)
-        vars(self).pop("_masks", None)
+        self._streams = _Streams(int(seed) % (1 << 64))
         return self
-
-    # Both streams begin with their first draw: numpy.random would cost `import minigrad` a tenth.
-
-    @cached_property
-    def _bits(self) -> Any:
-        return np.random.RandomState(self._seed % _WORD)._bit_generator
-
-    @cached_property
-    def _masks(self) -> np.random.Generator:
-        return np.random.Generator(np.random.SFC64(self._seed % (1 << 64)))
 
     def seed(self) -> int:
         """Start from a seed of the operating system, and return it."""
-        self.manual_seed(int.from_bytes(os.urandom(4), "little"))
-        return self._seed
+        return self.manual_seed(int.from_bytes(os.urandom(4), "little")).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed the stream began with."""
-        return self._seed
+        return self._streams.seed
 
     def get_state(self) -> Any:
         """The position of both streams as a tensor of bytes: PyTorch's 5056, then the fast stream's."""
-        twister = self._bits.state["state"]
-        spare = 0.0 if self._spare is None else self._spare
-        head = struct.pack("<QiiQ", self._seed % (1 << 64), 625 - twister["pos"], 1, twister["pos"])
-        tail = struct.pack("<dddi4xf?3x", 0.0, spare, 0.0, self._spare is not None, 0.0, False)
-        masks = self._masks.bit_generator.state["state"]["state"]
+        streams = self._streams
+        twister, spare = streams.bits.state["state"], streams.spares[-1:]
+        head = struct.pack("<QiiQ", streams.seed, 625 - twister["pos"], 1, twister["pos"])
+        tail = struct.pack("<dddi4xf?3x", 0.0, *(spare or [0.0]), 0.0, len(spare), 0.0, False)
+        masks = streams.masks.state["state"]["state"]
         parts = (head, twister["key"].astype("<u8").tobytes(), tail, masks.astype("<u8").tobytes())
         return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
 
@@ -110,15 +116,16 @@ class Generator:
         if position > 624:  # NumPy would read beyond its words
             raise RuntimeError(f"a generator's state has a position up to 624, not {position}")
         _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
-        self.manual_seed(seed)
+        streams = _Streams(seed)
         key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
         # PyTorch's position is 0 only before its first number, where NumPy's is at the end of the words
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position or 624}}
-        self._spare = spare if is_valid else None
+        streams.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position or 624}}
+        streams.spares += [spare] if is_valid else []
         if len(data) > _PYTORCH_BYTES:
-            state = self._masks.bit_generator.state
+            state = streams.masks.state
             state["state"]["state"] = np.frombuffer(data, "<u8", 4, _PYTORCH_BYTES).astype(np.uint64)
-            self._masks.bit_generator.state = state
+            streams.masks.state = state
+        self._streams = streams
         return self
 
     def clone_state(self) -> Generator:
@@ -127,8 +134,7 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """``count`` raw 32-bit words, (count,) uint64."""
-        raw: np.ndarray[Any, np.dtype[np.uint64]] = self._bits.random_raw(count)
-        return raw
+        return self._streams.bits.random_raw(count)
 
     def words64(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """``count`` 64-bit words, each of two raw ones, the high one first, (count,) uint64."""
@@ -160,14 +166,15 @@ class Generator:
 
     def few_normals(self, count: int) -> FloatArray:
         """(count,) float64, one by one from pairs of float64 uniforms; the sine waits for the next number."""
-        out = np.empty(count)
+        out, spares = np.empty(count), self._streams.spares
         for i in range(count):
-            if self._spare is not None:
-                out[i], self._spare = self._spare, None
-                continue
-            u1, u2 = self.uniform((2,), np.float64)
-            radius, angle = np.sqrt(-2 * np.log1p(-u2)), 2 * np.pi * u1
-            out[i], self._spare = radius * np.cos(angle), float(radius * np.sin(angle))
+            try:
+                out[i] = spares.pop()
+            except IndexError:
+                u1, u2 = self.uniform((2,), np.float64)
+                radius, angle = np.sqrt(-2 * np.log1p(-u2)), 2 * np.pi * u1
+                out[i] = radius * np.cos(angle)
+                spares.append(float(radius * np.sin(angle)))
         return out
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -201,16 +208,15 @@ class Generator:
             return (drawn(seed, (count + 3) // 4).view(np.uint16)[:count] >= np.uint16(bound)).reshape(shape)
         from .kernels import keep_mask_numba
 
-        keep: np.ndarray[Any, np.dtype[np.bool_]] = keep_mask_numba.draw(count, bound, seed)
-        return keep.reshape(shape)
+        return keep_mask_numba.draw(count, bound, seed).reshape(shape)
 
     def mask_seed(self) -> int:
         """A seed from the fast stream, for a device that draws its masks itself."""
-        return int(self._masks.bit_generator.random_raw())
+        return int(self._streams.masks.random_raw())
 
     def seed_masks(self, seed: int) -> None:
         """Start the fast stream alone again."""
-        self._masks = np.random.Generator(np.random.SFC64(int(seed) % (1 << 64)))
+        self._streams.masks = np.random.SFC64(int(seed) % (1 << 64))
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

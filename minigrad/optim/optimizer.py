@@ -154,7 +154,7 @@ class Optimizer:
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
         """By kind. An optimiser that wraps another one may never have called ``__init__``."""
-        return defaultdict(dict)
+        return vars(self).setdefault("_hooks", defaultdict(dict))  # of threads that are here together, one dict
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
