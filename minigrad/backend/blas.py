@@ -23,21 +23,14 @@ _NAMES = (
 )
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
-_found: Calls | tuple[()] | None = None
 _gate = threading.RLock()
 _inside = 0  # how many are in ``one_thread``, in all threads of the program
 _outside = 1  # OpenBLAS's number of threads when nobody is
 
 
+@cache
 def calls() -> Calls | tuple[()]:
     """The functions that get and set OpenBLAS's number of threads; nothing where there is no OpenBLAS."""
-    global _found
-    if _found is None:
-        _found = _find()
-    return _found
-
-
-def _find() -> Calls | tuple[()]:
     for path in _libraries():
         try:
             library = ctypes.CDLL(path)

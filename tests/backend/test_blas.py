@@ -32,7 +32,7 @@ class Library:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library(4)
-    monkeypatch.setattr(blas, "_found", (made.get, made.put))
+    monkeypatch.setattr(blas, "calls", lambda: (made.get, made.put))
     monkeypatch.setattr(blas, "_number", None)
     return made
 
@@ -114,14 +114,14 @@ def test_where_no_library_can_be_opened(error: type[Exception], monkeypatch: pyt
         raise error
 
     monkeypatch.setattr(ctypes, "CDLL", refuse)
-    assert blas._find() == ()
+    assert blas.calls.__wrapped__() == ()
 
 
 def test_another_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is found, and nothing is changed."""
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    assert blas._find() == ()
-    monkeypatch.setattr(blas, "_found", ())
+    assert blas.calls.__wrapped__() == ()
+    monkeypatch.setattr(blas, "calls", lambda: ())
     blas.set_num_threads(3)
     with blas.one_thread():
         assert np.allclose(np.ones((3, 3)) @ np.ones((3, 3)), 3)
@@ -136,7 +136,7 @@ def test_openblas_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     functions = {f"scipy_openblas_{what}_num_threads64_": SimpleNamespace() for what in ("get", "set")}
     monkeypatch.setattr(np, "__file__", str(tmp_path / "numpy" / "__init__.py"))
     monkeypatch.setattr(ctypes, "CDLL", lambda path: SimpleNamespace(**functions if "openblas" in path else {}))
-    assert blas._find() == tuple(functions.values())
+    assert blas.calls.__wrapped__() == tuple(functions.values())
 
 
 @pytest.fixture
