@@ -100,7 +100,7 @@ def methods(cls: type) -> Iterator[tuple[str, Any]]:
     variable: Any = importlib.import_module("minigrad.autograd.views").Viewing
     added = {name: value for c in cls.__mro__ if not issubclass(variable, c) for name, value in vars(c).items()}
     for name in sorted(added, key=lambda name: (name.startswith("_"), name)):
-        if (callable(added[name]) and name != "apply") or isinstance(added[name], property):
+        if (inspect.isfunction(added[name]) and name != "apply") or isinstance(added[name], property):
             yield name, added[name]
 
 
