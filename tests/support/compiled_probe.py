@@ -72,13 +72,13 @@ def see(
 
 
 @loop
-def work(start: int, stop: int, rounds: int, out: Doubles) -> None:
-    """Much of it."""
+def work(start: int, stop: int, thread: int, rounds: int, who: Indices, out: Doubles) -> None:
+    """Much of it, and by which thread."""
     for i in range(start, stop):
         total = 0.0
         for j in range(rounds):
             total += np.sqrt(total + j)
-        out[i] = total
+        who[i], out[i] = thread, total
 
 
 @cache
