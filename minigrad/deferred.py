@@ -1,9 +1,9 @@
 """Modules that are loaded when a name of theirs is first asked for: what few programs need makes no import slower.
 
 if TYPE_CHECKING:
-    from ..backend import bessel
+    from .ops.approximations import bessel
 else:
-    bessel = Deferred("minigrad.backend.bessel")
+    bessel = Deferred("minigrad.ops.approximations.bessel")
 """
 
 from __future__ import annotations

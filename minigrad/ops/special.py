@@ -12,11 +12,11 @@ from .elementwise import abs, cos, exp, sign, where
 from .op import op
 
 if TYPE_CHECKING:
-    from ..backend import bessel, gamma, incomplete_gamma
+    from .approximations import bessel, gamma, incomplete_gamma
 else:
-    bessel = Deferred("minigrad.backend.bessel")
-    gamma = Deferred("minigrad.backend.gamma")
-    incomplete_gamma = Deferred("minigrad.backend.incomplete_gamma")
+    bessel = Deferred("minigrad.ops.approximations.bessel")
+    gamma = Deferred("minigrad.ops.approximations.gamma")
+    incomplete_gamma = Deferred("minigrad.ops.approximations.incomplete_gamma")
 
 
 @op("dx = g ψ(x)", x=lambda g, x: g * digamma(x), promote="float")

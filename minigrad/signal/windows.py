@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..backend.bessel import scaled_modified
 from ..backend.dtype import Array
 from ..functions.arguments import Maybe
 from ..functions.creation import creating
+from ..ops.approximations.bessel import scaled_modified
 
 __all__ = [
     "bartlett",

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from .dtype import Array
+from ...backend.dtype import Array
+from ...backend.registry import holds, xp
+from ...backend.special import complementary_error_function
 from .gamma import log_gamma, stirling
-from .registry import holds, xp
-from .special import complementary_error_function
 
 _TERMS = 400  # more than any of the series takes
 _EPSILON = 2.0**-55
