@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,10 @@ class NumpyBackend:
 
     def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:
         return np.asarray(array)
+
+    def later(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
+        copied = np.array(array)
+        return lambda: copied
 
     def kernels(self, name: str) -> tuple[Any, ...]:
         found = self._kernels.get(name)

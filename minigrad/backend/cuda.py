@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from types import ModuleType
@@ -28,6 +29,7 @@ class CupyBackend:
         self.array_type: type = cupy.ndarray
         self._devices = [Device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
         self._kernels: dict[str, tuple[Any, ...]] = {}
+        self._copies: list[tuple[Any, Any]] = []
 
     def device_of(self, array: Array) -> Device:
         number: int = array.device.id
@@ -53,6 +55,16 @@ class CupyBackend:
 
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
         return array.get()
+
+    def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]:
+        with array.device:
+            copied = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+            array.get(out=copied, blocking=False)
+            event = self.xp.cuda.Event(disable_timing=True)
+            event.record()
+        # the pool lends pinned memory again as soon as nobody refers to it, even if the copy is still to come
+        self._copies = [(e, c) for e, c in self._copies if not e.done] + [(event, copied)]
+        return lambda: event.synchronize() or copied
 
     def kernels(self, name: str) -> tuple[Any, ...]:
         if name not in kernels.CUDA_NAMES:

@@ -272,6 +272,8 @@ class MetaBackend:
     def to_numpy(self, array: Any) -> NoReturn:
         raise NotImplementedError(NO_DATA)
 
+    later = to_numpy
+
     def kernels(self, name: str) -> tuple[()]:
         """None: there is nothing to compute."""
         return ()

@@ -30,6 +30,9 @@ class Backend(Protocol):
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
         """A copy in NumPy's memory; on the CPU the array itself."""
 
+    def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]:
+        """Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it."""
+
     def kernels(self, name: str) -> tuple[Kernel, ...]:
         """The fused kernels of that name, the fastest first: where none takes the arguments, the plain definition
         runs."""

@@ -28,7 +28,7 @@ from .progress import LOST, Progress
 from .ranks import Ranks
 from .schedules import resume
 from .settings import FIXED, METRIC, Settings, State, Window
-from .update import Loss, Part, Share, update
+from .update import Loss, Part, Share, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -200,9 +200,12 @@ class Trainer:
     def _run(self) -> Outcome:
         if self.ranks.is_first:
             self.state.lines = self._log.lines  # fewer, if the log was deleted
+        self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
             due = self.ranks.of_first(self._due)
+            if due.asked or due.over or due.snapshot or due.evaluation or due.save:
+                self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
             if due.asked:
                 break
             self._snapshot_evaluate_save(due)
@@ -257,11 +260,23 @@ class Trainer:
         state.step += 1
         state.epoch, state.batch = stream.epoch, stream.batch
         state.tokens += done.weight
-        state.window.add(done.loss, done.weight, done.norm)
-        self._bar.advance(done.loss, done.weight, self._seconds())
-        if state.step % settings.log_every == 0:
+        self._count_pending()
+        self._pending = done
+        is_logged = state.step % settings.log_every == 0
+        if done.is_known or is_logged:
+            self._count_pending()
+        if is_logged:
             self._write({**state.window.means(), "lr": rate})
             state.window = Window()
+
+    def _count_pending(self) -> None:
+        """Count the loss and the norm of the last update. A GPU computes them while the next one is launched, so that
+        it never waits for this process."""
+        if self._pending is not None:
+            done, self._pending = self._pending, None
+            loss, norm = done.check()
+            self.state.window.add(loss, done.weight, norm)
+            self._bar.advance(loss, done.weight, self._seconds())
 
     def _add_gradients(self, batches: Iterable[Any], step: int) -> list[Part]:
         """With several batches, each has random numbers of its own, whoever computes it."""

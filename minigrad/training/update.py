@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..backend import of
 from ..nn.module import Module
 from ..nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, scale_
 from ..optim.optimizer import Optimizer
@@ -17,20 +18,65 @@ from . import randomness
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
 
-class Updated(NamedTuple):
-    """The mean loss of an update, the weight of its batches, the norm of the gradient."""
-
-    loss: float
-    weight: float
-    norm: float
-
-
 class Part(NamedTuple):
     """One batch of an update: its number, from 0, its mean loss and its weight."""
 
     number: int
     loss: Any  # a tensor of one element, perhaps still being computed; from another rank a float
     weight: float
+
+
+class Updated:
+    """An update: the weight of its batches, their mean loss, and the norm of the gradient.
+
+    A GPU has yet to compute the loss and the norm. Reading them waits for it: after the next update has been launched,
+    that costs nothing.
+
+    Attributes:
+        weight: of all batches.
+        is_known: whether reading does not wait, because all is on the CPU.
+    """
+
+    def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
+        self.weight, self.step = sum(part.weight for part in parts), step
+        self.is_known = norm.device.type == "cpu"
+        self._losses = [(_later(part.loss), part.weight) for part in parts]
+        self._norm = _later(norm)
+
+    @property
+    def loss(self) -> float:
+        """The mean loss. Raises as ``check``."""
+        return self.check()[0]
+
+    @property
+    def norm(self) -> float:
+        """The norm of the gradient before it was clipped. Raises as ``check``."""
+        return self.check()[1]
+
+    def check(self) -> tuple[float, float]:
+        """The loss and the norm. Raises RuntimeError: one of them is not finite."""
+        loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
+        for name, value in (("loss", loss), ("norm of the gradient", norm)):
+            if not math.isfinite(value):
+                harm = "the weights and earlier checkpoints are unharmed"
+                if not self.is_known:
+                    harm = (
+                        "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints "
+                        "are unharmed"
+                    )
+                raise RuntimeError(
+                    f"the {name} is {value} in step {self.step}; {harm}. Try a lower learning rate, a longer warmup, "
+                    "or a smaller clip; minigrad.autograd.detect_anomaly() names the op that made the first such number"
+                )
+        return loss, norm
+
+
+def _later(value: Any) -> Callable[[], float]:
+    """A number, or the only element of a tensor as soon as it is computed."""
+    if not isinstance(value, Tensor):
+        return lambda: float(value)
+    read = of(value.array).later(value.array)
+    return lambda: float(read().item())
 
 
 @dataclass(frozen=True)
@@ -67,30 +113,24 @@ def update(
         gradients: adds up the gradients of the batches of a step, perhaps over several ranks, and returns their parts.
 
     Raises:
-        RuntimeError: the loss or the norm is not finite; the weights are unchanged.
+        RuntimeError: the loss or the norm is not finite; the weights are unchanged. On a GPU, reading them raises.
         ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
     parts = gradients(batches, step) if gradients else add_gradients(model, loss, batches, step)
-    total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     present = [p.grad for p in parameters if p.grad is not None]
-    factor = parts[0].weight / total
+    factor = parts[0].weight / sum(part.weight for part in parts)
     if factor != 1:
         scale_(present, factor)
     norm = get_total_norm(present)
-    mean = sum(float(part.loss) * part.weight for part in parts) / total
-    for name, value in (("loss", mean), ("norm of the gradient", float(norm))):
-        if not math.isfinite(value):
-            raise RuntimeError(
-                f"the {name} is {value} in step {step}; the weights and earlier checkpoints are unharmed. "
-                "Try a lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd."
-                "detect_anomaly() names the op that made the first such number"
-            )
+    done = Updated(parts, norm, step)
+    if done.is_known:
+        done.check()
     if clip is not None:
         clip_grads_with_norm_(parameters, clip, norm)
     optimizer.step()
-    return Updated(mean, total, float(norm))
+    return done
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:

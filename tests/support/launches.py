@@ -37,6 +37,7 @@ class Counts:
 
 
 _active: list[Counts] = []
+_total = 0
 
 
 @contextmanager
@@ -50,8 +51,15 @@ def count() -> Iterator[Counts]:
         _active.remove(counts)
 
 
+def total() -> int:
+    """How many kernels this process has launched."""
+    return _total
+
+
 def launched(name: str) -> None:
     """Note a launch."""
+    global _total
+    _total += 1
     for counts in _active:
         counts.by_name[name] += 1
 
