@@ -65,7 +65,7 @@ class Training:
         self.optimizer, self.loss = optimizer_of(self.model, self.settings), loss_of(self.settings)
         random = np.random.default_rng(0)
         source, target = (mg.tensor(random.integers(4, VOCABULARY, (rows, LENGTH))) for _ in range(2))
-        self.batch, self.steps = Batch(source, target, target[:, :-1]), 0
+        self.batch, self.steps = Batch(source, target, target[:, :-1], rows * (LENGTH - 1)), 0
 
     def step(self) -> None:
         """An update."""

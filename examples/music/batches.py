@@ -10,6 +10,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.music.notes import PITCHES
+from minigrad.programs.batches import moved
 from minigrad.programs.validation import NONE, Batch, Ids
 
 from .data import Piece
@@ -18,7 +19,7 @@ from .languages import Language
 
 def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
     """The mean cross-entropy of a batch, and the number of its targets."""
-    return model.loss(batch.tokens, batch.targets, NONE), float((batch.targets != NONE).sum())
+    return model.loss(batch.tokens, batch.targets, NONE), float(batch.counted)
 
 
 class Windows:
@@ -94,4 +95,4 @@ class Windows:
         inside = places < ends[:, None]
         rows = np.where(inside, ids[np.minimum(places, len(ids) - 1)], 0).astype(np.int64)
         tokens, targets = rows[:, :-1].copy(), np.where(inside[:, 1:], rows[:, 1:], NONE)
-        return Batch(*(mg.from_numpy(part).to(self.device) for part in (tokens, targets)))
+        return Batch(*moved(self.device, mg.from_numpy(tokens), mg.from_numpy(targets)), int(inside[:, 1:].sum()))

@@ -11,6 +11,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
+from .batches import moved
+
 Ids = np.ndarray[Any, np.dtype[Any]]
 NONE = -100  # a target that does not count
 Progress = Callable[[int], Any]
@@ -19,16 +21,18 @@ Cut = tuple[int, int, int]
 
 
 class Batch(NamedTuple):
-    """Tokens (B, T), and the token after each (B, T), int64."""
+    """Tokens (B, T), the token after each (B, T), int64, and how many of these count."""
 
     tokens: Tensor
     targets: Tensor
+    counted: int
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
     """The windows of a length that begin at some places (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
-    return Batch(*(mg.from_numpy(np.ascontiguousarray(part)).to(device) for part in (rows[:, :-1], rows[:, 1:])))
+    tokens, targets = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
+    return Batch(*moved(device, tokens, targets), targets.numel())
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
@@ -99,7 +103,7 @@ def score_cuts(model: Any, ids: Ids, cuts: list[Cut], batch: int, progress: Prog
     for rows in batches(cuts, batch):
         begins, firsts, ends = (np.array(column) for column in zip(*rows, strict=True))
         length = int(ends[0] - begins[0])
-        tokens, targets = windows(ids, begins, length, device)
+        tokens, targets, _ = windows(ids, begins, length, device)
         before = np.arange(length) < (firsts - begins)[:, None]  # (B, T)
         if before.any():
             targets = targets.masked_fill(mg.from_numpy(before).to(device), NONE)

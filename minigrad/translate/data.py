@@ -27,6 +27,7 @@ from minigrad.text.corpus import part
 from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
 
 from ..models.transformer import pad
+from ..programs.batches import moved
 from . import english_italian
 from .settings import DataSettings, Settings, TrainingSettings
 
@@ -41,12 +42,14 @@ class Batch(NamedTuple):
         source: tokens and EOS (B, S).
         target: BOS, tokens, EOS (B, T).
         read: the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN.
+        counted: the tokens to predict, without padding.
         epoch: of the batch, from 0.
     """
 
     source: Tensor
     target: Tensor
     read: Tensor
+    counted: int
     epoch: int = 0
 
 
@@ -192,8 +195,8 @@ class PairBatches:
         if self.settings.word_dropout:
             draw = np.random.default_rng((self.settings.seed, epoch, place))
             source, read = (self._forget(x, draw) for x in (source, read))
-        device = self.settings.device
-        return Batch(source.to(device), target.to(device), read.to(device), epoch)
+        counted = int((target[:, 1:] != PAD).sum())
+        return Batch(*moved(self.settings.device, source, target, read), counted, epoch)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with random subwords; with the regular ones if the random ones are too many."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minigrad import Tensor
-from minigrad.text.tokenizer import PAD
 
 from ..models.translation import TranslationModel
 from .data import Batch
@@ -18,6 +17,6 @@ def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Te
     def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
         r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
         mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
-        return mean, float((batch.target[:, 1:] != PAD).sum())
+        return mean, float(batch.counted)
 
     return loss
