@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ class NumpyBackend:
     device_type = "cpu"
     array_type: type = np.ndarray
     xp: Any = np
+    on = nullcontext
 
     def __init__(self) -> None:
         self._kernels: dict[str, tuple[ModuleType, ...]] = {}

@@ -9,6 +9,7 @@ that occurs. A view is a view of the same imaginary memory. All else runs in ful
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -261,7 +262,7 @@ class MetaBackend:
 
     name = device_type = "meta"
     array_type: type = MetaArray
-    xp = XP
+    xp, on = XP, nullcontext
 
     def device_of(self, array: Any) -> Device:
         return _META

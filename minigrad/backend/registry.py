@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,9 @@ class Backend(Protocol):
 
     def device_of(self, array: Array) -> Device:
         """Where an array lives."""
+
+    def on(self, device: Device) -> AbstractContextManager[Any]:
+        """Within it, what ``xp`` makes is on ``device``."""
 
     def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array:
         """A NumPy array (or an array of this backend) as an array on ``device``."""

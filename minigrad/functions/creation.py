@@ -36,6 +36,17 @@ def _device(device: Maybe) -> Device | None:
     return Device(device) if device is not None else devices.default()
 
 
+def _made(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
+    """A new array of a dtype on a device: ``make`` gets the namespace that makes it there, NumPy's where there is none
+    (of "meta") or it lacks the dtype."""
+    place = _device(device)
+    if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
+        return make(np)
+    backend = for_device(place)
+    with backend.on(place):
+        return make(backend.xp)
+
+
 def _is_meta(device: Maybe) -> bool:
     place = _device(device)
     return place is not None and place.type == "meta"
@@ -62,13 +73,14 @@ class NoDraw:
 
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Define a function of new tensors by one that returns a NumPy array in ``dtype``.
+    """Define a function of new tensors by one that returns a NumPy array in ``dtype``, or, if it has a parameter
+    ``device``, an array there.
 
     It takes PyTorch's other keywords as well: ``device``, ``requires_grad``, and without effect ``layout`` and
     ``pin_memory``.
     """
 
-    draws = "generator" in (make.__kwdefaults__ or ())
+    draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
         *args: Any,
@@ -81,6 +93,8 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
     ) -> Tensor:
         if draws and _is_meta(device):
             options["generator"] = NoDraw()
+        if places:
+            options["device"] = device
         return tensor_on(make(*args, dtype=dtype, **options), device, requires_grad)
 
     return function(_shown(create, make))
@@ -276,24 +290,27 @@ def scalar_tensor(
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
-def _of_shape(make: Callable[..., Any], name: str, doc: str) -> Callable[..., Tensor]:
+def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:
     def create(
         *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
     ) -> Tensor:
-        filled = _unset if _is_meta(device) else make
-        return tensor_on(filled(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+        shape, kind = sized(size, size_kw), float_dtype(dtype)
+        made = (
+            _unset(shape, kind) if _is_meta(device) else _made(device, kind, lambda xp: getattr(xp, name)(shape, kind))
+        )
+        return tensor_on(made, device, requires_grad)
 
     return function(named(create, name, doc))
 
 
-zeros = announced(_of_shape(np.zeros, "zeros", "Zeros of a shape."))
-ones = announced(_of_shape(np.ones, "ones", "Ones of a shape."))
-empty = announced(_of_shape(np.empty, "empty", "A tensor of a shape whose elements are unset."))
+zeros = announced(_of_shape("zeros", "Zeros of a shape."))
+ones = announced(_of_shape("ones", "Ones of a shape."))
+empty = announced(_of_shape("empty", "A tensor of a shape whose elements are unset."))
 
 
 @announced
 @creating
-def full(size: Any, fill_value: Any, *, dtype: Maybe) -> Any:
+def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
     """A shape filled with one number, by default of the number's dtype.
 
     >>> mg.full((2, 2), 7)
@@ -305,7 +322,8 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe) -> Any:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    return np.full(shape_of(size), value, of_value.numpy)
+    shape, filling = shape_of(size), np.full((), value, of_value.numpy)[()]
+    return _made(device, of_value.numpy, lambda xp: xp.full(shape, filling, of_value.numpy))
 
 
 @creating
@@ -363,7 +381,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
 
 @announced
 @creating
-def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe) -> Any:
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe, device: Maybe) -> Any:
     """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float.
 
     >>> mg.arange(5)
@@ -393,8 +411,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
         first, last, by = int(first), int(last), int(by)
     count = ceil((last - first) / by)
     if dt.has_gradient(kind):
-        return (first + np.arange(count, dtype=np.float64) * by).astype(kind)
-    return np.arange(first, last, by).astype(kind)
+        return _made(device, kind, lambda xp: (first + xp.arange(count, dtype=np.float64) * by).astype(kind))
+    return _made(device, kind, lambda xp: xp.arange(first, last, by).astype(kind, copy=False))
 
 
 @creating

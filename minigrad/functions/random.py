@@ -1,4 +1,5 @@
-"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device."""
+"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device, except those of
+``multinomial``."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ import numpy as np
 
 from ..autograd.inplace import bump, check_mutable
 from ..autograd.observer import announced
-from ..autograd.tape import Variable
-from ..backend import of
+from ..autograd.tape import Variable, wrap
+from ..backend import of, xp
 from ..backend.dtype import has_gradient, kind_of
 from ..backend.random import Generator, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
-from .creation import alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
+from .creation import NoDraw, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
 from .define import function, method, named
 
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
@@ -352,46 +353,55 @@ def multinomial(
     One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
     p / Exp(1). Several with replacement by inverting the running sums.
 
+    A GPU inverts them for one sample a row, too, which takes one random number and not one for each weight: the indices
+    are other ones than on the CPU. It does not look at the weights, which would make the program wait: of a row that is
+    invalid, the index means nothing.
+
     Raises:
-        RuntimeError: weights that are negative, not finite or all 0; more samples than weights; more than 2²⁴
-            weights, as running sums in float32 tell no more apart.
+        RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more than
+            2²⁴ weights, as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
     tensor([1])
     """
-    weights = of(input.array).to_numpy(input.array)
+    weights, backend = input.array, of(input.array)
+    is_host = backend.xp is np
     if kind_of(weights) != "f":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
     if weights.ndim not in (1, 2) or not weights.shape[-1]:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim and not empty, not of shape {weights.shape}")
     if weights.shape[-1] > 2**24:
         raise RuntimeError(f"multinomial: the number of categories cannot exceed 2^24, got {weights.shape[-1]:,}")
-    if weights.size and not (np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()):
+    valid = np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all() if is_host else True
+    if not valid:
         raise RuntimeError(
             "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
             "multinomial: the weights must be finite, not negative, and not all 0 in a row"
         )
     if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
         raise RuntimeError(f"multinomial: cannot draw {num_samples} samples without replacement from these weights")
-    source = generator or default_generator
-    if replacement and num_samples > 1:
+    source = NoDraw() if input.is_meta else generator or default_generator
+    if replacement if num_samples > 1 else not is_host:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
-        chosen = _inverted(weights.reshape(-1, weights.shape[-1]), draws.reshape(-1, num_samples))
-        chosen = chosen.reshape(draws.shape)
+        rows = backend.asarray(draws.reshape(-1, num_samples), input.device)
+        chosen = _inverted(weights.reshape(-1, weights.shape[-1]), rows).reshape(draws.shape)
     else:
-        race = weights / (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
-        chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return tensor_on(chosen.astype(np.int64), input.device)
+        exponential = (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
+        race = weights / backend.asarray(exponential, input.device)
+        chosen = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+    return wrap(chosen.astype(np.int64))
 
 
 def _inverted(weights: Any, draws: Any) -> Any:
     """For each uniform draw the first place in a row where the running share of the weights reaches it."""
-    shares = np.cumsum(weights, -1, dtype=weights.dtype)
+    m = xp(weights)
+    shares = m.cumsum(weights, -1, dtype=weights.dtype)
     shares = shares / shares[:, -1:]
     shares[:, -1] = 1
-    places = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
-    return np.array(places, np.int64).reshape(draws.shape)
+    if draws.shape[1] == 1:
+        return (shares < draws).sum(-1)
+    return m.stack([m.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)])
 
 
 @function

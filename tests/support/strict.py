@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class StrictBackend:
     device_type = "strict"
     array_type: type = StrictArray
     xp: Any = NAMESPACE
+    on = nullcontext
 
     def __init__(self, emulate: bool = True) -> None:
         self.emulate = emulate

@@ -1,0 +1,71 @@
+"""New tensors on a device are made there, and are those of the CPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minigrad
+from tests.support import launches
+
+CREATED: dict[str, Callable[..., Any]] = {
+    "zeros": lambda **o: minigrad.zeros(2, 3, **o),
+    "ones": lambda **o: minigrad.ones((4,), dtype=minigrad.bool, **o),
+    "full": lambda **o: minigrad.full((2, 2), 7, **o),
+    "full of infinities": lambda **o: minigrad.full((2, 2), -math.inf, dtype=minigrad.float16, **o),
+    "zeros_like": lambda **o: minigrad.zeros_like(minigrad.ones(3, 2, **o).T, dtype=minigrad.int32),
+    "full_like": lambda **o: minigrad.full_like(minigrad.ones(3, **o), 2.5),
+    "arange": lambda **o: minigrad.arange(5, **o),
+    "arange of floats": lambda **o: minigrad.arange(1, -2, -0.3, **o),
+    "arange as another dtype": lambda **o: minigrad.arange(3, 9, 2, dtype=minigrad.float32, **o),
+    "arange of bytes": lambda **o: minigrad.arange(2.5, 9, 2, dtype=minigrad.uint8, **o),
+    "causal mask": lambda **o: minigrad.nn.Transformer.generate_square_subsequent_mask(4, **o),
+}
+
+
+@pytest.mark.parametrize("name", CREATED)
+def test_made_where_it_is_needed(name: str, device: str) -> None:
+    expected = CREATED[name]()
+    with launches.count() as counts:
+        found = CREATED[name](device=device)
+    assert counts.by_name["upload"] == 0
+    assert (found.device.type, found.dtype, found.stride()) == (device, expected.dtype, expected.stride())
+    assert found.numpy(force=True).tobytes() == expected.numpy().tobytes()
+
+
+def test_a_number_that_a_dtype_lacks(device: str) -> None:
+    with pytest.raises(OverflowError, match="out of bounds for uint8"):
+        minigrad.full((2,), 300, dtype=minigrad.uint8, device=device)
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.0, 0.5, 0.3, 0.0], [[0.0, 4.0, 0.0], [1.0, 1.0, 2.0]]])
+@pytest.mark.parametrize("replacement", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: str) -> None:
+    """3,000 draws: each share is within 5 standard deviations of its weight, and nothing of weight 0 is drawn."""
+    p = minigrad.tensor(weights, dtype=minigrad.float64)
+    if count == 2 and not replacement and p.ndim == 2:
+        p = p + 1.0
+    rows = (p if p.ndim == 2 else p[None]).repeat_interleave(3000, 0)
+    minigrad.manual_seed(5)
+    with launches.count() as counts:
+        drawn = rows.to(device).multinomial(count, replacement)
+    assert counts.syncs == 0 and drawn.device.type == device and drawn.dtype is minigrad.int64
+    assert drawn.shape == (len(rows), count)
+    first = drawn[:, 0].cpu().view(-1, 3000)
+    share = p.view(len(first), -1) / p.sum(-1, keepdim=True).view(-1, 1)
+    found = minigrad.stack([(first == i).double().mean(1) for i in range(share.shape[1])], 1)
+    assert bool(((found - share).abs() <= 5 * (share * (1 - share) / 3000).sqrt()).all())
+    if not replacement and count == 2:
+        assert bool((drawn[:, 0] != drawn[:, 1]).all())
+
+
+def test_no_draw_without_weights_that_suffice(device: str) -> None:
+    with pytest.raises(RuntimeError, match="cannot draw 3 samples without replacement"):
+        minigrad.ones(2, device=device).multinomial(3)
+    with pytest.raises(RuntimeError, match="only supports floating-point dtypes"):
+        minigrad.ones(2, dtype=minigrad.int64, device=device).multinomial(1)
+    assert minigrad.ones(2, device=device).multinomial(5, True).shape == (5,)
