@@ -94,5 +94,6 @@ class Windows:
         places = begins[:, None] + np.arange(self.window + 1)  # (B, T + 1)
         inside = places < ends[:, None]
         rows = np.where(inside, ids[np.minimum(places, len(ids) - 1)], 0).astype(np.int64)
-        tokens, targets = rows[:, :-1].copy(), np.where(inside[:, 1:], rows[:, 1:], NONE)
-        return Batch(*moved(self.device, mg.from_numpy(tokens), mg.from_numpy(targets)), int(inside[:, 1:].sum()))
+        parts = rows[:, :-1].copy(), np.where(inside[:, 1:], rows[:, 1:], NONE)
+        tokens, targets = moved(self.device, *map(mg.from_numpy, parts))
+        return Batch(tokens, targets, int(inside[:, 1:].sum()))

@@ -31,8 +31,9 @@ class Batch(NamedTuple):
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
     """The windows of a length that begin at some places (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
-    tokens, targets = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
-    return Batch(*moved(device, tokens, targets), targets.numel())
+    parts = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
+    tokens, targets = moved(device, *parts)
+    return Batch(tokens, targets, targets.numel())
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:

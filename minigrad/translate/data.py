@@ -196,7 +196,8 @@ class PairBatches:
             draw = np.random.default_rng((self.settings.seed, epoch, place))
             source, read = (self._forget(x, draw) for x in (source, read))
         counted = int((target[:, 1:] != PAD).sum())
-        return Batch(*moved(self.settings.device, source, target, read), counted, epoch)
+        source, target, read = moved(self.settings.device, source, target, read)
+        return Batch(source, target, read, counted, epoch)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with random subwords; with the regular ones if the random ones are too many."""
