@@ -64,6 +64,7 @@ class Prompts:
         rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         self.start = mg.tensor(rows, dtype=mg.int64, device=device)
         self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)
+        self.padding = longest - min(map(len, prompts))  # before the first token that all rows have
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
@@ -71,7 +72,7 @@ class Prompts:
 
     def mask(self, begin: int, end: int) -> Tensor | None:
         """True at tokens, False at padding, from ``begin`` to ``end`` (N, end - begin); None without padding."""
-        if not bool((self.first > begin).any()):
+        if self.padding <= begin:
             return None
         return mg.arange(begin, end, device=self.first.device) >= self.first[:, None]
 

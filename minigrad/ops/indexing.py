@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import holds, in_order, of, xp
+from ..backend import in_order, of, xp
 from ..backend.dtype import Array, counted, widened
 from .elementwise import where
 from .op import Op, Traced, bare, op
@@ -228,13 +228,14 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
-    in_part = 0 < 8 * k < n
-    if (largest or in_part) and rows.dtype.kind == "f" and holds(m.isnan(rows)):  # NaN counts as the largest
-        return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
-    key = -rows if largest and rows.dtype.kind == "f" else rows
-    if largest and rows.dtype.kind != "f":
-        key = ~rows
-    if in_part:
+    is_float, key = rows.dtype.kind == "f", rows
+    if largest:
+        key = -rows if is_float else ~rows
+    if largest and is_float and m is not np:  # NaN counts as the largest, like infinity: a look for it would wait
+        key = m.where(m.isnan(rows), rows.dtype.type(-np.inf), key)
+    elif largest and is_float and np.isnan(rows).any():
+        return m.moveaxis(m.moveaxis(_stable_order(x, dim, True), dim, -1)[..., :k], -1, dim)
+    if 0 < 8 * k < n:
         near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")

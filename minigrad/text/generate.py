@@ -2,7 +2,7 @@
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
 Finished sentences leave the batch, and each has its own limit: no sentence changes the result for another.
-All searches raise ValueError for arguments out of range, and for logits that are NaN.
+All searches raise ValueError for arguments out of range, and for logits that are NaN. A GPU is waited for once a token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from ..autograd import no_grad
 from ..backend.dtype import finfo
@@ -28,6 +28,7 @@ MaxLength = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
 OnToken = Callable[[int, int], None]
+Rows = list[list[Any]]
 
 
 class Decoder(Protocol):
@@ -178,7 +179,8 @@ def _generate(
 ) -> list[Hypothesis]:
     """Append the tokens that ``choose`` selects from logits (N, V), until all sentences have ended."""
     tokens = decoder.start
-    start, limits = tokens.shape[1], max_lengths(max_length, len(tokens))
+    limits = max_lengths(max_length, len(tokens))
+    texts: list[list[int]] = [[] for _ in limits]
     finished: dict[int, Hypothesis] = {}
     active = list(range(len(tokens)))  # the sentence of each row
     total = zeros(len(tokens), device=tokens.device)
@@ -186,19 +188,23 @@ def _generate(
     while active:
         length += 1
         logits = decoder.next_logits(tokens)
-        norm = _finite(logits.logsumexp(-1), length)
+        norm = logits.logsumexp(-1)
+        if norm.device.type == "cpu":  # before anything is drawn; a GPU would wait
+            _check(norm.tolist(), length)
         chosen = choose(logits)[:, None]
         total = total + logits.gather(-1, chosen)[:, 0] - norm
         tokens = cat((tokens, chosen), 1)
-        new = chosen[:, 0].tolist()
-        if on_token is not None:
-            for i, token in zip(active, new, strict=True):
+        norms, new, log_ps = _read(norm, chosen[:, 0], total)
+        _check(norms, length)
+        for i, token in zip(active, new, strict=True):
+            texts[i].append(token)
+            if on_token is not None:
                 on_token(i, token)
         ended = [t == eos or length == limits[i] for t, i in zip(new, active, strict=True)]
         if any(ended):
-            for i, ids, log_p, is_over in zip(active, tokens.tolist(), total.tolist(), ended, strict=True):
+            for i, log_p, is_over in zip(active, log_ps, ended, strict=True):
                 if is_over:
-                    finished[i] = Hypothesis(ids[start:], log_p, log_p)
+                    finished[i] = Hypothesis(texts[i], log_p, log_p)
             active, rows = _remaining(active, ended, tokens)
             tokens, total = tokens[rows], total[rows]
             decoder.reorder(rows, 1)
@@ -287,6 +293,7 @@ class _Beam:
     Attributes:
         active: the numbers of the sentences that are not done, b of them.
         tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
+        texts: the new tokens of each row.
         log_p: of each row (b, W).
         covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
         finished: the finished hypotheses of each sentence, the best first.
@@ -301,29 +308,28 @@ class _Beam:
     eos: int | None
 
     def __post_init__(self) -> None:
-        self.tokens, self.start = self.decoder.start, self.decoder.start.shape[1]
+        self.tokens = self.decoder.start
         self.active = list(range(len(self.limits)))
+        self.texts: list[list[int]] = [[] for _ in self.limits]
         self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
         self.covered: Tensor | None = None
         self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
 
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank those that end."""
-        log_p, rows, tokens = self.candidates(length)
+        norm, log_p, rows, tokens = self.candidates()
         if self.coverage_penalty:
             attention = cast(AttentiveDecoder, self.decoder).attention()
             self.covered = attention if self.covered is None else self.covered + attention
-        ended = tokens == (NEVER if self.eos is None else self.eos)
-        self.finish(ended[:, : self.size] & (log_p[:, : self.size] > -math.inf), log_p, rows, tokens, length)
         size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
+        ended = tokens == (NEVER if self.eos is None else self.eos)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
+        best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
-        best = self.log_p[:, 0].tolist()
-        over = [self.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
+        norms, coverage, *numbers = _read(norm.flatten(), self.coverage(), *best, self.log_p, rows, tokens)
+        _check(norms, length)
+        over = self.finish(length, coverage, numbers[:3], numbers[3:])
         if any(over):
-            endless = [end and not self.finished[i] for end, i in zip(over, self.active, strict=True)]
-            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
-            self.finish(at_limit, self.log_p, rows, tokens, length)
             self.active, stay = _remaining(self.active, over, rows)
             self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
         rows = rows.flatten()
@@ -332,19 +338,20 @@ class _Beam:
         if self.active:
             self.decoder.reorder(rows, size)
 
-    def candidates(self, length: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
+    def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), the best first:
+        log P, row, token.
 
         Even if W of them end, W remain; and each is among the 2W best of its row.
         """
         logits = self.decoder.next_logits(self.tokens)
-        norm = _finite(logits.logsumexp(-1, keepdim=True), length)
+        norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
         each = best.shape[1]
         log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
         log_p, place = log_p.topk(min(2 * self.size, log_p.shape[1]))
         first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
-        return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
+        return norm, log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
 
     def is_over(self, sentence: int, length: int, best: float) -> bool:
         """Whether a sentence is done; ``best`` is the largest log P of its beams."""
@@ -356,28 +363,44 @@ class _Beam:
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
-    def coverage(self) -> list[float]:
-        """The coverage penalty of each row."""
+    def coverage(self) -> Tensor:
+        """The coverage penalty of each row (N)."""
         if self.covered is None:
-            return [0.0] * len(self.tokens)
+            return zeros(len(self.tokens), device=self.tokens.device)
         least = finfo(self.covered.dtype).tiny  # a token without attention does not count as -inf
         missing = self.covered.clamp(least, 1.0).log()
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
-        return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
+        return missing.sum(1) * self.coverage_penalty
 
-    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int) -> None:
-        """Rank the candidates that are finished, where ``done`` (b, W or less) is True."""
-        if not bool(done.any()):
-            return
-        sentence, place = done.nonzero().T
-        parents = rows[sentence, place]
-        coverage = self.coverage()
-        columns = (sentence, parents, self.tokens[parents], tokens[sentence, place], log_p[sentence, place])
-        for i, row, ids, token, p in zip(*(column.tolist() for column in columns), strict=True):
-            hypotheses = self.finished[self.active[i]]
-            score = p / self.divisor(length) + coverage[row]
-            hypotheses.append(Hypothesis([*ids[self.start :], token], score, p))
-            hypotheses.sort(key=lambda h: -h.score)
+    def finish(self, length: int, coverage: list[float], best: list[Rows], following: list[Rows]) -> list[bool]:
+        """Rank what ends, and return whether each sentence is done: it continues otherwise.
+
+        Args:
+            coverage: of each row (N).
+            best: log P, rows and tokens of the W best candidates (b, W).
+            following: the same of those that do not end (b, W or fewer): at a limit, they end if nothing else has.
+        """
+        over, texts = [], []
+        for n, i in enumerate(self.active):
+            for p, row, token in zip(*(column[n] for column in best), strict=True):
+                if token == self.eos and p > -math.inf:
+                    self.rank(i, [*self.texts[row], token], p, coverage[row])
+            over.append(self.is_over(i, length, following[0][n][0]))
+            endless = over[-1] and not self.finished[i]
+            for p, row, token in zip(*(column[n] for column in following), strict=True):
+                text = [*self.texts[row], token]
+                if endless:
+                    self.rank(i, text, p, coverage[row])
+                elif not over[-1]:
+                    texts.append(text)
+        self.texts = texts
+        return over
+
+    def rank(self, sentence: int, tokens: list[int], log_p: float, coverage: float) -> None:
+        """Add a finished hypothesis of a sentence."""
+        hypotheses = self.finished[sentence]
+        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)) + coverage, log_p))
+        hypotheses.sort(key=lambda h: -h.score)
 
 
 # Parts ----------------------------------------------------------------------------------------------------
@@ -393,8 +416,15 @@ def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
     return limits
 
 
-def _finite(norm: Tensor, length: int) -> Tensor:
-    """ln Σ eˣ of logits; ValueError if it is not finite, because a logit is not."""
-    if not bool(norm.isfinite().all()):
+def _read(*tensors: Tensor) -> list[Any]:
+    """Tensors as nested lists. One copy brings all from a GPU, in float64, which holds every token."""
+    if tensors[0].device.type != "cpu":
+        packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
+        tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
+    return [x.tolist() for x in tensors]
+
+
+def _check(norms: list[float], length: int) -> None:
+    """Raise ValueError if ln Σ eˣ of the logits of a row is not finite, because a logit is not."""
+    if not all(map(math.isfinite, norms)):
         raise ValueError(f"token {length}: the decoder's logits are NaN or infinite: has training diverged?")
-    return norm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from math import isqrt
 from typing import Any
@@ -258,6 +259,12 @@ def test_unique(name: str, dim: int | None, device: str) -> None:
         assert_close(f, e)
         assert f.device.type == device
     assert_close(ours(x, device=device).unique(dim=dim), expected[0])
+
+
+def test_topk_of_nan_on_a_device(device: str) -> None:
+    values = minigrad.tensor([[3.0, math.nan, 7.0, -math.inf], [1.0, 2.0, 0.0, 5.0]], device=device)
+    assert values.topk(3).indices.tolist() == [[1, 2, 0], [3, 1, 0]]
+    assert values.topk(2, largest=False).indices.tolist() == [[3, 0], [2, 0]]
 
 
 def test_topk_of_nan_and_integers() -> None:
