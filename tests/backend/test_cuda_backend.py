@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -119,6 +120,56 @@ def test_kernels_run_where_their_arrays_live(two_gpus: cuda.CupyBackend) -> None
     assert two_gpus.kernels("no such kernel") == ()
 
 
+class FakeStream:
+    """Stands for a GPU that computes only when somebody waits for an event."""
+
+    def __init__(self) -> None:
+        self.work: list[Any] = []
+
+    def array(self, value: float) -> Any:
+        def get(out: Any, blocking: bool) -> None:
+            assert not blocking
+            self.work.append(lambda: out.fill(value))
+
+        return SimpleNamespace(device=FakeGpu(1), shape=(), dtype=np.dtype("float32"), get=get)
+
+    def event(self, disable_timing: bool) -> Any:
+        event = SimpleNamespace(done=False)
+
+        def record() -> None:
+            assert FakeGpu.current == 1
+            self.work.append(lambda: vars(event).update(done=True))
+
+        def synchronize() -> None:
+            while not event.done:
+                self.work.pop(0)()
+
+        event.record, event.synchronize = record, synchronize
+        return event
+
+
+def test_a_number_is_copied_behind_the_work_before_it(
+    two_gpus: cuda.CupyBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its pinned memory is held until then, also where nobody reads it: the pool would lend it again."""
+    stream, lent = FakeStream(), []
+
+    def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
+        memory = np.empty(shape, dtype)
+        lent.append(weakref.ref(memory))
+        return memory
+
+    monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=empty_pinned))
+    two_gpus.xp.cuda.Event = stream.event
+    first, unread, last = (two_gpus.later(stream.array(value)) for value in (1.5, 2.5, 3.5))
+    assert first() == 1.5 and len(stream.work) == 4  # nothing that came later was waited for
+    del first, unread
+    assert lent[1]() is not None
+    assert last() == 3.5
+    two_gpus.later(stream.array(4.5))
+    assert [memory() is None for memory in lent] == [True, True, False, False]
+
+
 def test_every_kernel_has_a_module_and_a_source() -> None:
     folder = Path(kernels.__path__[0])
     modules = {path.name.removesuffix("_cuda.py") for path in folder.glob("*_cuda.py")}
@@ -154,6 +205,9 @@ def test_on_a_gpu() -> None:
     np.testing.assert_allclose(found.sum(-1), 1)
     keep = there.to_numpy(there.keep_mask((1000,), 0.5, Device("cuda")))
     assert 300 < keep.sum() < 700
+    read = there.later(x)
+    x += 1
+    np.testing.assert_array_equal(read(), np.arange(6.0).reshape(2, 3))
     minigrad.cuda.reset_peak_memory_stats()
     assert minigrad.cuda.max_memory_allocated() >= 0
     assert minigrad.cuda.memory_allocated() > 0
