@@ -228,14 +228,15 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
-    is_float, key = rows.dtype.kind == "f", rows
+    in_part, is_float, key = 0 < 8 * k < n, rows.dtype.kind == "f", rows
     if largest:
         key = -rows if is_float else ~rows
-    if largest and is_float and m is not np:  # NaN counts as the largest, like infinity: a look for it would wait
-        key = m.where(m.isnan(rows), rows.dtype.type(-np.inf), key)
-    elif largest and is_float and np.isnan(rows).any():
-        return m.moveaxis(m.moveaxis(_stable_order(x, dim, True), dim, -1)[..., :k], -1, dim)
-    if 0 < 8 * k < n:
+    if is_float and (largest or in_part):  # NaN counts as the largest
+        if m is not np:  # a look for one would wait: it counts like infinity
+            key = m.where(m.isnan(rows), key.dtype.type(-np.inf if largest else np.inf), key)
+        elif np.isnan(rows).any():
+            return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
+    if in_part:
         near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
