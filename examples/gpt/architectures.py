@@ -48,7 +48,7 @@ class Architecture(NamedTuple):
 
 def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
     """The mean cross-entropy of a batch, and the number of its targets."""
-    return model.loss(batch.tokens, batch.targets), float(batch.counted)
+    return model.loss(batch.tokens, batch.targets), float(batch.weight)
 
 
 def gpt2_config(s: ModelSettings, vocabulary: int) -> gpt2.Config:

@@ -19,7 +19,7 @@ from .languages import Language
 
 def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
     """The mean cross-entropy of a batch, and the number of its targets."""
-    return model.loss(batch.tokens, batch.targets, NONE), float(batch.counted)
+    return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 
 class Windows:

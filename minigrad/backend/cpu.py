@@ -40,8 +40,8 @@ class NumpyBackend:
         return np.asarray(array)
 
     def later(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
-        copied = np.array(array)
-        return lambda: copied
+        copy = np.array(array)
+        return lambda: copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
         found = self._kernels.get(name)

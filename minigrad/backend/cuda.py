@@ -58,13 +58,13 @@ class CupyBackend:
 
     def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]:
         with array.device:
-            copied = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
-            array.get(out=copied, blocking=False)
+            copy = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+            array.get(out=copy, blocking=False)
             event = self.xp.cuda.Event(disable_timing=True)
             event.record()
         # the pool lends pinned memory again as soon as nobody refers to it, even if the copy is still to come
-        self._copies = [(e, c) for e, c in self._copies if not e.done] + [(event, copied)]
-        return lambda: event.synchronize() or copied
+        self._copies = [(e, c) for e, c in self._copies if not e.done] + [(event, copy)]
+        return lambda: event.synchronize() or copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
         if name not in kernels.CUDA_NAMES:

@@ -36,9 +36,9 @@ def _device(device: Maybe) -> Device | None:
     return Device(device) if device is not None else devices.default()
 
 
-def _made(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array of a dtype on a device: ``make`` gets the namespace that makes it there, NumPy's where there is none
-    (of "meta") or it lacks the dtype."""
+def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
+    """A new array on a device: ``make`` gets the device's namespace, or NumPy's if the device has no elements or lacks
+    the dtype."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -295,10 +295,9 @@ def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:
         *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
     ) -> Tensor:
         shape, kind = sized(size, size_kw), float_dtype(dtype)
-        made = (
-            _unset(shape, kind) if _is_meta(device) else _made(device, kind, lambda xp: getattr(xp, name)(shape, kind))
-        )
-        return tensor_on(made, device, requires_grad)
+        if _is_meta(device):
+            return tensor_on(_unset(shape, kind), device, requires_grad)
+        return tensor_on(_array_on(device, kind, lambda xp: getattr(xp, name)(shape, kind)), device, requires_grad)
 
     return function(named(create, name, doc))
 
@@ -323,7 +322,7 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
     shape, filling = shape_of(size), np.full((), value, of_value.numpy)[()]
-    return _made(device, of_value.numpy, lambda xp: xp.full(shape, filling, of_value.numpy))
+    return _array_on(device, of_value.numpy, lambda xp: xp.full(shape, filling, of_value.numpy))
 
 
 @creating
@@ -411,8 +410,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
         first, last, by = int(first), int(last), int(by)
     count = ceil((last - first) / by)
     if dt.has_gradient(kind):
-        return _made(device, kind, lambda xp: (first + xp.arange(count, dtype=np.float64) * by).astype(kind))
-    return _made(device, kind, lambda xp: xp.arange(first, last, by).astype(kind, copy=False))
+        return _array_on(device, kind, lambda xp: (first + xp.arange(count, dtype=np.float64) * by).astype(kind))
+    return _array_on(device, kind, lambda xp: xp.arange(first, last, by).astype(kind, copy=False))
 
 
 @creating

@@ -353,13 +353,13 @@ def multinomial(
     One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
     p / Exp(1). Several with replacement by inverting the running sums.
 
-    A GPU inverts them for one sample a row, too, which takes one random number and not one for each weight: the indices
-    are other ones than on the CPU. It does not look at the weights, which would make the program wait: of a row that is
-    invalid, the index means nothing.
+    A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
+    indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
+    of an invalid row has no meaning.
 
     Raises:
-        RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more than
-            2²⁴ weights, as running sums in float32 tell no more apart.
+        RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
+            than 2²⁴ weights, as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)

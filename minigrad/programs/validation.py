@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
     tokens: Tensor
     targets: Tensor
-    counted: int
+    weight: int
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:

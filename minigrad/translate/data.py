@@ -42,14 +42,14 @@ class Batch(NamedTuple):
         source: tokens and EOS (B, S).
         target: BOS, tokens, EOS (B, T).
         read: the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN.
-        counted: the tokens to predict, without padding.
+        weight: the number of tokens to predict, without padding.
         epoch: of the batch, from 0.
     """
 
     source: Tensor
     target: Tensor
     read: Tensor
-    counted: int
+    weight: int
     epoch: int = 0
 
 
@@ -195,9 +195,9 @@ class PairBatches:
         if self.settings.word_dropout:
             draw = np.random.default_rng((self.settings.seed, epoch, place))
             source, read = (self._forget(x, draw) for x in (source, read))
-        counted = int((target[:, 1:] != PAD).sum())
+        weight = int((target[:, 1:] != PAD).sum())
         source, target, read = moved(self.settings.device, source, target, read)
-        return Batch(source, target, read, counted, epoch)
+        return Batch(source, target, read, weight, epoch)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with random subwords; with the regular ones if the random ones are too many."""

@@ -17,6 +17,6 @@ def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Te
     def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
         r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
         mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
-        return mean, float(batch.counted)
+        return mean, float(batch.weight)
 
     return loss

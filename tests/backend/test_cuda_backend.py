@@ -152,11 +152,11 @@ def test_a_number_is_copied_behind_the_work_before_it(
     two_gpus: cuda.CupyBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And its pinned memory is held until then, also where nobody reads it: the pool would lend it again."""
-    stream, lent = FakeStream(), []
+    stream, pinned = FakeStream(), []
 
     def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
         memory = np.empty(shape, dtype)
-        lent.append(weakref.ref(memory))
+        pinned.append(weakref.ref(memory))
         return memory
 
     monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=empty_pinned))
@@ -164,10 +164,10 @@ def test_a_number_is_copied_behind_the_work_before_it(
     first, unread, last = (two_gpus.later(stream.array(value)) for value in (1.5, 2.5, 3.5))
     assert first() == 1.5 and len(stream.work) == 4  # nothing that came later was waited for
     del first, unread
-    assert lent[1]() is not None
+    assert pinned[1]() is not None
     assert last() == 3.5
     two_gpus.later(stream.array(4.5))
-    assert [memory() is None for memory in lent] == [True, True, False, False]
+    assert [memory() is None for memory in pinned] == [True, True, False, False]
 
 
 def test_every_kernel_has_a_module_and_a_source() -> None:

@@ -30,10 +30,10 @@ CREATED: dict[str, Callable[..., Any]] = {
 def test_made_where_it_is_needed(name: str, device: str) -> None:
     expected = CREATED[name]()
     with launches.count() as counts:
-        found = CREATED[name](device=device)
+        result = CREATED[name](device=device)
     assert counts.by_name["upload"] == 0
-    assert (found.device.type, found.dtype, found.stride()) == (device, expected.dtype, expected.stride())
-    assert found.numpy(force=True).tobytes() == expected.numpy().tobytes()
+    assert (result.device.type, result.dtype, result.stride()) == (device, expected.dtype, expected.stride())
+    assert result.numpy(force=True).tobytes() == expected.numpy().tobytes()
 
 
 def test_a_number_that_a_dtype_lacks(device: str) -> None:
@@ -52,15 +52,15 @@ def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: st
     rows = (p if p.ndim == 2 else p[None]).repeat_interleave(3000, 0)
     minigrad.manual_seed(5)
     with launches.count() as counts:
-        drawn = rows.to(device).multinomial(count, replacement)
-    assert counts.syncs == 0 and drawn.device.type == device and drawn.dtype is minigrad.int64
-    assert drawn.shape == (len(rows), count)
-    first = drawn[:, 0].cpu().view(-1, 3000)
+        indices = rows.to(device).multinomial(count, replacement)
+    assert counts.syncs == 0 and indices.device.type == device and indices.dtype is minigrad.int64
+    assert indices.shape == (len(rows), count)
+    first = indices[:, 0].cpu().view(-1, 3000)
     share = p.view(len(first), -1) / p.sum(-1, keepdim=True).view(-1, 1)
-    found = minigrad.stack([(first == i).double().mean(1) for i in range(share.shape[1])], 1)
-    assert bool(((found - share).abs() <= 5 * (share * (1 - share) / 3000).sqrt()).all())
+    shares = minigrad.stack([(first == i).double().mean(1) for i in range(share.shape[1])], 1)
+    assert bool(((shares - share).abs() <= 5 * (share * (1 - share) / 3000).sqrt()).all())
     if not replacement and count == 2:
-        assert bool((drawn[:, 0] != drawn[:, 1]).all())
+        assert bool((indices[:, 0] != indices[:, 1]).all())
 
 
 def test_no_draw_without_weights_that_suffice(device: str) -> None:

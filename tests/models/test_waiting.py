@@ -45,17 +45,17 @@ DECODERS: dict[str, Callable[[], Any]] = {
 def test_one_wait_a_token(decoder: str, search: str) -> None:
     strict.install(emulate=False)
     mg.manual_seed(0)
-    made = DECODERS[decoder]()
+    beginning = DECODERS[decoder]()
     with launches.count() as counts, mg.no_grad():
-        SEARCHES[search](made, None)
+        SEARCHES[search](beginning, None)
     assert counts.syncs == counts.sync_names["get"] == TOKENS
 
 
 def test_those_that_end_cost_no_more() -> None:
     strict.install(emulate=False)
     mg.manual_seed(0)
-    made = DECODERS["gpt2"]()
+    decoder = DECODERS["gpt2"]()
     with launches.count() as counts:
-        texts = greedy(made, [1, 3, TOKENS], None)
+        texts = greedy(decoder, [1, 3, TOKENS], None)
     assert [len(text.tokens) for text in texts] == [1, 3, TOKENS]
     assert counts.syncs == TOKENS

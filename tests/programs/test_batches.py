@@ -24,7 +24,7 @@ def test_one_copy_moves_all(device: str) -> None:
 def test_windows_are_moved_together(device: str) -> None:
     with launches.count() as counts:
         batch = windows(np.arange(20), np.array([3, 9]), 4, device)
-    assert counts.launches <= 1 and batch.counted == 8
+    assert counts.launches <= 1 and batch.weight == 8
     assert batch.tokens.tolist() == [[3, 4, 5, 6], [9, 10, 11, 12]]
     assert batch.targets.tolist() == [[4, 5, 6, 7], [10, 11, 12, 13]]
 

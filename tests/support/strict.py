@@ -70,12 +70,12 @@ class StrictBackend:
     def later(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
         """Reading counts as a wait unless something was launched since, so that the device has work to go on with."""
         launched("copy to the host")
-        before, copied = launches.total(), array.emulator_array().copy()
+        before, copy = launches.total(), array.emulator_array().copy()
 
         def read() -> np.ndarray[Any, Any]:
             if launches.total() == before:
                 launches.synchronized("later")
-            return copied
+            return copy
 
         return read
 

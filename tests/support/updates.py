@@ -52,7 +52,7 @@ WORDS = (
 )
 
 
-class Counted:
+class Counting:
     """Batches of a training; it counts from the first batch of an update to the first of the next.
 
     Args:
@@ -79,11 +79,11 @@ def of(name: str, folder: Path, device: str = "strict", **changes: Any) -> launc
     minigrad.manual_seed(0)
     usual = {"device": device, "steps": UPDATES, "ranks": 1, "save_seconds": 0.0, "warm_up": 1}
     trainer = (_language if name == "shakespeare" else _translator)(name, folder, {**usual, **changes})
-    counted = Counted(trainer.batches, trainer.settings.accumulate, UPDATES - 2)
-    trainer.batches = counted
+    counting = Counting(trainer.batches, trainer.settings.accumulate, UPDATES - 2)
+    trainer.batches = counting
     trainer.settings = replace(trainer.settings, progress=False)
     trainer.fit()
-    return counted.counts
+    return counting.counts
 
 
 def _translator(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:

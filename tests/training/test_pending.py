@@ -76,10 +76,10 @@ def test_meta_tensors_have_no_numbers() -> None:
     "nan", [3, 7, 8, 10, 12, 15]
 )  # after 7 comes a line of the log, 8 a snapshot, 10 a checkpoint, 12 an evaluation
 def test_files_hold_no_weights_of_an_unchecked_update(tmp_path: Path, device: str, nan: int) -> None:
-    spoiled, evaluated = Spoiled(nan), []
+    spoiled, evaluations = Spoiled(nan), []
 
     def evaluate(model: Any) -> dict[str, float]:
-        evaluated.append(spoiled.calls)
+        evaluations.append(spoiled.calls)
         return program.evaluate(model)
 
     changed = {"accumulate": 1, "log_every": 7, "steps": 15}
@@ -88,7 +88,7 @@ def test_files_hold_no_weights_of_an_unchecked_update(tmp_path: Path, device: st
         trainer(tmp_path, device, loss=spoiled, evaluate=evaluate, **changed).fit()
     at_once = device == "cpu" or nan != 3
     assert spoiled.calls == (nan if at_once else nan + 1)
-    assert max(evaluated, default=0) < nan
+    assert max(evaluations, default=0) < nan
     for path in tmp_path.rglob("*.safetensors"):
         checkpoint = read_checkpoint(path)
         assert checkpoint["step"] < nan
@@ -99,7 +99,7 @@ def test_files_hold_no_weights_of_an_unchecked_update(tmp_path: Path, device: st
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
-def test_what_was_pending_when_it_stopped_is_counted(tmp_path: Path, device: str) -> None:
+def test_a_pending_update_counts_when_the_training_stops(tmp_path: Path, device: str) -> None:
     changed = {"accumulate": 1, "log_every": 4, "steps": 15}
     assert trainer(tmp_path / "whole", device, **changed).fit().finished
     assert trainer(tmp_path / "run", device, loss=Spoiled(stop=7), **changed).fit().step == 7

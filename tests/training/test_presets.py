@@ -14,21 +14,21 @@ MOST = {"multi30k": 950, "toy": 700, "shakespeare": 450}  # launches of an updat
 
 
 @pytest.fixture(scope="module", params=list(MOST))
-def counted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Counts]:
-    """A preset, and what an update of it does."""
+def update(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Counts]:
+    """A preset, and the launches of its update."""
     if missing():
         pytest.skip("needs a C++ compiler: kernels are launched, too")
     return request.param, updates.of(request.param, tmp_path_factory.mktemp(request.param), accumulate=1)
 
 
-def test_an_update_never_waits(counted: tuple[str, Counts]) -> None:
-    assert counted[1].sync_names == {}
+def test_an_update_never_waits(update: tuple[str, Counts]) -> None:
+    assert update[1].sync_names == {}
 
 
 def test_an_update_of_two_batches_never_waits(tmp_path: Path) -> None:
     assert updates.of("toy", tmp_path, accumulate=2).sync_names == {}
 
 
-def test_launches_are_few(counted: tuple[str, Counts]) -> None:
-    name, counts = counted
+def test_launches_are_few(update: tuple[str, Counts]) -> None:
+    name, counts = update
     assert 0 < counts.launches <= MOST[name], counts.by_name.most_common(20)
