@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels, random
+from . import cublas, kernels, random
 from .device import Device
-from .dtype import Array, bfloat16
+from .dtype import Array, of_numpy
 from .extras import how_to_install
 
 
@@ -48,9 +48,10 @@ class CupyBackend:
     def asarray(self, array: Array, device: Device) -> Array:
         with self.on(device) as target:
             if isinstance(array, (np.ndarray, np.generic)):
-                if array.dtype.kind == "V":
-                    raise bfloat16.refused_on("cuda")
-                return self.xp.asarray(array)
+                try:
+                    return self.xp.asarray(array)
+                except ValueError:  # a dtype that CuPy lacks: floats of 8 bits, before CuPy 14 bfloat16, too
+                    raise of_numpy(array.dtype).refused_on("cuda") from None
             return array if array.device.id == target.id else array.copy()
 
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
@@ -135,7 +136,9 @@ def load() -> CupyBackend:
     """
     if why_not():
         raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")
-    return CupyBackend(importlib.import_module("cupy"))
+    cupy = importlib.import_module("cupy")
+    cublas.allow_tf32(cublas.is_tf32_allowed(), cupy)
+    return CupyBackend(cupy)
 
 
 def is_available() -> bool:

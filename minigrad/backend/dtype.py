@@ -89,7 +89,7 @@ class ExtraDType(DType):
         return find_spec("ml_dtypes") is not None
 
     def refused_on(self, device_type: str) -> TypeError:
-        """The error for an array of the format on another device than the CPU, where NumPy's are the only ones."""
+        """The error for an array of the format on a device whose library lacks it."""
         return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
 
 

@@ -33,7 +33,11 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
         bias: of two matrices: added to each row.
     """
     size = a.size * b.shape[-1]
-    if size < SMALL or type(a) is not np.ndarray:
+    if type(a) is not np.ndarray:
+        from . import cublas  # which the CPU does without
+
+        out = cublas.matmul(a, b)
+    elif size < SMALL:
         out = a @ b
     elif size >= LARGE and (shared := _shared(a, b, bias)) is not None:
         return shared

@@ -48,8 +48,8 @@ def to(
     if device is not None and not _includes(Device(device), here):
         out = apply(moved, (out, Device(device), here))
     if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
-        if kind.kind == "V" and (place := of(out.array).device_type) != "cpu":
-            raise dt.bfloat16.refused_on(place)
+        if dt.is_kept(kind) and (place := of(out.array).device_type) != "cpu":
+            raise dt.of_numpy(kind).refused_on(place)
         out = apply(cast, (out if dt.has_gradient(kind) else out.detach(), kind))
     return out.clone() if copy and out is input else out
 

@@ -2,14 +2,16 @@
 
 No op knows of it. A call that meets it (``autograd/calls.py``) brings the operands to float32, and rounds the results:
 so do PyTorch's kernels for the CPU. Conversions are recorded like any op, and a gradient of bfloat16 is rounded where
-it leaves the op. This file says which ops do without, and which operands are rounded first.
+it leaves the op. This file says which ops do without (on a GPU matrix products, too: its tensor cores read bfloat16 and
+add up in float32), and which operands are rounded first.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import device, elementwise, indexing, joining
+from ..backend import of
+from . import device, elementwise, indexing, joining, linear
 from .op import Op
 
 _MOVING = frozenset((elementwise.cast, elementwise.clone, device.moved, joining.as_strided))
@@ -17,11 +19,17 @@ _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementw
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
+_MULTIPLYING = frozenset((linear.matmul, linear.linear))
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:
     """Whether an op takes elements as they are, and its rules, too: views, copies, conversions."""
     return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
+
+
+def multiplies(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an op multiplies matrices of bfloat16 on a GPU."""
+    return op in _MULTIPLYING and of(args[0].array).device_type not in ("cpu", "meta")
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:

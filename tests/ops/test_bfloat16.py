@@ -1,4 +1,4 @@
-"""bfloat16, on the CPU with the package ml_dtypes: ops computed in float32 and rounded, against PyTorch."""
+"""bfloat16, with the package ml_dtypes: ops computed in float32 and rounded, against PyTorch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.autograd.observer import Observer, observed
+from minigrad.backend import dtype as dt
 from minigrad.nn import functional as F
+from minigrad.ops.linear import matmul
 from tests.support.parity import in_torch_words, torch
 
 pytest.importorskip("ml_dtypes")
@@ -22,10 +25,10 @@ pytestmark = pytest.mark.parity
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 3.140625, 1e-3, -7e4, 3e38, float("inf"), -float("inf"), float("nan")]
 
 
-def pair(values: Any, requires_grad: bool = False) -> tuple[Any, Any]:
-    """The same tensor of bfloat16 in PyTorch and in minigrad."""
+def pair(values: Any, requires_grad: bool = False, device: str = "cpu") -> tuple[Any, Any]:
+    """The same tensor of bfloat16 in PyTorch and, on a device, in minigrad."""
     theirs = torch.as_tensor(np.asarray(values, np.float32)).bfloat16()
-    ours = minigrad.tensor(np.asarray(values, np.float32)).bfloat16()
+    ours = minigrad.tensor(np.asarray(values, np.float32)).bfloat16().to(device)
     return theirs.requires_grad_(requires_grad), ours.requires_grad_(requires_grad)
 
 
@@ -38,7 +41,7 @@ def check(theirs: Any, ours: Any, tolerance: float = 0.0) -> None:
     assert in_torch_words(ours.dtype) == str(theirs.dtype)
     assert tuple(ours.shape) == tuple(theirs.shape)
     wide = "cdouble" if theirs.is_complex() else "double"
-    found, expected = (getattr(x.detach(), wide)().numpy() for x in (ours, theirs))
+    found, expected = (getattr(x.detach(), wide)().cpu().numpy() for x in (ours, theirs))
     np.testing.assert_allclose(found, expected, tolerance, tolerance, equal_nan=True)
 
 
@@ -47,14 +50,14 @@ FORMULAS: list[Callable[[Any], Any]] = [
     *(lambda x: x * 0.1, lambda x: x / 0.1, lambda x: 0.1 + x, lambda x: 0.1 - x, lambda x: x % 0.1, lambda x: x**1.3),
     *(lambda x: x == 0.1, lambda x: x < 3.14159, lambda x: x.ne(1)),
     *(lambda x: x.sort().values, lambda x: x.clamp(-1, 0.3), lambda x: x**2, lambda x: 1 / x),
-    *(lambda x: x.softmax(0), lambda x: x.cumsum(0)),
+    *(lambda x: x.softmax(0) if x.numel() else x, lambda x: x.cumsum(0)),
 ]
 
 
 @pytest.mark.parametrize("function", [*map(operator.methodcaller, METHODS.split()), *FORMULAS])
 @pytest.mark.parametrize("values", [SPECIAL, normal(7), normal(0), 0.1], ids=["special", "normal", "empty", "scalar"])
-def test_functions(function: Callable[[Any], Any], values: Any) -> None:
-    theirs, ours = pair(values)
+def test_functions(function: Callable[[Any], Any], values: Any, device: str) -> None:
+    theirs, ours = pair(values, device=device)
     try:
         expected = function(theirs)
     except (RuntimeError, IndexError):
@@ -89,12 +92,12 @@ def test_sums_are_as_long_as_they_are() -> None:
     assert table.grad.item() == 1000
 
 
-def test_gradients() -> None:
+def test_gradients(device: str) -> None:
     def loss(x: Any, w: Any) -> Any:
         y = (x @ w.T).tanh() * w.sum(1)
         return (y[:, 1:] / y.exp().sum()).reshape(-1)[::2].square().sum() + (w * w).mean()
 
-    x, w = pair(normal(5, 4)), pair(normal(3, 4, seed=1), requires_grad=True)
+    x, w = pair(normal(5, 4), device=device), pair(normal(3, 4, seed=1), True, device)
     results = [loss(a, b) for a, b in zip(x, w, strict=True)]
     for result in results:
         result.backward()
@@ -200,13 +203,13 @@ def test_making_them() -> None:
             check(*draws, tolerance=1e-2)
 
 
-def test_a_model() -> None:
+def test_a_model(device: str) -> None:
     ours = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     theirs.load_state_dict({name: torch.tensor(value.numpy()) for name, value in ours.state_dict().items()})
     theirs.bfloat16()
-    assert ours.bfloat16() is ours and {p.dtype for p in ours.parameters()} == {minigrad.bfloat16}
-    x, y = pair(normal(2, 3, 8))
+    assert ours.to(device).bfloat16() is ours and {p.dtype for p in ours.parameters()} == {minigrad.bfloat16}
+    x, y = pair(normal(2, 3, 8), device=device)
     check(theirs(x), ours(y), tolerance=3e-2)
     F.mse_loss(ours(y), y).backward()
     assert {p.grad.dtype for p in ours.parameters() if p.grad is not None} == {minigrad.bfloat16}
@@ -219,9 +222,30 @@ def test_refusals(device: str) -> None:
     with pytest.raises(TypeError, match="BFloat16"):
         np.asarray(x)
     if device != "cpu":
-        for move in (lambda: x.to(device), lambda: minigrad.ones(2, device=device).bfloat16()):
-            with pytest.raises(TypeError, match=f"no bfloat16 tensors on '{device}"):
+        eight = minigrad.float8_e5m2
+        for move in (lambda: x.to(eight).to(device), lambda: minigrad.ones(2, device=device).to(eight)):
+            with pytest.raises(TypeError, match=f"no float8_e5m2 tensors on '{device}"):
                 move()
+
+
+@pytest.mark.parametrize("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
+def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
+    """On a GPU no operand of a product is converted, nor in the walk back."""
+    a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))
+    seen: list[Any] = []
+
+    class Watch(Observer):
+        def applying(self, op: Any, args: Any) -> None:
+            seen.extend(dt.of(getattr(x, "array", x)).name for x in args if op is matmul and hasattr(x, "shape"))
+
+    with observed(Watch()):
+        products = [x @ y for x, y in zip(a, b, strict=True)]
+    check(*products, tolerance=1e-2)
+    for product in products:
+        product.square().float().sum().backward()
+    for theirs, ours in (a, b):
+        check(theirs.grad, ours.grad, tolerance=3e-2)
+    assert set(seen) == {"float32" if device == "cpu" else "bfloat16"}
 
 
 def test_the_package_is_imported_when_it_is_needed() -> None:

@@ -21,15 +21,16 @@ import numpy as np
 from minigrad import backend
 from minigrad.backend import device, random
 from minigrad.backend.device import Device
-from minigrad.backend.dtype import bfloat16
+from minigrad.backend.dtype import is_kept, of_numpy
 from minigrad.backend.kernels import CUDA_NAMES
 
-from . import cuda_emulator, launches, nccl
+from . import cublas, cuda_emulator, launches, nccl
 from .launches import launched
 from .strict_array import NAMESPACE, StrictArray, wrap
 
 NAMESPACE.__name__ = "strict_cupy"
 NAMESPACE.cuda = nccl.CUDA
+NAMESPACE.cuda.cublas, NAMESPACE.cuda.get_cublas_handle = cublas, cublas.get_cublas_handle
 sys.modules["strict_cupy.cuda.nccl"] = nccl.NCCL  # as in CuPy, one has to import it
 device.add_type("strict")
 _STRICT = Device("strict")
@@ -57,8 +58,8 @@ class StrictBackend:
         return _STRICT
 
     def asarray(self, array: Any, device: Device) -> Any:
-        if array.dtype.kind == "V":
-            raise bfloat16.refused_on(self.device_type)
+        if is_kept(array.dtype):
+            raise of_numpy(array.dtype).refused_on(self.device_type)  # type: ignore[attr-defined]
         if isinstance(array, StrictArray):
             return array
         launched("upload")

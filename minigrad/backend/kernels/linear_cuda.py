@@ -1,9 +1,10 @@
-"""A linear map on a GPU: cuBLAS's products."""
+"""A linear map on a GPU: cuBLAS's products; 16 bits are added up in float32."""
 
 from __future__ import annotations
 
 from ..dtype import Array
 from . import Gradients, Needs
+from ._launch import wide
 from .linear import as_rows, check
 
 
@@ -20,5 +21,5 @@ def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias:
     return (
         (slopes @ weight).reshape(x.shape) if needs[0] else None,
         slopes.T @ rows if needs[1] else None,
-        slopes.sum(axis=0) if needs[2] else None,
+        slopes.sum(axis=0, dtype=wide(g)).astype(g.dtype, copy=False) if needs[2] else None,
     )

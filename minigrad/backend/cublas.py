@@ -1,0 +1,91 @@
+"""Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32.
+
+CuPy 14.2 copies transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16. Here cuBLAS
+reads operands by their strides, and adds up products of 16 bits in float32. Two matrices are left to CuPy's ``@``.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .dtype import Array
+from .registry import xp
+
+_TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}  # cudaDataType_t
+_IN_FLOAT32, _IN_FLOAT64, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
+_FACTORS = {kind: np.array([1, 0], kind) for kind in (np.float32, np.float64)}  # of the product, and of the old result
+_TF32: dict[str, Any] = {"allowed": False, "cupy": None}
+
+
+def is_tf32_allowed() -> bool:
+    """Whether products of float32 may round their factors to TF32, of 11 bits."""
+    return bool(_TF32["allowed"])
+
+
+def allow_tf32(allowed: bool, cupy: Any = None) -> None:
+    """Let products of float32 be in TF32, or not; ``cupy``, once it is there, for its own products, too.
+
+    CuPy's own default depends on the environment (CUPY_TF32), so that it is set in either case.
+    """
+    cupy = cupy or _TF32["cupy"]
+    _TF32.update(allowed=allowed, cupy=cupy)
+    if cupy:
+        products = cupy._core._routines_linalg
+        products.set_compute_type(np.float32, products.COMPUTE_TYPE_TF32 if allowed else products.COMPUTE_TYPE_DEFAULT)
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """a b over the last two axes: (..., M, K) and (..., K, N) -> (..., M, N), or a vector (K) on either side."""
+    if max(a.ndim, b.ndim) < 3 or a.dtype != b.dtype or a.dtype.name not in _TYPES or not hasattr(xp(a), "cuda"):
+        return a @ b
+    if a.ndim == 1:
+        return matmul(a[None], b)[..., 0, :]
+    if b.ndim == 1:
+        return matmul(a, b[:, None])[..., 0]
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    if inner != b.shape[-2]:
+        raise ValueError(f"the inner lengths of {a.shape} and {b.shape} differ")
+    out = xp(a).empty((*lead, rows, columns), a.dtype)
+    if not out.size or not inner:
+        out.fill(0)
+    else:
+        _multiply(a, b, out, rows, inner, columns)
+    return out
+
+
+def _multiply(a: Array, b: Array, out: Array, rows: int, inner: int, columns: int) -> None:
+    """Write a b to ``out``. cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ."""
+    kind, name, cuda = _TYPES[a.dtype.name], a.dtype.name, xp(a).cuda
+    narrow = _IN_TF32 if name == "float32" and _TF32["allowed"] else _IN_FLOAT32
+    compute, factors = (_IN_FLOAT64, np.float64) if name == "float64" else (narrow, np.float32)
+    one = _FACTORS[factors].ctypes.data
+    (a, *of_a), (b, *of_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
+    left, right = (b.data.ptr, kind, *of_b[1:]), (a.data.ptr, kind, *of_a[1:])
+    result = (out.data.ptr, kind, columns, rows * columns, out.size // (rows * columns))
+    size = (columns, rows, inner)
+    cuda.cublas.gemmStridedBatchedEx(
+        cuda.get_cublas_handle(), of_b[0], of_a[0], *size, one, *left, *right, one + factors().itemsize, *result,
+        compute, -1,
+    )  # fmt: skip
+
+
+def _laid_out(x: Array, lead: tuple[int, ...]) -> tuple[Array, int, int, int]:
+    """An operand as cuBLAS can read it, a copy if need be: whether its columns lie one after the other, the step from
+    one of them (or one row) to the next, and that from one matrix to the next."""
+    rows, columns = x.shape[-2:]
+    if x.shape[:-2] != lead:
+        x = xp(x).broadcast_to(x, (*lead, rows, columns))
+    *steps, by_row, by_column = (s // x.itemsize for s in x.strides)
+    axes = [(n, step) for n, step in zip(lead, steps, strict=True) if n > 1]
+    if all(outer == step * n for (_, outer), (n, step) in pairwise(axes)):
+        step = axes[-1][1] if axes else 0
+        row, column = by_row if rows > 1 else columns, by_column if columns > 1 else rows
+        if step >= 0 and row >= columns and (by_column == 1 or columns == 1):
+            return x, 0, row, step
+        if step >= 0 and column >= rows and (by_row == 1 or rows == 1):
+            return x, 1, column, step
+    return _laid_out(xp(x).ascontiguousarray(x), lead)

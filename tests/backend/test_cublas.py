@@ -1,0 +1,127 @@
+"""Batched products by cuBLAS: which arguments it gets for which operands, and TF32 by PyTorch's three switches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend import cublas
+from minigrad.backend.dtype import named
+from tests.support import cublas as fake
+from tests.support import strict
+from tests.support.strict_array import wrap
+
+TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
+VIEWS: dict[str, Any] = {
+    "as it lies": lambda x: x,
+    "transposed": lambda x: np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2),
+    "rows with gaps": lambda x: np.concatenate((x, x), -1)[..., : x.shape[-1]],
+    "columns with gaps": lambda x: np.concatenate((x.swapaxes(-1, -2),) * 2, -1)[..., : x.shape[-2]].swapaxes(-1, -2),
+    "every second column": lambda x: np.repeat(x, 2, -1)[..., ::2],
+    "reversed": lambda x: np.ascontiguousarray(x[..., ::-1, :])[..., ::-1, :],
+    "batch reversed": lambda x: np.ascontiguousarray(x[::-1])[::-1],
+    "batch between rows": lambda x: np.ascontiguousarray(x.swapaxes(0, -2)).swapaxes(0, -2),
+}
+SHAPES = [
+    ((3, 2, 5), (3, 5, 4)),
+    ((2, 3, 4, 5), (2, 3, 5, 6)),
+    ((2, 3, 4, 5), (3, 5, 6)),
+    ((2, 1, 4, 5), (1, 3, 5, 6)),
+    ((1, 4, 5), (3, 5, 6)),
+    ((4, 5), (3, 5, 2)),
+    ((3, 1, 5), (3, 5, 1)),
+    ((3, 4, 1), (3, 1, 6)),
+    ((2, 3, 5), (5,)),
+    ((5,), (2, 5, 3)),
+    ((2, 3, 0), (2, 0, 4)),
+    ((2, 0, 3), (2, 3, 4)),
+    ((0, 2, 3), (0, 3, 4)),
+]
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    strict.install()
+
+
+def normal(shape: tuple[int, ...], seed: int) -> Any:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def check(a: Any, b: Any, name: str) -> None:
+    """Assert that a product is NumPy's, in the operands' dtype."""
+    out = cublas.matmul(wrap(a), wrap(b))
+    assert out.dtype == named(name).numpy
+    expected = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    assert out.shape == expected.shape
+    np.testing.assert_allclose(out.get().astype(np.float64), expected, TOLERANCES[name], TOLERANCES[name] * 4)
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_shapes(name: str, shapes: Any) -> None:
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    check(*(normal(shape, i).astype(named(name).numpy) for i, shape in enumerate(shapes)), name)
+
+
+@pytest.mark.parametrize("second", VIEWS)
+@pytest.mark.parametrize("first", VIEWS)
+def test_operands_are_read_as_they_lie(first: str, second: str) -> None:
+    a, b = normal((3, 4, 5), 0).astype(np.float32), normal((3, 5, 6), 1).astype(np.float32)
+    x, y = VIEWS[first](a), VIEWS[second](b)
+    assert (x == a).all() and (y == b).all()
+    check(x, y, "float32")
+
+
+@pytest.mark.parametrize("view", ["as it lies", "transposed", "rows with gaps", "columns with gaps"])
+def test_what_cublas_can_read_is_not_copied(view: str) -> None:
+    x = wrap(VIEWS[view](normal((3, 4, 5), 0)))
+    assert cublas._laid_out(x, (3,))[0] is x
+    assert cublas._laid_out(wrap(x.get()[0]), (3,))[3] == 0  # a matrix for the whole batch
+
+
+def test_heads_of_a_row_are_copied() -> None:
+    """Two leading axes without a common step (PyTorch copies them, too)."""
+    x = np.ascontiguousarray(normal((2, 5, 3, 4), 0)).swapaxes(1, 2)  # (B, T, H, D) -> (B, H, T, D)
+    check(x, x.swapaxes(-1, -2), "float64")
+
+
+def test_sixteen_bits_are_added_up_in_float32() -> None:
+    ones = np.ones((2, 1, 4096), np.float16)
+    assert cublas.matmul(wrap(ones), wrap(ones.swapaxes(1, 2))).get().ravel().tolist() == [4096, 4096]
+
+
+def test_lengths_that_differ_are_refused() -> None:
+    with pytest.raises(ValueError, match="inner lengths"):
+        cublas.matmul(wrap(np.ones((2, 3, 4))), wrap(np.ones((2, 3, 4))))
+
+
+@pytest.fixture
+def cupy() -> Any:
+    """CuPy's switch, which notes what it is set to; TF32 is off again after the test."""
+    said: list[tuple[Any, int]] = []
+    products = SimpleNamespace(
+        COMPUTE_TYPE_DEFAULT=1, COMPUTE_TYPE_TF32=7, set_compute_type=lambda kind, compute: said.append((kind, compute))
+    )
+    before = dict(cublas._TF32)
+    yield SimpleNamespace(_core=SimpleNamespace(_routines_linalg=products), said=said)
+    cublas._TF32.update(before)
+
+
+def test_tf32_is_off_until_it_is_allowed(cupy: Any) -> None:
+    x = wrap(np.full((2, 1, 1), 1 + 2.0**-12, np.float32))
+    one = wrap(np.ones((2, 1, 1), np.float32))
+    cublas.allow_tf32(cublas.is_tf32_allowed(), cupy)
+    fake.calls.clear()
+    assert (cublas.matmul(x, one).get() != 1).all()
+    cublas.allow_tf32(True)
+    assert (cublas.matmul(x, one).get() == 1).all()
+    cublas.matmul(x.astype(np.float16), one.astype(np.float16))
+    cublas.allow_tf32(False)
+    assert (cublas.matmul(x, one).get() != 1).all()
+    assert fake.calls == [68, 77, 68, 68]
+    assert cupy.said == [(np.float32, 1), (np.float32, 7), (np.float32, 1)]
