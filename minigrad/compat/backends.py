@@ -1,15 +1,17 @@
 """Switches of the libraries below PyTorch, under the names of ``torch.backends``: kept, and without effect.
 
-NumPy and CuPy have no such switches: products of matrices are in full precision (CuPy's TF32 is asked for by
-CUPY_TF32=1), and results repeat.
+One has an effect, on a GPU: whether products of float32 are in TF32, by any of its three names
+(https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ..backend import cublas
 from ..extension import PACKAGE, ModuleWithoutFile
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
@@ -34,12 +36,42 @@ class Switches(ModuleWithoutFile):
     @contextmanager
     def flags(self, **switches: Any) -> Iterator[None]:
         """Set switches for the time of a ``with``."""
-        before = {name: value for name, value in vars(self).items() if name in switches}
-        vars(self).update(switches)
+        before = {name: getattr(self, name) for name in switches}
+        self._set(switches)
         try:
             yield
         finally:
-            vars(self).update(before)
+            self._set(before)
+
+    def _set(self, switches: dict[str, Any]) -> None:
+        for name, value in switches.items():
+            setattr(self, name, value)
+
+
+class ProductSwitches(Switches):
+    """The switches of cuBLAS. ``allow_tf32`` and ``fp32_precision`` are ``set_float32_matmul_precision`` by other
+    names."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 are in TF32 on a GPU that has it."""
+        return cublas.is_tf32_allowed()
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        set_float32_matmul_precision("high" if allowed else "highest")
+
+    @property
+    def fp32_precision(self) -> str:
+        """ "tf32", "ieee", or "none" (the same) where no program has chosen."""
+        return str(settings["fp32_precision"])
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        if precision not in ("tf32", "ieee", "none"):
+            raise RuntimeError(f"Unknown precision: {precision}")
+        set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+        settings["fp32_precision"] = precision
 
 
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
@@ -47,13 +79,11 @@ cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
     "cuda",
     False,
-    matmul=Switches(
+    matmul=ProductSwitches(
         "cuda.matmul",
-        allow_tf32=False,
         allow_fp16_reduced_precision_reduction=True,
         allow_bf16_reduced_precision_reduction=True,
         allow_fp16_accumulation=False,
-        fp32_precision="none",
     ),
     sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
@@ -79,14 +109,21 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
 # What programs set; no_ops.py has the functions that return it.
 settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
+settings["fp32_precision"] = "none"
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Keep "highest", "high" or "medium"; products are in full precision whatever it is."""
+    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32.
+
+    TF32 rounds the factors to 11 bits, and adds up in float32. On the CPU, products are in float32.
+    """
     if not isinstance(precision, str):
         raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
-    if precision in ("highest", "high", "medium"):
-        settings["precision"] = precision
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes", stacklevel=2)
+        return
+    cublas.allow_tf32(precision != "highest")
+    settings.update(precision=precision, fp32_precision="ieee" if precision == "highest" else "tf32")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -19,7 +19,7 @@ _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementw
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
-_MULTIPLYING = frozenset((linear.matmul, linear.linear))
+_MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:

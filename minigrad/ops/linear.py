@@ -9,6 +9,7 @@ import numpy as np
 from ..backend import products, xp
 from ..backend.dtype import Array
 from .op import op
+from .reduction import sum as total
 from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
 
@@ -114,7 +115,7 @@ def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
 def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
     """x summed over the letters that stand nowhere else."""
     lonely = tuple(i for i, c in enumerate(letters) if c not in others)
-    return (x.sum(axis=lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
+    return (total(x, lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 
 
 def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:

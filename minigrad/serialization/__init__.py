@@ -104,8 +104,8 @@ def load(
         pickle_load_args: ``encoding``, of text that Python 2 wrote.
 
     Returns:
-        The object; of a safetensors file of another program, a dict of its tensors. bfloat16 becomes float32,
-        which holds all its numbers, on a GPU, and where the package ml_dtypes is missing.
+        The object; of a safetensors file of another program, a dict of its tensors. Where the package
+        ml_dtypes is missing, bfloat16 becomes float32, which holds all its numbers.
 
     Raises:
         FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of

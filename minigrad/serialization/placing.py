@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import dtype as dt
 from ..backend import for_device
 from ..backend.device import Device
+from ..backend.dtype import Array
 
 CPU = Device("cpu")
 
@@ -60,6 +62,11 @@ def placing(map_location: Any = None) -> Placing:
         return saved_from(storage.location) if target is None else Device(target)
 
     return place
+
+
+def on_device(array: Array, device: Device) -> Array:
+    """A NumPy array on a device; floats of 8 bits, which a GPU's library lacks, in float32."""
+    return for_device(device).asarray(dt.widened(array) if dt.is_kept(array.dtype) else array, device)
 
 
 def _device_or_cpu(location: str) -> Device:

@@ -10,13 +10,12 @@ import numpy as np
 
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..backend import for_device
 from ..backend.device import Device
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .keys import dict_of
-from .placing import Placing, Storage
+from .placing import Placing, Storage, on_device
 from .source import Ndarray, Source, aligned, from_halves
 from .tree import check_attributes, check_flag, set_attributes
 
@@ -142,7 +141,7 @@ class Rebuilder:
             array = tensor.array
             memory = (array.ctypes.data, array.shape, array.strides, array.dtype.str, str(device))
             if memory not in moved:
-                moved[memory] = for_device(device).asarray(dt.widened(np.asarray(array, order="C")), device)
+                moved[memory] = on_device(np.asarray(array, order="C"), device)
             tensor.array = moved[memory]
 
     # Tensors ------------------------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ import numpy as np
 
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
-from ..backend import for_device, of
+from ..backend import of
 from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .keys import add, put
-from .placing import Placing, Storage
+from .placing import Placing, Storage, on_device
 from .safetensors_file import holds
 from .source import Ndarray
 
@@ -278,6 +278,6 @@ class Reader:
             array = self._arrays[name]
             device = self._place(Storage(array, location))
             if device.type != "cpu":
-                array = for_device(device).asarray(dt.widened(array), device)
+                array = on_device(array, device)
             self._tensors[name, location] = wrap(array)
         return self._tensors[name, location]

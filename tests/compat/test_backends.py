@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad.backend import cublas
 from tests.support.parity import torch
 
 
@@ -56,13 +57,42 @@ def test_modules_of_switches() -> None:
     assert not hasattr(cudnn, "nonesuch")
 
 
-def test_precision_and_repeatability_are_kept() -> None:
-    assert mg.get_float32_matmul_precision() == "highest"
-    mg.set_float32_matmul_precision("high")
-    assert mg.get_float32_matmul_precision() == "high"
-    mg.set_float32_matmul_precision("highest")
-    with pytest.raises(TypeError):
-        mg.set_float32_matmul_precision(1)
+@pytest.mark.parity
+def test_the_three_names_of_tf32_agree() -> None:
+    """PyTorch refuses programs that use old and new names of it, so each is asked of what it may be asked of."""
+
+    def state(library: Any) -> tuple[Any, ...]:
+        products = library.backends.cuda.matmul
+        return products.allow_tf32, library.get_float32_matmul_precision(), products.fp32_precision
+
+    changes: list[Any] = [lambda t, p=p: t.set_float32_matmul_precision(p) for p in ("high", "medium", "highest")]
+    changes += [lambda t, on=on: setattr(t.backends.cuda.matmul, "allow_tf32", on) for on in (True, False)]
+    mg.backends.cuda.matmul.fp32_precision = "none"
+    try:
+        assert state(mg) == state(torch) == (False, "highest", "none")
+        for change in changes:
+            change(mg), change(torch)
+            assert state(mg) == state(torch)
+            assert cublas.is_tf32_allowed() is state(mg)[0]
+        for precision, allowed in (("tf32", True), ("ieee", False), ("tf32", True), ("none", False)):
+            mg.backends.cuda.matmul.fp32_precision = precision
+            assert state(mg) == (allowed, "high" if allowed else "highest", precision)
+        with mg.backends.cuda.matmul.flags(allow_tf32=True):
+            assert cublas.is_tf32_allowed()
+        assert not cublas.is_tf32_allowed()
+        with pytest.raises(RuntimeError, match="Unknown precision: fp8"):
+            mg.backends.cuda.matmul.fp32_precision = "fp8"
+        with pytest.warns(UserWarning, match="low is not one of"):
+            mg.set_float32_matmul_precision("low")
+        assert state(mg)[:2] == (False, "highest")
+        with pytest.raises(TypeError):
+            mg.set_float32_matmul_precision(1)
+    finally:
+        for library in (mg, torch):
+            library.backends.cuda.matmul.fp32_precision = "none"
+
+
+def test_repeatability_is_kept() -> None:
     mg.use_deterministic_algorithms(True, warn_only=True)
     assert mg.are_deterministic_algorithms_enabled()
     assert mg.is_deterministic_algorithms_warn_only_enabled()

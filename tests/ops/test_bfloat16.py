@@ -228,7 +228,9 @@ def test_refusals(device: str) -> None:
                 move()
 
 
-@pytest.mark.parametrize("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
+@pytest.mark.parametrize(
+    "shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))]
+)
 def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
     """On a GPU no operand of a product is converted, nor in the walk back."""
     a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))

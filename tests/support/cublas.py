@@ -1,6 +1,6 @@
-"""cuBLAS for the strict stand-in, as ``cupy.cuda.cublas`` has it: pointers, leading dimensions, steps, numbers of types.
+"""cuBLAS for the strict stand-in, as ``cupy.cuda.cublas`` has it: pointers, leading dimensions, steps, type numbers.
 
-Matrices lie by columns, as in Fortran. What cuBLAS refuses or leaves undefined is refused here.
+Matrices lie by columns, as in Fortran. Arguments that cuBLAS refuses or leaves undefined are refused here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _matrices(pointer: int, kind: int, leading: int, step: int, shape: tuple[int
     return np.lib.stride_tricks.as_strided(memory, (count, rows, columns), strides)
 
 
-def gemmStridedBatchedEx(  # noqa: N802 (CuPy's name)
+def gemmStridedBatchedEx(
     handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
     a: int, a_type: int, lda: int, stride_a: int, b: int, b_type: int, ldb: int, stride_b: int,
     beta: int, c: int, c_type: int, ldc: int, stride_c: int, count: int, compute: int, algorithm: int,
