@@ -6,6 +6,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -17,6 +18,9 @@ class _State(threading.local):
 
 
 state = _State()
+# For what else a thread's computation depends on: each, when a checkpoint is made, gives the context in which its
+# function runs again.
+carried: list[Callable[[], AbstractContextManager[Any]]] = []
 
 
 class _Mode:

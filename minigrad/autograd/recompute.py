@@ -9,12 +9,12 @@ The graph itself stays whole, so ``grad``, hooks and second order work as withou
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from ..backend.random import default_generator
 from ..ops.op import Op, watch
-from .mode import enable_grad
+from .mode import carried, enable_grad
 from .observer import Observer, observed
 from .tape import Lost, Node
 
@@ -46,6 +46,7 @@ class Region(Observer):
         self.second: AbstractContextManager[Any] = nullcontext()
         if contexts is not None:
             self.first, self.second = contexts()
+        self.around = [context() for context in carried]
         self.names: list[str] = []
         self.complete = False  # whether the first run is over, and all names are known
         self.remaining = 0  # how many nodes have not got back what they lost
@@ -86,7 +87,10 @@ class Region(Observer):
         if self.random is not None:
             default_generator.set_state(self.random)
         try:
-            with enable_grad(), self.second, observed(*_not_of_regions(), _Recorded(again), alone=True):
+            with ExitStack() as around:
+                for context in (*self.around, enable_grad(), self.second):
+                    around.enter_context(context)
+                around.enter_context(observed(*_not_of_regions(), _Recorded(again), alone=True))
                 self.function(*self.args, **self.kwargs)
         finally:
             if self.random is not None:

@@ -1,6 +1,7 @@
-"""Mixed precision, under the names of ``torch.amp``: ``autocast`` changes nothing, ``GradScaler`` scales.
+"""``torch.amp.GradScaler``: losses times a scale, so that small gradients do not become 0 in float16.
 
-Everything is computed in the dtype of its tensors; move a model with ``half()`` to compute in float16.
+Gradients are divided by the scale, and checked for Inf and NaN, without a look at them; an optimiser's step takes the
+only look, at one number.
 """
 
 from __future__ import annotations
@@ -8,67 +9,21 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 from ..autograd import no_grad
-from ..backend.dtype import float16, float32
+from ..backend import of, xp
+from ..backend.dtype import Array, float16, float32
 from ..cuda import is_available
 from ..functions.creation import tensor
-from ..functions.pointwise import isfinite
 from ..tensor import Tensor
 
-__all__ = ["GradScaler", "autocast"]
+__all__ = ["GradScaler"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
 _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
-
-
-class autocast:
-    """A context or decorator inside which PyTorch chooses lower precision; here nothing changes.
-
-    Args:
-        device_type: "cpu", "cuda", ...
-        dtype, enabled, cache_enabled: kept, not used.
-
-    Raises:
-        RuntimeError: ``device_type`` is the name of no device.
-        ValueError: it is no text.
-    """
-
-    def __init__(
-        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
-    ) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if device_type not in DEVICES:
-            raise RuntimeError(f"{device_type!r} is not a device type: expected one of {', '.join(DEVICES)}")
-        self.device, self.fast_dtype = device_type, dtype
-        self._enabled, self._cache_enabled = enabled, cache_enabled
-
-    def __enter__(self) -> autocast:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing was changed."""
-
-    def __call__(self, function: F) -> F:
-        return function
-
-
-class CudaAutocast(autocast):
-    """``torch.cuda.amp.autocast``: ``autocast`` of the device "cuda"."""
-
-    def __init__(self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True) -> None:
-        super().__init__("cuda", dtype, enabled, cache_enabled)
-
-
-class CpuAutocast(autocast):
-    """``torch.cpu.amp.autocast``: ``autocast`` of the device "cpu"."""
-
-    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
-        super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
 class GradScaler:
@@ -109,7 +64,9 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._overflow: dict[int, bool] = {}  # by optimiser: whether its unscaled gradients hold Inf or NaN
+        # By optimiser: sums of its gradients, one for each device, which are Inf or NaN if a gradient is;
+        # once somebody has looked, whether one is.
+        self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
 
     def is_enabled(self) -> bool:
@@ -125,7 +82,9 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)
+            if outputs.dtype is float32:
+                return outputs * self._scale
+            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)  # a loss of float16 overflows
         if isinstance(outputs, Iterable):
             scaled = [self.scale(output) for output in outputs]
             if hasattr(outputs, "_make"):
@@ -138,6 +97,7 @@ class GradScaler:
 
         Raises:
             RuntimeError: a second call in one iteration, or a call after ``step``.
+            ValueError: gradients of float16, which only a float32 copy of the parameters can be updated by.
         """
         if not self._enabled:
             return
@@ -147,11 +107,20 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since update().")
         parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
         grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        with no_grad():
+        if any(grad.dtype is float16 for grad in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        with no_grad(), np.errstate(all="ignore"):
             if grads:
-                self._overflow[id(optimizer)] = not all(bool(isfinite(grad).all()) for grad in grads)
+                self._overflow[id(optimizer)] = _sums([grad.array for grad in grads])
             for grad in grads:
                 grad.mul_(1 / self._scale)
+
+    def _overflowed(self, optimizer: int) -> bool:
+        """Whether an optimiser's gradients hold Inf or NaN: the look at the device, once."""
+        held = self._overflow[optimizer]
+        if not isinstance(held, bool):
+            held = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in held)
+        return held
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step(...)``, but not where a gradient is Inf or NaN.
@@ -171,7 +140,7 @@ class GradScaler:
         if id(optimizer) not in self._overflow:
             raise AssertionError("No inf checks were recorded for this optimizer: there is no gradient.")
         self._stepped.add(id(optimizer))
-        return None if self._overflow[id(optimizer)] else optimizer.step(*args, **kwargs)
+        return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
         """Grow or reduce the scale after the steps of an iteration, or set it.
@@ -185,7 +154,7 @@ class GradScaler:
             self._scale = float(new_scale)
         elif not self._overflow:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(self._overflow.values()):
+        elif any(map(self._overflowed, self._overflow)):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
         else:
             self._growth_tracker += 1
@@ -239,6 +208,15 @@ class GradScaler:
         for name in _STATE:
             setattr(self, f"_{name.removeprefix('_')}", state_dict[name])
         self._scale = float(self._scale)
+
+
+def _sums(arrays: list[Array]) -> list[Array]:
+    """For each device the sum of all numbers in the arrays there, in float64, which no sum of float32 overflows."""
+    on: dict[Any, list[Array]] = {}
+    for array in arrays:
+        wide = np.complex128 if array.dtype.kind == "c" else np.float64
+        on.setdefault((of(array).device_of(array), wide), []).append(array.sum(dtype=wide))
+    return [xp(sums[0]).stack([xp(sums[0]).asarray(total) for total in sums]).sum() for sums in on.values()]
 
 
 class CudaGradScaler(GradScaler):

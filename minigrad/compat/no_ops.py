@@ -11,7 +11,7 @@ from functools import cache
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from ..backend.dtype import bfloat16, float16
+from ..backend.dtype import bfloat16
 from ..cuda import is_available, manual_seed
 from .backends import settings
 from .internal import parse_to
@@ -142,7 +142,6 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "settings have no effect",
         _assert_async=check_nonzero,
         are_deterministic_algorithms_enabled=lambda: settings["deterministic"],
-        get_autocast_cpu_dtype=lambda: bfloat16,
         get_deterministic_debug_mode=lambda: settings["deterministic"] * (1 if settings["warn"] else 2),
         get_float32_matmul_precision=lambda: settings["precision"],
         get_num_interop_threads=lambda: settings["interop"],
@@ -153,16 +152,6 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "there is no build to tell of",
         parallel_info=lambda: "minigrad's threads: see get_num_threads()\n",
         show=lambda: "minigrad, on NumPy and CuPy\n",
-    ),
-    _row(
-        "amp",
-        "tensors keep their dtype, also inside autocast",
-        custom_bwd=lambda bwd=None, *, device_type="cuda": same if bwd is None else bwd,
-        custom_fwd=lambda fwd=None, *, device_type="cuda", cast_inputs=None: same if fwd is None else fwd,
-        get_autocast_dtype=lambda device_type: float16 if device_type == "cuda" else bfloat16,
-        get_autocast_gpu_dtype=lambda: float16,
-        is_autocast_available=lambda device_type: device_type in ("cpu", "cuda"),
-        is_autocast_enabled=lambda device_type="cuda": False,
     ),
     _row(
         "_C._functorch",
@@ -203,11 +192,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     _row(
         "cuda",
-        "CuPy has no bfloat16, and nothing is put off or shared with other processes",
+        "nothing is put off or shared with other processes",
         _lazy_call=lambda callable, **kwargs: callable() if is_available() else None,
         ipc_collect=lambda: None,
         is_current_stream_capturing=never,
-        is_bf16_supported=lambda including_emulation=True: False,
+        is_bf16_supported=lambda including_emulation=True: is_available() and bfloat16.is_available,
     ),
     _row("autograd", "a profiler is an observer", _disable_profiler=lambda: None, _profiler_enabled=never),
     _row(

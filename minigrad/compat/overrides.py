@@ -290,40 +290,70 @@ def _template(*args: Any, **kwargs: Any) -> Any:
     return call(args, kwargs)
 
 
-@functools.cache
-def _bodies() -> list[tuple[FunctionType, Any, Any]]:
-    """Each function with its own body and the one that asks first. (Both must name the same outer variables.)"""
-    bodies, code = [], _template.__code__
-    for public, (name, function) in _table().items():
-        own = function.__code__
-        run = FunctionType(own, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+class _Body:
+    """A function's own body, and one that asks first. (Both must name the same outer variables.)
+
+    Attributes:
+        own, asking: the code of both.
+        run: the function with its own body.
+        inner: what runs in its place (see ``interpose``).
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        public, name = _named().get(function, (function, ""))
+        self.function, self.own = function, function.__code__
+        run = FunctionType(
+            self.own, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        )
         run.__kwdefaults__, run.__dict__ = function.__kwdefaults__, dict(function.__dict__)
         run.__annotations__ = function.__annotations__
+        self.run: Any = run
+        self.inner: Any = run
         special = name.rpartition(".")[2]
         called = getattr(Tensor, _OPERATORS[special]) if special in _OPERATORS else public
-        call = _asking(called, run, operator=special.startswith("__"))
+        call = _asking(called, self, operator=special.startswith("__")) if name else self._call
         if special.endswith("__"):
             function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(special, special)
+        code, own = _template.__code__, self.own
         constants = tuple(call if constant == "call" else constant for constant in code.co_consts)
-        asking = code.replace(
+        self.asking = code.replace(
             co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_filename=own.co_filename
         )
         vars(function).setdefault("__wrapped__", run)  # for its signature
-        bodies.append((function, own, asking))
-    return bodies
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
+        """A function within the library asks nobody."""
+        return self.inner(*args, **kwargs)
 
 
-def _asking(public: Any, run: Any, operator: bool) -> Any:
+_body = functools.cache(_Body)
+
+
+@functools.cache
+def _named() -> dict[FunctionType, tuple[Any, str]]:
+    """The functions that run, each with what there is to ask about, and its name."""
+    return {function: (public, name) for public, (name, function) in _table().items()}
+
+
+def interpose(function: FunctionType, wrapper: Callable[[Any], Any]) -> None:
+    """From now on a function runs ``wrapper(function)``: after modes and classes were asked, if there are any."""
+    body = _body(function)
+    with _lock:
+        body.inner = wrapper(body.inner)
+        function.__code__ = body.asking
+
+
+def _asking(public: Any, body: _Body, operator: bool) -> Any:
     """The body that asks first."""
 
     def call(args: Any, kwargs: Any) -> Any:
         try:
             state = _state
-            if state.ask_modes and (state.modes or state.ask_classes):
+            if state.ask_modes and (state.modes or (state.ask_classes and _counts["classes"])):
                 values = (*args, *kwargs.values()) if kwargs else args
                 if state.modes or _answering(values):
                     return handle_torch_function(public, values, *args, **kwargs)
-            return run(*args, **kwargs)
+            return body.inner(*args, **kwargs)
         except Exception as error:
             if operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
                 return NotImplemented  # Python asks the other operand
@@ -345,8 +375,8 @@ def _open(**more: int) -> None:
             _counts[name] += n
         after = any(_counts.values())
         if after is not before:
-            for function, own, asking in _bodies():
-                function.__code__ = asking if after else own
+            for body in map(_body, _named()):
+                body.function.__code__ = body.asking if after or body.inner is not body.run else body.own
 
 
 def met() -> bool:

@@ -1,4 +1,4 @@
-"""autocast changes nothing; GradScaler scales, skips and grows as PyTorch's."""
+"""GradScaler scales, skips and grows as PyTorch's, with one look at the device a step."""
 
 from __future__ import annotations
 
@@ -11,41 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad.compat import amp
+from tests.support import strict
 from tests.support.parity import torch
-
-
-def test_autocast_is_a_context_and_a_decorator_that_changes_nothing() -> None:
-    layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
-    expected = layer(x)
-    contexts = [
-        mg.autocast("cpu"),
-        mg.autocast(device_type="cuda", dtype=mg.float16, enabled=True, cache_enabled=False),
-        mg.amp.autocast("cuda", enabled=False),
-        mg.cuda.amp.autocast(),
-        mg.cuda.amp.autocast(False),
-        mg.cpu.amp.autocast(),
-    ]
-    for context in contexts:
-        with context, context:
-            actual = layer(x)
-            assert not mg.is_autocast_enabled()
-        assert actual.dtype == mg.float32
-        assert mg.equal(actual, expected)
-        assert mg.equal(context(layer.forward)(x), expected)
-    with pytest.raises(RuntimeError, match="'gpu' is not a device type"):
-        mg.autocast("gpu")
-    with pytest.raises(ValueError, match="device_type"):
-        mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
-
-
-def test_decorators_of_functions() -> None:
-    def forward(ctx: Any, x: Any) -> Any:
-        return x
-
-    assert mg.amp.custom_fwd(forward, device_type="cuda") is forward
-    assert mg.amp.custom_fwd(device_type="cuda", cast_inputs=mg.float16)(forward) is forward
-    assert mg.amp.custom_bwd(device_type="cpu")(forward) is forward
-    assert mg.cuda.amp.custom_bwd(forward) is forward
+from tests.support.strict_array import StrictArray
 
 
 @pytest.mark.parity
@@ -169,3 +137,66 @@ def test_disabled_it_is_not_there() -> None:
         disabled.step(optimizer)
         disabled.update()
         assert weight.item() == 0.5
+
+
+def grads_of(library: Any, values: list[Any], device: str = "cpu") -> tuple[Any, list[Any]]:
+    """An optimiser, and its parameters, whose gradients have these values."""
+    weights = [library.zeros(len(v), device=device).requires_grad_() for v in values]
+    for weight, value in zip(weights, values, strict=True):
+        weight.grad = library.tensor(value, device=device)
+    return library.optim.SGD(weights, lr=0.1), weights
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1.0, 2.0], [3.0]],
+        [[1.0], [float("inf"), 0.0]],
+        [[float("-inf")], [float("inf")]],
+        [[float("nan"), 1.0], [2.0]],
+        [[3e38, 3e38], [3e38]],  # whose sum in float32 is Inf
+    ],
+)
+def test_inf_and_nan_in_any_gradient_skip_the_step(values: list[Any]) -> None:
+    results = []
+    for t in (mg, torch):
+        optimizer, weights = grads_of(t, values)
+        scaler = t.amp.GradScaler("cpu", init_scale=2.0, growth_interval=1)
+        scaler.scale(t.ones(1))
+        scaler.step(optimizer)
+        scaler.update()
+        results.append(([w.tolist() for w in weights], scaler.get_scale()))
+    assert results[0][1] == results[1][1]
+    for actual, expected in zip(results[0][0], results[1][0], strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
+
+
+def test_one_look_at_the_device_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    strict.install(emulate=False)
+    optimizer, weights = grads_of(mg, [[1.0, 2.0], [3.0], [4.0, 5.0]], "strict")
+    looks: list[str] = []
+    for name in ("get", "item", "tolist", "__bool__", "__float__", "__int__"):
+        usual = getattr(StrictArray, name)
+        monkeypatch.setattr(StrictArray, name, lambda self, *a, n=name, u=usual: (looks.append(n), u(self, *a))[1])
+    scaler = amp.GradScaler("strict", init_scale=2.0)
+    scaler.scale(weights[0].sum())
+    scaler.unscale_(optimizer)
+    assert not looks
+    scaler.step(optimizer)
+    assert looks == ["item"]
+    scaler.update()
+    assert looks == ["item"]
+    monkeypatch.undo()
+    np.testing.assert_allclose(weights[2].tolist(), [-0.2, -0.25])
+
+
+@pytest.mark.parity
+def test_gradients_of_float16_are_refused() -> None:
+    for t in (mg, torch):
+        weight = t.ones(2, dtype=t.float16).requires_grad_()
+        weight.grad = t.ones(2, dtype=t.float16)
+        with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
+            scaler = t.amp.GradScaler("cpu")
+            scaler.scale(t.ones(1))
+            scaler.unscale_(t.optim.SGD([weight], lr=0.1))

@@ -1,0 +1,480 @@
+"""``torch.autocast``: products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
+
+PyTorch's tables of functions, one for the CPU and one for GPUs, are below
+(https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). The functions look for nothing until a program
+enters its first autocast; then those of the tables get a body that looks (``overrides.interpose``). They convert
+their operands by recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing
+more is converted: a table's function is one op in PyTorch.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, reduce
+from importlib import import_module
+from inspect import getattr_static, signature
+from types import FunctionType, MappingProxyType
+from typing import Any, TypeVar
+
+from .. import names
+from ..autograd import is_grad_enabled, mode
+from ..autograd.calls import apply
+from ..backend import dtype as dt
+from ..backend import of
+from ..cuda import is_available
+from ..extension import PACKAGE
+from ..nn import functional
+from ..ops.elementwise import cast
+from ..tensor import Tensor
+from . import overrides
+
+__all__ = ["autocast", "autocast_decorator", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
+__all__ += ["get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"]
+__all__ += ["is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled"]
+__all__ += ["set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
+Dtypes = Mapping[str, dt.DType]
+
+
+class _State(threading.local):
+    """A thread's autocast.
+
+    Attributes:
+        enabled: the dtype of each device type whose functions convert.
+        chosen: dtypes that take the place of the usual ones.
+        caches: whether conversions of parameters are kept; ``kept`` are they, by the parameter's id.
+        before: enabled, chosen and caches around each context, the innermost last.
+        inside: within a function of the tables, which converts nothing more.
+    """
+
+    enabled: Dtypes = MappingProxyType({})
+    chosen: Dtypes = MappingProxyType({})
+    caches = True
+    before: tuple[tuple[Dtypes, Dtypes, bool], ...] = ()
+    inside = False
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[Tensor, Any, Tensor]] = {}
+
+
+_state = _State()
+
+
+# How a function converts ------------------------------------------------------------------------------------
+
+Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
+
+
+def _lower(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """In 16 bits."""
+    return run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
+
+
+def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """In float32, unless the program names a dtype."""
+    if isinstance(kwargs.get("dtype"), dt.DType) or any(isinstance(a, dt.DType) for a in args):
+        return run(*args, **kwargs)
+    return run(*_in(args, place, dt.float32), **_in(kwargs, place, dt.float32))
+
+
+def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """In the widest dtype of the operands."""
+    operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
+    widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
+    return run(*_in(args, place, widest), **_in(kwargs, place, widest))
+
+
+def _as_is(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op."""
+    return run(*args, **kwargs)
+
+
+def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """A norm of 16 bits whose parameters are float32: computed in float32, with a result like the input."""
+    given = next(_tensors((*args, *kwargs.values()))).dtype
+    return _widest(run, args, kwargs, place, dtype).to(given)
+
+
+def _layer(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """A recurrent layer in 16 bits; of a GRU the products with the input alone."""
+    return run.args[0](*args, **kwargs) if args[0] == "GRU" else _lower(run, args, kwargs, place, dtype)
+
+
+def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    """The logits in 16 bits and their loss in float32: one op of both would have its result in 16 bits, too."""
+    given = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
+    x, weight, target = (given.pop(name) for name in ("input", "linear_weight", "target"))
+    bias, reduction = given.pop("linear_bias", None), given.pop("reduction", "mean")
+    given = {name: value for name, value in given.items() if name != "options" and value is not None}
+    logits = functional.linear(x, weight.reshape(-1, weight.shape[-1]), bias if bias is None else bias.reshape(-1))
+    if weight.ndim == 2 and dt.kind_of(target.array) != "f" and reduction != "none":
+        logits, target = logits.reshape(-1, len(weight)), target.reshape(-1)
+    else:
+        logits = logits.reshape(*x.shape[:-1], *weight.shape[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
+    return functional.cross_entropy(logits, target, reduction=reduction, **given)
+
+
+def _refused(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+    raise RuntimeError(
+        "binary_cross_entropy and BCELoss are unsafe to autocast: take binary_cross_entropy_with_logits or "
+        "BCEWithLogitsLoss, which are safe, or compute the loss within autocast(enabled=False)"
+    )
+
+
+# By device: rows of names, PyTorch's or (module:name) the library's own, and how these convert.
+_LOSSES = """
+    cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss
+    multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss
+    triplet_margin_loss binary_cross_entropy_with_logits
+"""
+_PRODUCTS = """
+    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d einsum
+    linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
+    nn.functional.attention:attend
+"""
+TABLES: dict[str, tuple[tuple[Policy, str], ...]] = {
+    "cpu": (
+        (_lower, _PRODUCTS),
+        (_wide, _LOSSES),
+        (
+            _wide,
+            """
+            adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
+            cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
+            fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv
+            inv_ex inverse irfft irfft2 irfftn istft lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d
+            nanquantile orgqr ormqr pinverse polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv
+            tensorsolve trace triangular_solve view_as_complex
+            """,
+        ),
+        (_widest, "cat stack index_copy"),
+        (_as_first, "batch_norm group_norm instance_norm layer_norm rms_norm"),
+        (_as_is, "bilinear dot mv vdot"),
+        (_layer, "nn.recurrent:_direction"),
+        (_in_two_steps, "linear_cross_entropy"),
+    ),
+    "gpu": (
+        (_lower, _PRODUCTS),
+        (_lower, "addmv addr chain_matmul multi_dot mv nn.recurrent:_direction"),
+        (_wide, _LOSSES),
+        (
+            _wide,
+            """
+            acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
+            layer_norm log log10 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow __pow__ __rpow__ prod
+            reciprocal renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm
+            """,
+        ),
+        (_as_first, "batch_norm instance_norm"),
+        (_as_is, "logit nanmean nansum trace"),
+        (_widest, "addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot"),
+        (_refused, "binary_cross_entropy"),
+        (_in_two_steps, "linear_cross_entropy"),
+    ),
+}
+_HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
+
+
+def _functions(name: str) -> Iterator[FunctionType]:
+    """The functions and methods of a name. Of those in ``nn.functional`` what the library itself calls: without the
+    border around it (``tracebacks.border``)."""
+    place, _, own = name.rpartition(":")
+    holders = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
+    for holder in holders if place else [*holders, Tensor]:
+        if isinstance(found := getattr_static(holder, own, None), FunctionType):
+            inner = getattr(found, "__wrapped__", found)
+            yield inner if holder.__name__ == f"{PACKAGE}.nn.functional" and hasattr(found, "is_border") else found
+
+
+@cache
+def _install() -> None:
+    """Let the tables' functions look for an autocast, from now on."""
+    policies: dict[FunctionType, dict[str, Policy]] = {}
+    for place, rows in TABLES.items():
+        for policy, text in rows:
+            for name in text.split():
+                for function in _functions(name):
+                    policies.setdefault(function, {})[place] = policy
+    for function, by_place in policies.items():
+        overrides.interpose(function, functools.partial(_converting, by_place.get("cpu"), by_place.get("gpu")))
+    mode.carried.append(_carried)
+
+
+def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
+    """A function that converts its operands first, where an autocast is active."""
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        state = _state
+        if not state.enabled or state.inside or kwargs.get("out") is not None:
+            return run(*args, **kwargs)
+        first = next(_tensors((*args, *kwargs.values())), None)
+        place = "" if first is None else of(first.array).device_type
+        policy = on_cpu if place == "cpu" else on_gpu
+        if policy is None or place not in state.enabled:
+            return run(*args, **kwargs)
+        return policy(functools.partial(_inside, run), args, kwargs, place, state.enabled[place])
+
+    return convert
+
+
+def _inside(run: Any, *args: Any, **kwargs: Any) -> Any:
+    _state.inside = True
+    try:
+        return run(*args, **kwargs)
+    finally:
+        _state.inside = False
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    """The tensors among values, and in lists and tuples of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+def _converts(x: Tensor, place: str) -> bool:
+    """Whether autocast changes a tensor: of floats other than float64, on the device that it is for."""
+    array = x.array
+    return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
+
+
+def _in(value: Any, place: str, dtype: dt.DType) -> Any:
+    """Arguments with their tensors converted."""
+    if isinstance(value, Tensor):
+        return _converted(value, dtype) if _converts(value, place) and value.dtype is not dtype else value
+    if isinstance(value, dict):
+        return {key: _in(v, place, dtype) for key, v in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_in(v, place, dtype) for v in value)
+    return value
+
+
+def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
+    """A tensor in another dtype. Of a parameter the conversion is kept until the outermost context ends: it is made
+    once, and its gradient converted once, however often a step uses the parameter."""
+    if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and _state.caches and is_grad_enabled()):
+        return apply(cast, (x, dtype.numpy))  # type: ignore[no-any-return]
+    version = x._version[0], dtype
+    held = _state.kept.get(id(x))
+    if held is None or held[1] != version:
+        held = _state.kept[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))
+    return held[2]
+
+
+# Contexts ---------------------------------------------------------------------------------------------------
+
+
+class autocast:
+    """A context or decorator within which products of float32 are computed in 16 bits, and sums and losses of 16 bits
+    in float32: functions convert their operands by PyTorch's tables.
+
+    It is for the forward pass and the loss. Each function's gradient is computed in the dtype of the function, and
+    each parameter's is of the parameter's own. float16 needs a ``GradScaler``; bfloat16 has float32's range.
+
+    Args:
+        device_type: "cpu", "cuda", ...: only tensors there are converted.
+        dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
+        enabled: False for a part of an autocast in which nothing is converted.
+        cache_enabled: whether a parameter that is used several times is converted once.
+
+    Raises:
+        RuntimeError: ``device_type`` is the name of no device.
+        ValueError: it is no text.
+
+    >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
+    >>> with mg.autocast("cpu", dtype=mg.float16):
+    ...     y = layer(x)
+    >>> y.dtype
+    minigrad.float16
+    """
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if device_type not in DEVICES:
+            raise RuntimeError(f"{device_type!r} is not a device type: expected one of {', '.join(DEVICES)}")
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dt.as_dtype(dtype)
+        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        why = ""
+        if enabled and device_type == "cuda" and not is_available():
+            why = "User provided device_type of 'cuda', but CUDA is not available"
+        elif enabled and self.fast_dtype not in (dt.float16, dt.bfloat16):
+            why = f"autocast is for float16 and bfloat16, not {self.fast_dtype}"
+        if why:
+            warnings.warn(f"{why}. Disabling autocast.", stacklevel=2)
+        self._enabled = enabled and not why
+
+    def __enter__(self) -> autocast:
+        _install()
+        state = _state
+        state.before = (*state.before, (state.enabled, state.chosen, state.caches))
+        set_autocast_dtype(self.device, self.fast_dtype)
+        set_autocast_enabled(self.device, self._enabled)
+        state.caches = self._cache_enabled
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        state = _state
+        *before, (state.enabled, state.chosen, state.caches) = state.before
+        state.before = tuple(before)
+        if not before:
+            state.kept.clear()
+
+    def __call__(self, function: F) -> F:
+        return autocast_decorator(self, function)
+
+
+def autocast_decorator(autocast_instance: Any, func: F) -> F:
+    """A function that runs within a context."""
+
+    @functools.wraps(func)
+    def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
+        with autocast_instance:
+            return func(*args, **kwargs)
+
+    return decorate_autocast  # type: ignore[return-value]
+
+
+class CudaAutocast(autocast):
+    """``torch.cuda.amp.autocast``: ``autocast`` of the device "cuda"."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = dt.float16, cache_enabled: bool = True) -> None:
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class CpuAutocast(autocast):
+    """``torch.cpu.amp.autocast``: ``autocast`` of the device "cpu"."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = dt.bfloat16, cache_enabled: bool = True) -> None:
+        super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+@contextmanager
+def _as_it_was(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
+    """The state of another time, such as that of a function's first run when a checkpoint runs it again."""
+    state = _state
+    before = state.enabled, state.chosen, state.caches
+    state.enabled, state.chosen, state.caches = enabled, chosen, caches
+    try:
+        yield
+    finally:
+        state.enabled, state.chosen, state.caches = before
+        if not state.before:
+            state.kept.clear()
+
+
+def _carried() -> Any:
+    return _as_it_was(_state.enabled, _state.chosen, _state.caches)
+
+
+# What is set ------------------------------------------------------------------------------------------------
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether there is an autocast for a type of device."""
+    return device_type in DEVICES
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether this thread is within an autocast of a type of device."""
+    return device_type in _state.enabled
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """``is_autocast_enabled("cpu")``"""
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_dtype(device_type: str) -> dt.DType:
+    """The dtype to which an autocast lowers: bfloat16 on the CPU, float16 elsewhere, unless set otherwise."""
+    return _state.chosen.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
+
+
+def get_autocast_cpu_dtype() -> dt.DType:
+    """``get_autocast_dtype("cpu")``"""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> dt.DType:
+    """``get_autocast_dtype("cuda")``"""
+    return get_autocast_dtype("cuda")
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether conversions of parameters are kept within a context."""
+    return _state.caches
+
+
+def set_autocast_enabled(device_type: str, enabled: bool) -> None:
+    """Begin or end an autocast of this thread, as ``autocast`` does for a ``with``."""
+    _install()
+    others = {place: dtype for place, dtype in _state.enabled.items() if place != device_type}
+    _state.enabled = {**others, device_type: get_autocast_dtype(device_type)} if enabled else others
+
+
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
+    """Set the dtype to which an autocast of this thread lowers."""
+    _state.chosen = {**_state.chosen, device_type: dt.as_dtype(dtype)}
+    if device_type in _state.enabled:
+        _state.enabled = {**_state.enabled, device_type: dt.as_dtype(dtype)}
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether conversions of parameters are kept."""
+    _state.caches = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Let conversions of parameters go."""
+    _state.kept.clear()
+
+
+# A program's own Functions ----------------------------------------------------------------------------------
+
+
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
+    """Decorate the ``forward`` of a ``Function``: within an autocast, its floating-point tensors are converted to
+    ``cast_inputs``, and autocast is off inside; without that, it stays as it is, and ``custom_bwd`` brings it back."""
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
+        context = args[0]
+        active = is_autocast_enabled(device_type)
+        context._dtype = get_autocast_dtype(device_type)
+        context._fwd_used_autocast = active and cast_inputs is None
+        if not active or cast_inputs is None:
+            return fwd(*args, **kwargs)
+        dtype = dt.as_dtype(cast_inputs)
+        with autocast(device_type, enabled=False):
+            return fwd(*_in(args, device_type, dtype), **_in(kwargs, device_type, dtype))
+
+    return decorate_fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorate the ``backward`` of a ``Function`` whose ``forward`` has ``custom_fwd``, to run in the same autocast."""
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+
+    return decorate_bwd
+
+
+cuda_custom_fwd, cuda_custom_bwd = (functools.partial(f, device_type="cuda") for f in (custom_fwd, custom_bwd))

@@ -1,0 +1,507 @@
+"""autocast against PyTorch's: the dtypes of results, on the CPU and by PyTorch's fake tensors on a GPU; a training."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.compat import autocast as amp
+from minigrad.nn.utils import clip_grad_norm_
+from minigrad.utils.checkpoint import checkpoint
+from tests.support import strict
+from tests.support.parity import torch
+
+pytest.importorskip("ml_dtypes")
+LOW = ["float16", "bfloat16"]
+Make = Callable[..., Any]
+ALONE = """
+    abs acos acosh asin asinh atan ceil cos cosh deg2rad erf erfc erfinv exp exp2 expm1 frac lgamma log log10 log1p
+    log2 logit neg reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc amax amin argmax
+    max mean median min prod std sum var trace
+"""
+ACTIVATIONS = """
+    celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish normalize relu6 selu silu
+    softplus softshrink softsign tanhshrink
+"""
+LOSSES = """
+    binary_cross_entropy_with_logits huber_loss kl_div l1_loss mse_loss poisson_nll_loss smooth_l1_loss
+    soft_margin_loss
+"""
+PAIRS = """
+    add sub mul div fmod hypot kron logaddexp logaddexp2 maximum xlogy copysign
+"""
+
+# By PyTorch's names: t is the library, m makes a float tensor of a shape, i a tensor of class numbers.
+CASES: dict[str, Callable[[Any, Make, Make], Any]] = {
+    # Products
+    "addbmm": lambda t, m, i: t.addbmm(m(2, 4), m(3, 2, 5), m(3, 5, 4)),
+    "addmm": lambda t, m, i: t.addmm(m(2, 4), m(2, 5), m(5, 4)),
+    "addmv": lambda t, m, i: t.addmv(m(2), m(2, 5), m(5)),
+    "addr": lambda t, m, i: t.addr(m(2, 5), m(2), m(5)),
+    "baddbmm": lambda t, m, i: t.baddbmm(m(3, 2, 4), m(3, 2, 5), m(3, 5, 4)),
+    "bilinear": lambda t, m, i: t.nn.functional.bilinear(m(2, 3), m(2, 4), m(5, 3, 4)),
+    "bmm": lambda t, m, i: t.bmm(m(3, 2, 5), m(3, 5, 4)),
+    "chain_matmul": lambda t, m, i: t.linalg.multi_dot([m(2, 3), m(3, 4), m(4, 2)]),
+    "conv1d": lambda t, m, i: t.nn.functional.conv1d(m(1, 2, 5), m(3, 2, 2), m(3)),
+    "conv2d": lambda t, m, i: t.nn.functional.conv2d(m(1, 2, 5, 5), m(3, 2, 2, 2), m(3)),
+    "conv3d": lambda t, m, i: t.nn.functional.conv3d(m(1, 2, 3, 3, 3), m(3, 2, 2, 2, 2)),
+    "conv_transpose1d": lambda t, m, i: t.nn.functional.conv_transpose1d(m(1, 2, 5), m(2, 3, 2)),
+    "conv_transpose2d": lambda t, m, i: t.nn.functional.conv_transpose2d(m(1, 2, 5, 5), m(2, 3, 2, 2)),
+    "conv_transpose3d": lambda t, m, i: t.nn.functional.conv_transpose3d(m(1, 2, 3, 3, 3), m(2, 3, 2, 2, 2)),
+    "dot": lambda t, m, i: t.dot(m(3), m(3)),
+    "einsum": lambda t, m, i: t.einsum("bkhd,bqhd->bqkh", m(2, 3, 2, 4), m(2, 5, 2, 4)),
+    "linear": lambda t, m, i: t.nn.functional.linear(m(2, 3), m(4, 3), m(4)),
+    "matmul": lambda t, m, i: t.matmul(m(2, 3), m(3)),
+    "Tensor.matmul": lambda t, m, i: m(2, 2, 3).matmul(m(3, 4)),
+    "@": lambda t, m, i: m(2, 3) @ m(3, 4),
+    "mm": lambda t, m, i: t.mm(m(2, 3), m(3, 4)),
+    "mv": lambda t, m, i: t.mv(m(2, 3), m(3)),
+    "outer": lambda t, m, i: t.outer(m(2), m(3)),
+    "prelu": lambda t, m, i: t.prelu(m(2, 3), m(1)),
+    "scaled_dot_product_attention": lambda t, m, i: t.nn.functional.scaled_dot_product_attention(
+        m(1, 2, 3, 4), m(1, 2, 3, 4), m(1, 2, 3, 4)
+    ),
+    "tensordot": lambda t, m, i: t.tensordot(m(2, 3), m(3, 4), 1),
+    "vdot": lambda t, m, i: t.vdot(m(3), m(3)),
+    "vecdot": lambda t, m, i: t.linalg.vecdot(m(2, 3), m(2, 3)),
+    # One by one, over an axis, and norms
+    **{
+        name: lambda t, m, i, name=name: getattr(t, name)(m(2, 3))  # type: ignore[misc]
+        for name in ALONE.split()
+    },
+    **{
+        name: lambda t, m, i, name=name: getattr(t.nn.functional, name)(m(2, 3))  # type: ignore[misc]
+        for name in ACTIVATIONS.split()
+    },
+    "atan2": lambda t, m, i: t.atan2(m(3), m(3)),
+    "cdist": lambda t, m, i: t.cdist(m(2, 3), m(4, 3)),
+    "cosine_similarity": lambda t, m, i: t.nn.functional.cosine_similarity(m(2, 3), m(2, 3)),
+    "cross": lambda t, m, i: t.linalg.cross(m(2, 3), m(2, 3)),
+    "cumprod": lambda t, m, i: t.cumprod(m(3), 0),
+    "cumsum": lambda t, m, i: t.cumsum(m(3), 0),
+    "dist": lambda t, m, i: t.dist(m(3), m(3)),
+    "dropout": lambda t, m, i: t.nn.functional.dropout(m(3), 0.5),
+    "group_norm": lambda t, m, i: t.nn.functional.group_norm(m(2, 4, 3), 2),
+    "layer_norm": lambda t, m, i: t.nn.functional.layer_norm(m(2, 3), (3,), m(3), m(3)),
+    "rms_norm": lambda t, m, i: t.nn.functional.rms_norm(m(2, 3), (3,), m(3)),
+    "batch_norm": lambda t, m, i: t.nn.functional.batch_norm(m(2, 3), None, None, training=True),
+    "log_softmax": lambda t, m, i: t.log_softmax(m(2, 3), 1),
+    "logsumexp": lambda t, m, i: t.logsumexp(m(2, 3), 1),
+    "norm": lambda t, m, i: m(2, 3).norm(),
+    "norm of an axis": lambda t, m, i: t.norm(m(2, 3), 2, 1),
+    "linalg.norm": lambda t, m, i: t.linalg.norm(m(2, 3)),
+    "vector_norm": lambda t, m, i: t.linalg.vector_norm(m(2, 3)),
+    "pdist": lambda t, m, i: t.nn.functional.pdist(m(4, 3)),
+    "pow": lambda t, m, i: t.pow(m(3), m(3)),
+    "pow of a number": lambda t, m, i: t.pow(2.0, m(3)),
+    "**": lambda t, m, i: m(3) ** 1.5,
+    "number **": lambda t, m, i: 1.5 ** m(3),
+    "prod of an axis": lambda t, m, i: t.prod(m(2, 3), 0),
+    "quantile": lambda t, m, i: t.quantile(m(5), 0.3),
+    "renorm": lambda t, m, i: t.renorm(m(3, 3), 2, 0, 1.0),
+    "softmax": lambda t, m, i: t.softmax(m(2, 3), 1),
+    "F.softmax": lambda t, m, i: t.nn.functional.softmax(m(2, 3), dim=1),
+    "Tensor.softmax": lambda t, m, i: m(2, 3).softmax(1),
+    "softmax in a dtype": lambda t, m, i: t.softmax(m(2, 3), 1, dtype=t.float64),
+    "sum of an axis": lambda t, m, i: t.sum(m(2, 3), dim=1),
+    "sum in a dtype": lambda t, m, i: t.sum(m(2, 3), dtype=t.float16),
+    "Tensor.sum": lambda t, m, i: m(2, 3).sum(-1, keepdim=True),
+    # Losses
+    **{
+        f"{name} {reduction}": lambda t, m, i, name=name, reduction=reduction: getattr(t.nn.functional, name)(  # type: ignore[misc]
+            m(2, 3), m(2, 3), reduction=reduction
+        )
+        for name in LOSSES.split()
+        for reduction in ("mean", "none")
+    },
+    "binary_cross_entropy": lambda t, m, i: t.nn.functional.binary_cross_entropy(m(2, 3), m(2, 3)),
+    "cosine_embedding_loss": lambda t, m, i: t.nn.functional.cosine_embedding_loss(m(2, 3), m(2, 3), i(2) * 2 - 1),
+    "cross_entropy": lambda t, m, i: t.nn.functional.cross_entropy(m(2, 3), i(2), label_smoothing=0.1),
+    "hinge_embedding_loss": lambda t, m, i: t.nn.functional.hinge_embedding_loss(m(2), i(2) * 2 - 1),
+    "margin_ranking_loss": lambda t, m, i: t.nn.functional.margin_ranking_loss(m(2), m(2), i(2) * 2 - 1),
+    "multi_margin_loss": lambda t, m, i: t.nn.functional.multi_margin_loss(m(2, 3), i(2)),
+    "multilabel_margin_loss": lambda t, m, i: t.nn.functional.multilabel_margin_loss(m(2, 3), i(2, 3)),
+    "nll_loss": lambda t, m, i: t.nn.functional.nll_loss(m(2, 3), i(2)),
+    "triplet_margin_loss": lambda t, m, i: t.nn.functional.triplet_margin_loss(m(2, 3), m(2, 3), m(2, 3)),
+    "gaussian_nll_loss": lambda t, m, i: t.nn.functional.gaussian_nll_loss(m(2, 3), m(2, 3), m(2, 3)),
+    "multilabel_soft_margin_loss": lambda t, m, i: t.nn.functional.multilabel_soft_margin_loss(m(2, 3), m(2, 3)),
+    # Others of two operands, or made of others
+    **{
+        name: lambda t, m, i, name=name: getattr(t, name)(m(3), m(3))  # type: ignore[misc]
+        for name in PAIRS.split()
+    },
+    "addcdiv": lambda t, m, i: t.addcdiv(m(3), m(3), m(3)),
+    "clamp": lambda t, m, i: m(3).clamp(0.2, 0.5),
+    "cov": lambda t, m, i: t.cov(m(2, 5)),
+    "glu": lambda t, m, i: t.nn.functional.glu(m(2, 4)),
+    "inner": lambda t, m, i: t.inner(m(2, 3), m(4, 3)),
+    "instance_norm": lambda t, m, i: t.nn.functional.instance_norm(m(2, 3, 4)),
+    "interpolate": lambda t, m, i: t.nn.functional.interpolate(m(1, 1, 4, 4), scale_factor=2, mode="bilinear"),
+    "interpolate to the nearest": lambda t, m, i: t.nn.functional.interpolate(m(1, 1, 4), scale_factor=2),
+    "lerp": lambda t, m, i: t.lerp(m(3), m(3), 0.5),
+    "logcumsumexp": lambda t, m, i: t.logcumsumexp(m(3), 0),
+    "matrix_power": lambda t, m, i: t.linalg.matrix_power(m(3, 3), 2),
+    "nansum": lambda t, m, i: t.nansum(m(3)),
+    "nanmean": lambda t, m, i: t.nanmean(m(3)),
+    "pairwise_distance": lambda t, m, i: t.nn.functional.pairwise_distance(m(2, 3), m(2, 3)),
+    "softmin": lambda t, m, i: t.nn.functional.softmin(m(2, 3), 1),
+    "std_mean": lambda t, m, i: t.std_mean(m(3)),
+    "threshold": lambda t, m, i: t.nn.functional.threshold(m(3), 0.1, 0.0),
+    "trapezoid": lambda t, m, i: t.trapezoid(m(3)),
+    # Pieces, planes and matrices
+    "adaptive_avg_pool3d": lambda t, m, i: t.nn.functional.adaptive_avg_pool3d(m(1, 1, 4, 4, 4), 2),
+    "avg_pool2d": lambda t, m, i: t.nn.functional.avg_pool2d(m(1, 1, 4, 4), 2),
+    "avg_pool3d": lambda t, m, i: t.nn.functional.avg_pool3d(m(1, 1, 4, 4, 4), 2),
+    "max_pool2d": lambda t, m, i: t.nn.functional.max_pool2d(m(1, 1, 4, 4), 2),
+    "max_pool3d": lambda t, m, i: t.nn.functional.max_pool3d(m(1, 1, 4, 4, 4), 2),
+    "embedding": lambda t, m, i: t.nn.functional.embedding(i(2), m(5, 3)),
+    "cholesky": lambda t, m, i: t.linalg.cholesky(m(3, 3) * 0 + t.eye(3, device=m(1).device)),
+    "inv": lambda t, m, i: t.linalg.inv(m(3, 3) + t.eye(3, device=m(1).device)),
+    "svdvals": lambda t, m, i: t.linalg.svdvals(m(3, 2)),
+}
+# Of one float32 operand and one of 16 bits.
+MIXED: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "add": lambda t, a, b, i: a + b,
+    "addcdiv": lambda t, a, b, i: t.addcdiv(a, b, b),
+    "addcmul": lambda t, a, b, i: t.addcmul(b, a, b),
+    "atan2": lambda t, a, b, i: t.atan2(b, a),
+    "cat": lambda t, a, b, i: t.cat([b, a]),
+    "cross": lambda t, a, b, i: t.linalg.cross(a[:, :3], b[:, :3]),
+    "dot": lambda t, a, b, i: t.dot(a[0], b[0]),
+    "index_copy": lambda t, a, b, i: t.index_copy(a, 0, i(4), b),
+    "index_put": lambda t, a, b, i: t.index_put(a, (i(1),), b[:1]),
+    "linear": lambda t, a, b, i: t.nn.functional.linear(b, a),
+    "layer_norm": lambda t, a, b, i: t.nn.functional.layer_norm(b, (4,), a[0], a[1]),
+    "matmul": lambda t, a, b, i: a @ b,
+    "mse_loss": lambda t, a, b, i: t.nn.functional.mse_loss(a, b),
+    "batch_norm": lambda t, a, b, i: t.nn.functional.batch_norm(b, None, None, a[0], a[1], training=True),
+    "scatter_add": lambda t, a, b, i: t.scatter_add(a, 0, i(4, 4), b),
+    "stack": lambda t, a, b, i: t.stack([b, a]),
+    "tensordot": lambda t, a, b, i: t.tensordot(a, b, 1),
+    "where": lambda t, a, b, i: t.where(a > 0, a, b),
+}
+
+
+def numbers(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).uniform(0.1, 0.9, shape).astype(np.float32)
+
+
+def ours_of(place: str, dtype: str) -> tuple[Make, Make]:
+    """What makes floats and classes on a device."""
+
+    def make(*shape: int) -> Any:
+        return mg.tensor(numbers(*shape)).to(getattr(mg, dtype)).to(place)
+
+    return make, lambda *shape: mg.zeros(*shape, dtype=mg.int64, device=place)
+
+
+def theirs_of(place: str, dtype: str) -> tuple[Make, Make]:
+    def make(*shape: int) -> Any:
+        if place == "cpu":
+            return torch.tensor(numbers(*shape)).to(getattr(torch, dtype))
+        return torch.empty(*shape, device="cuda", dtype=getattr(torch, dtype))
+
+    return make, lambda *shape: torch.zeros(*shape, dtype=torch.int64, device="cpu" if place == "cpu" else "cuda")
+
+
+@contextmanager
+def theirs(place: str, low: str) -> Iterator[None]:
+    """PyTorch's autocast, on a GPU of fake tensors where there is none."""
+    if place == "cpu":
+        with torch.autocast("cpu", dtype=getattr(torch, low)):
+            yield
+        return
+    fake = pytest.importorskip("torch._subclasses.fake_tensor")
+    with fake.FakeTensorMode(allow_non_fake_inputs=True):
+        torch.set_autocast_enabled("cuda", True)
+        torch.set_autocast_dtype("cuda", getattr(torch, low))
+        try:
+            yield
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+            torch.set_autocast_dtype("cuda", torch.float16)
+
+
+def dtype_of(compute: Callable[[], Any]) -> str:
+    """The dtype of a result without its library's name; "" where the library refuses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = compute()
+        except (RuntimeError, TypeError, ValueError, NotImplementedError):
+            return ""
+    result = result[0] if isinstance(result, tuple) else result
+    return str(result.dtype).rpartition(".")[2]
+
+
+@pytest.fixture(params=["cpu", "strict"])
+def place(request: pytest.FixtureRequest) -> str:
+    strict.install(emulate=False)
+    return str(request.param)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("low", LOW)
+@pytest.mark.parametrize("name", CASES)
+def test_dtypes_are_pytorchs(name: str, low: str, place: str) -> None:
+    for given in ("float32", low):
+        with theirs(place, low):
+            expected = dtype_of(lambda given=given: CASES[name](torch, *theirs_of(place, given)))  # type: ignore[misc]
+        with mg.autocast(place, dtype=getattr(mg, low)):
+            actual = dtype_of(lambda given=given: CASES[name](mg, *ours_of(place, given)))  # type: ignore[misc]
+        assert actual == expected or not expected, given
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("low", LOW)
+@pytest.mark.parametrize("name", MIXED)
+def test_dtypes_of_two_dtypes_are_pytorchs(name: str, low: str, place: str) -> None:
+    if name == "index_copy" and place != "cpu":  # PyTorch refuses it on a GPU that is none of fake tensors
+        return
+    with theirs(place, low):
+        (wide, i), (half, _) = theirs_of(place, "float32"), theirs_of(place, low)
+        expected = dtype_of(lambda: MIXED[name](torch, wide(4, 4), half(4, 4), i))
+    with mg.autocast(place, dtype=getattr(mg, low)):
+        (wide, j), (half, _) = ours_of(place, "float32"), ours_of(place, low)
+        actual = dtype_of(lambda: MIXED[name](mg, wide(4, 4), half(4, 4), j))
+    assert actual == expected or not expected
+
+
+# Contexts -----------------------------------------------------------------------------------------------------
+
+
+def product(x: Any) -> Any:
+    return (x @ x).dtype
+
+
+def test_contexts_nest_and_end() -> None:
+    x = mg.ones(2, 2)
+    with mg.autocast("cpu"):
+        assert (product(x), mg.is_autocast_enabled("cpu"), mg.is_autocast_cpu_enabled()) == (mg.bfloat16, True, True)
+        with mg.autocast("cpu", enabled=False):
+            assert (product(x), mg.is_autocast_enabled("cpu")) == (mg.float32, False)
+            with mg.autocast("cpu", dtype=mg.float16):
+                assert (product(x), mg.get_autocast_dtype("cpu")) == (mg.float16, mg.float16)
+            assert product(x) is mg.float32
+        with mg.autocast("strict"):  # another device's, beside it
+            assert product(x) is mg.bfloat16 and mg.is_autocast_enabled("strict")
+        assert product(x) is mg.bfloat16 and not mg.is_autocast_enabled("strict")
+        with pytest.raises(ValueError, match="within"), mg.autocast("cpu", dtype=mg.float16):
+            raise ValueError("within")
+        assert product(x) is mg.bfloat16
+    assert (product(x), mg.is_autocast_enabled("cpu"), mg.get_autocast_cpu_dtype()) == (mg.float32, False, mg.bfloat16)
+    context = mg.autocast("cpu")
+    with context, context:
+        assert product(x) is mg.bfloat16
+    assert product(x) is mg.float32
+
+
+def test_without_an_autocast_nothing_is_replaced() -> None:
+    """What was replaced is the same: the names, the results, double precision, integers, and a result for ``out``."""
+    x, y = mg.rand(2, 3), mg.rand(3, 2)
+    expected = x @ y
+    with mg.autocast("cpu"):
+        assert product(mg.ones(2, 2, dtype=mg.float64)) is mg.float64
+        assert product(mg.ones(2, 2, dtype=mg.int64)) is mg.int64
+        out = mg.zeros(2, 2)
+        mg.matmul(x, y, out=out)
+        assert out.equal(expected)
+        half = mg.ones(2, dtype=mg.bfloat16)
+        assert half.exp_() is half and half.dtype is mg.bfloat16
+    assert (x @ y).equal(expected) and mg.nn.functional.linear.__name__ == "linear"
+
+
+def test_decorators() -> None:
+    @mg.autocast("cpu", dtype=mg.float16)
+    def lowered(x: Any) -> Any:
+        """Its text."""
+        return product(x)
+
+    @mg.cpu.amp.autocast(enabled=False)
+    def whole(x: Any) -> Any:
+        return product(x)
+
+    x = mg.ones(2, 2)
+    assert lowered(x) is mg.float16 and lowered.__doc__ == "Its text."
+    with mg.autocast("cpu"):
+        assert whole(x) is mg.float32 and product(x) is mg.bfloat16
+
+
+def test_what_is_refused_or_disabled() -> None:
+    with pytest.raises(RuntimeError, match="'gpu' is not a device type"):
+        mg.autocast("gpu")
+    with pytest.raises(ValueError, match="device_type"):
+        mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
+    for make in (
+        lambda: mg.autocast("cpu", dtype=mg.float64),
+        *[lambda: mg.autocast("cuda")] * (not mg.cuda.is_available()),
+    ):
+        with pytest.warns(UserWarning, match="Disabling autocast"):
+            context = make()
+        with context:
+            assert product(mg.ones(2, 2)) is mg.float32
+    strict.install(emulate=False)
+    p = mg.tensor([0.5], device="strict")
+    with mg.autocast("strict"), pytest.raises(RuntimeError, match="binary_cross_entropy_with_logits"):
+        mg.nn.functional.binary_cross_entropy(p, p)
+
+
+def test_each_thread_has_its_own() -> None:
+    seen: list[Any] = []
+    x = mg.ones(2, 2)
+
+    def work() -> None:
+        seen.append(product(x))
+        with mg.autocast("cpu", dtype=mg.float16):
+            seen.append(product(x))
+
+    with mg.autocast("cpu"):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert product(x) is mg.bfloat16
+    assert seen == [mg.float32, mg.float16]
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_parameter_is_converted_once(cached: bool) -> None:
+    w = mg.ones(2, 2, requires_grad=True)
+    with mg.autocast("cpu", cache_enabled=cached):
+        first, second = (w @ mg.ones(2, 2) for _ in range(2))
+        nodes = {id(y.grad_fn.next_functions[0][0].next_functions[0][0]) for y in (first, second)}
+        with mg.no_grad():
+            assert not (w @ w).requires_grad
+            w.mul_(3)
+        assert (w @ mg.ones(2, 2)).tolist() == [[6, 6], [6, 6]]  # a change in place is seen
+    assert not amp._state.kept
+    (first.float() + second.float()).sum().backward()
+    assert w.grad is not None and w.grad.dtype is mg.float32 and w.grad.tolist() == [[4, 4], [4, 4]]
+    assert len(nodes) >= 1
+
+
+def test_modes_see_each_function_once() -> None:
+    from minigrad.compat.overrides import TorchFunctionMode
+
+    seen: list[str] = []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x, w = mg.ones(2, 2), mg.ones(2, 2)
+    with mg.autocast("cpu"), Watch():
+        y = mg.nn.functional.linear(x, w)
+    assert seen == ["linear"] and y.dtype is mg.bfloat16
+    assert mg.nn.functional.linear(x, w).dtype is mg.float32
+
+
+def test_a_checkpoint_runs_again_as_it_ran() -> None:
+    w = mg.rand(3, 3, requires_grad=True)
+    slopes = []
+    for wrapped in (lambda f, x: f(x), lambda f, x: checkpoint(f, x, use_reentrant=False)):
+        with mg.autocast("cpu"):
+            loss = wrapped(lambda x: (x @ w).tanh() @ w, mg.ones(2, 3)).float().sum()
+        (slope,) = mg.autograd.grad(loss, w)
+        slopes.append(slope)
+    assert slopes[0].equal(slopes[1])
+
+
+@pytest.mark.parametrize("cast_inputs", [None, "float32"])
+def test_custom_functions(cast_inputs: str | None) -> None:
+    """Forward and backward run in one autocast, or in none with their inputs in a dtype."""
+    results = []
+    for t in (mg, torch):
+        seen: list[str] = []
+        kind = None if cast_inputs is None else getattr(t, cast_inputs)
+
+        class Square(t.autograd.Function):  # type: ignore[misc, name-defined]
+            @staticmethod
+            @t.amp.custom_fwd(device_type="cpu", cast_inputs=kind)
+            def forward(ctx: Any, x: Any, w: Any, seen: Any = seen) -> Any:
+                ctx.save_for_backward(x, w)
+                y = x @ w
+                seen.extend(map(str, (x.dtype, y.dtype)))
+                return y
+
+            @staticmethod
+            @t.amp.custom_bwd(device_type="cpu")
+            def backward(ctx: Any, g: Any, seen: Any = seen) -> Any:
+                x, w = ctx.saved_tensors
+                seen.append(str((g @ w.T).dtype))
+                return None, (x.T.float() @ g.float()), None
+
+        w = t.ones(2, 2, requires_grad=True)
+        with t.autocast("cpu"):
+            y = Square.apply(t.ones(2, 2).bfloat16() if cast_inputs else t.ones(2, 2), w)
+        y.float().sum().backward()
+        results.append(([name.rpartition(".")[2] for name in seen], w.grad.tolist()))
+    assert results[0] == results[1]
+
+
+# Trainings ----------------------------------------------------------------------------------------------------
+
+
+def model_of(t: Any) -> Any:
+    """Attention, a norm, an embedding and a softmax: what a transformer has."""
+    return t.nn.ModuleDict(
+        {
+            "embedding": t.nn.Embedding(11, 16),
+            "block": t.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True, activation="gelu"),
+            "norm": t.nn.LayerNorm(16),
+            "out": t.nn.Linear(16, 11),
+        }
+    )
+
+
+def losses(t: Any, model: Any, place: str, context: Any, scaler: Any = None) -> list[float]:
+    """Of five steps of AdamW with clipping on one batch."""
+    optimizer = t.optim.AdamW(model.parameters(), lr=1e-2)
+    tokens = t.tensor(np.random.default_rng(0).integers(0, 11, (4, 7))).to(place)
+    seen = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        with context():
+            x = model["embedding"](tokens[:, :-1])
+            logits = model["out"](model["norm"](model["block"](x)))
+            loss = t.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].reshape(-1))
+        assert loss.dtype is t.float32 or loss.dtype == t.float32
+        if scaler is None:
+            loss.backward()
+        else:
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+        (t.nn.utils.clip_grad_norm_ if t is not mg else clip_grad_norm_)(model.parameters(), 1.0)
+        if scaler is None:
+            optimizer.step()
+        else:
+            scaler.step(optimizer)
+            scaler.update()
+        seen.append(loss.item())
+    return seen
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("low", LOW)
+def test_a_training_follows_pytorchs(low: str, device: str) -> None:
+    """To the accuracy of the dtype, and nearer to PyTorch's than to one without autocast."""
+    mg.manual_seed(0)
+    ours, theirs = model_of(mg), model_of(torch)
+    weights = {name: value.numpy().copy() for name, value in ours.state_dict().items()}
+    theirs.load_state_dict({name: torch.tensor(value) for name, value in weights.items()})
+    ours.to(device)
+    scalers = [t.amp.GradScaler("cpu") if low == "float16" else None for t in (mg, torch)]
+    actual = losses(mg, ours, device, lambda: mg.autocast(device, dtype=getattr(mg, low)), scalers[0])
+    expected = losses(torch, theirs, "cpu", lambda: torch.autocast("cpu", dtype=getattr(torch, low)), scalers[1])
+    np.testing.assert_allclose(actual, expected, rtol=2e-2 if low == "bfloat16" else 4e-3)
+    assert {p.dtype for p in ours.parameters()} == {p.grad.dtype for p in ours.parameters()} == {mg.float32}
+    whole = model_of(mg).to(device)
+    whole.load_state_dict({name: mg.tensor(value) for name, value in weights.items()})
+    assert losses(mg, whole, device, nullcontext) != actual
