@@ -86,7 +86,7 @@ def _converted(
     if dtype is None or not (dtype.kind in "cV" if uniform else any(map(_is_special, args))):
         return None
     if any(map(_is_bfloat16, args)):
-        return None if bfloat16.moves(op, args) or bfloat16.multiplies(op, args) else _in_float32(op, args)
+        return None if bfloat16.moves(op, args) or bfloat16.computes(op, args) else _in_float32(op, args)
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(

@@ -46,7 +46,7 @@ def matmul(a: Array, b: Array) -> Array:
     if b.ndim == 1:
         return matmul(a, b[:, None])[..., 0]
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     if inner != b.shape[-2]:
         raise ValueError(f"the inner lengths of {a.shape} and {b.shape} differ")
     out = xp(a).empty((*lead, rows, columns), a.dtype)

@@ -54,6 +54,10 @@ class DType:
         """The complex dtype whose parts are of this one: complex64, of float64 complex128."""
         return complex128 if self in (float64, complex128) else complex64
 
+    def refused_on(self, device_type: str) -> TypeError:
+        """The error for an array of the format on a device whose library lacks it."""
+        return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
 
@@ -87,10 +91,6 @@ class ExtraDType(DType):
     def is_available(self) -> bool:
         """Whether the package is installed."""
         return find_spec("ml_dtypes") is not None
-
-    def refused_on(self, device_type: str) -> TypeError:
-        """The error for an array of the format on a device whose library lacks it."""
-        return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
 
 
 # rank: the category of promotion (bool < integer < float), as in PyTorch

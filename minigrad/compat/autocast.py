@@ -185,7 +185,7 @@ def _functions(name: str) -> Iterator[FunctionType]:
     """The functions and methods of a name. Of those in ``nn.functional`` what the library itself calls: without the
     border around it (``tracebacks.border``)."""
     place, _, own = name.rpartition(":")
-    holders = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
+    holders: list[Any] = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
     for holder in holders if place else [*holders, Tensor]:
         if isinstance(found := getattr_static(holder, own, None), FunctionType):
             inner = getattr(found, "__wrapped__", found)
@@ -261,7 +261,7 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
     """A tensor in another dtype. Of a parameter the conversion is kept until the outermost context ends: it is made
     once, and its gradient converted once, however often a step uses the parameter."""
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and _state.caches and is_grad_enabled()):
-        return apply(cast, (x, dtype.numpy))  # type: ignore[no-any-return]
+        return apply(cast, (x, dtype.numpy))
     version = x._version[0], dtype
     held = _state.kept.get(id(x))
     if held is None or held[1] != version:

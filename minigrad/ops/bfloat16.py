@@ -2,8 +2,8 @@
 
 No op knows of it. A call that meets it (``autograd/calls.py``) brings the operands to float32, and rounds the results:
 so do PyTorch's kernels for the CPU. Conversions are recorded like any op, and a gradient of bfloat16 is rounded where
-it leaves the op. This file says which ops do without (on a GPU matrix products, too: its tensor cores read bfloat16 and
-add up in float32), and which operands are rounded first.
+it leaves the op. This file says which ops do without, and which operands are rounded first. On a GPU matrix products
+do without, as its tensor cores read bfloat16 and add up in float32, and some kernels, which compute in float32.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..backend import of
 from . import device, elementwise, indexing, joining, linear
-from .op import Op
+from .op import Op, Traced
 
 _MOVING = frozenset((elementwise.cast, elementwise.clone, device.moved, joining.as_strided))
 _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementwise.le, elementwise.gt, elementwise.ge))
@@ -20,6 +20,7 @@ _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, element
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
 _MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
+_FUSED = frozenset(("dropout", "gelu", "layer_norm", "log_softmax", "rms_norm", "softmax"))
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:
@@ -27,9 +28,15 @@ def moves(op: Op, args: tuple[Any, ...]) -> bool:
     return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
 
 
-def multiplies(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op multiplies matrices of bfloat16 on a GPU."""
-    return op in _MULTIPLYING and of(args[0].array).device_type not in ("cpu", "meta")
+def computes(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an op on a GPU reads bfloat16, if all its operands are of it, and computes in float32."""
+    if op not in _MULTIPLYING and op.kernel not in _FUSED:
+        return False
+    arrays = [a.array for a in args if isinstance(a, Traced)]
+    backend = of(arrays[0])
+    if backend.device_type in ("cpu", "meta") or any(x.dtype.kind == "f" for x in arrays):
+        return False
+    return op in _MULTIPLYING or bool(backend.kernels(op.kernel))
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:

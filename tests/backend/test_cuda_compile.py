@@ -61,6 +61,18 @@ def test_source_compiles(nvrtc: Any, source: str, bits: int, arch: str) -> None:
     assert "warning" not in log
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_source_compiles_for_bfloat16(nvrtc: Any, source: str) -> None:
+    if not headers():
+        pytest.skip("cuda_bf16.h is not installed (nvidia-cuda-runtime-cu12)")
+    defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
+    as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", "-arch=sm_90")
+    options = launch.options(16, (*defines, ("REAL_BFLOAT", 1)))
+    code, log = compiled(nvrtc, source, options + as_cupy_does + headers())
+    assert len(code) > 1000
+    assert "warning" not in log
+
+
 @pytest.mark.parametrize("head", [64, 128, 256])
 @pytest.mark.parametrize("itemsize", [4, 8])
 def test_attention_keeps_its_sums_in_registers(nvrtc: Any, head: int, itemsize: int) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..dtype import Array
+from ..dtype import Array, kind_of
 from ..registry import xp
 
 NULL = 0  # the address of an array that is not there (None would crash in the driver)
@@ -48,8 +48,10 @@ def launch(
     Raises:
         TypeError: ``like`` does not hold floating point numbers.
     """
-    if like.dtype.kind not in "fb":  # a kernel of masks alone has no ``real``
+    if kind_of(like) not in "fb":  # a kernel of masks alone has no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
+    if like.dtype.name == "bfloat16":
+        defines = (*defines, ("REAL_BFLOAT", 1))
     if 0 in grid:
         return
     bits = max(8 * like.dtype.itemsize, 16)

@@ -1,10 +1,15 @@
 // Stands before every kernel: the number formats, and sums over the threads that share a row.
-// REAL_BITS is given by the compile command: 16, 32 or 64.
+// The compile command gives REAL_BITS: 16, 32 or 64; of 16, REAL_BFLOAT stands for bfloat16.
 
 #if REAL_BITS == 16
+#ifdef REAL_BFLOAT
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 real;  // memory
+#else
 #include <cuda_fp16.h>
-typedef __half real;   // what is stored
-typedef float wide;    // what is computed with
+typedef __half real;
+#endif
+typedef float wide;  // arithmetic
 #elif REAL_BITS == 32
 typedef float real;
 typedef float wide;

@@ -52,7 +52,7 @@ class RawModule:
         self.kernels = _KERNEL.findall(code)
         defines = [option for option in options if option.startswith("-D")]
         if "-DREAL_BITS=16" in defines:
-            defines.append("-DEMULATOR_HALF")
+            defines.append("-DEMULATOR_BFLOAT" if "-DREAL_BFLOAT=1" in defines else "-DEMULATOR_HALF")
         wrappers = "".join(f"EMULATOR_KERNEL({name})\n" for name in self.kernels)
         self.library = ctypes.CDLL(str(_build(f'{code}\n#line 1 "emulator"\n{wrappers}', tuple(defines))))
 

@@ -19,6 +19,9 @@
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
+#ifdef EMULATOR_BFLOAT
+#include "cuda_bf16.h"
+#endif
 
 #define __global__
 #define __device__ static
@@ -182,6 +185,9 @@ EMULATOR_CODE(long long, 'q')
 EMULATOR_CODE(unsigned int, 'I')
 EMULATOR_CODE(unsigned long long, 'Q')
 EMULATOR_CODE(unsigned char, 'B')
+#ifdef EMULATOR_BFLOAT
+EMULATOR_CODE(__nv_bfloat16, 'E')
+#endif
 #ifdef EMULATOR_HALF
 EMULATOR_CODE(_Float16, 'e')
 #endif
