@@ -52,12 +52,15 @@ and derived from, and says so when it is called.
   `python -m minigrad.run -n 2 -m minigrad compat program.py`; `mpiexec` and a program's own
   `torch.multiprocessing.spawn`, which forks, start ranks as well. No model is cut into parts: there is no FSDP.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
-- `autocast` changes nothing; a model computes in the dtype of its tensors.
-- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and is there on the CPU alone. An op is
+- `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` gives a result of 16 bits, too, and
+  `linear_cross_entropy` becomes a product of 16 bits and a loss in float32, which holds all logits.
+- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`); on a GPU it needs CuPy 14, too. An op is
   computed in float32, and its result rounded, as in PyTorch; functions of several ops round after each. `grad_fn`
-  then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays what it is; where the package
-  is missing, and on a GPU, it is loaded as float32, which holds all its numbers.
-- Switches in `torch.backends` can be set and read, and have no effect.
+  then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays bfloat16; where the package
+  is missing, it is loaded as float32, which holds all its numbers.
+- Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,
+  `fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also rule convolutions,
+  which are made of products; PyTorch has `cudnn.allow_tf32` for these.
 - `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
   stands behind the plus sign, and in `minigrad.version.project`.
 - `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
