@@ -735,6 +735,7 @@ __all__ = [
     "clamp_max_",
     "clamp_min_",
     "classes",
+    "clear_autocast_cache",
     "clip_",
     "compile",
     "compiler",
@@ -848,6 +849,9 @@ __all__ = [
     "segment_reduce",
     "selu",
     "selu_",
+    "set_autocast_cache_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
     "set_float32_matmul_precision",
     "set_num_interop_threads",
     "sigmoid_",
@@ -1654,6 +1658,7 @@ clamp_: Any
 clamp_max_: Any
 clamp_min_: Any
 classes: Any
+clear_autocast_cache: Any
 clip_: Any
 compile: Any
 compiler: Any
@@ -1767,6 +1772,9 @@ rsqrt_: Any
 segment_reduce: Any
 selu: Any
 selu_: Any
+set_autocast_cache_enabled: Any
+set_autocast_dtype: Any
+set_autocast_enabled: Any
 set_float32_matmul_precision: Any
 set_num_interop_threads: Any
 sigmoid_: Any
