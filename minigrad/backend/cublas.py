@@ -1,7 +1,8 @@
 """Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32.
 
-CuPy 14.2 copies transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16. Here cuBLAS
-reads operands by their strides, and adds up products of 16 bits in float32. Two matrices are left to CuPy's ``@``.
+CuPy 14.2 copies transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16; a row times a
+column of 16 bits it adds up in 16 bits. Here cuBLAS reads operands by their strides, and adds up products of 16 bits in
+float32. Other products of two matrices are CuPy's.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ def allow_tf32(allowed: bool, cupy: Any = None) -> None:
 
 def matmul(a: Array, b: Array) -> Array:
     """a b over the last two axes: (..., M, K) and (..., K, N) -> (..., M, N), or a vector (K) on either side."""
-    if max(a.ndim, b.ndim) < 3 or a.dtype != b.dtype or a.dtype.name not in _TYPES or not hasattr(xp(a), "cuda"):
+    if a.dtype != b.dtype or a.dtype.name not in _TYPES or not hasattr(xp(a), "cuda"):
+        return a @ b
+    if max(a.ndim, b.ndim) < 3 and (a.itemsize > 2 or (a.ndim == b.ndim == 2 and len(a) * b.shape[1] > 1)):
         return a @ b
     if a.ndim == 1:
-        return matmul(a[None], b)[..., 0, :]
+        return matmul(a[None], b)[..., 0, :] if b.ndim > 1 else matmul(a[None], b)[0]
     if b.ndim == 1:
         return matmul(a, b[:, None])[..., 0]
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

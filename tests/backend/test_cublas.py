@@ -34,6 +34,10 @@ SHAPES = [
     ((4, 5), (3, 5, 2)),
     ((3, 1, 5), (3, 5, 1)),
     ((3, 4, 1), (3, 1, 6)),
+    ((5,), (5,)),
+    ((2, 5), (5,)),
+    ((5,), (5, 3)),
+    ((1, 5), (5, 1)),
     ((2, 3, 5), (5,)),
     ((5,), (2, 5, 3)),
     ((2, 3, 0), (2, 0, 4)),
@@ -90,9 +94,18 @@ def test_heads_of_a_row_are_copied() -> None:
     check(x, x.swapaxes(-1, -2), "float64")
 
 
-def test_sixteen_bits_are_added_up_in_float32() -> None:
-    ones = np.ones((2, 1, 4096), np.float16)
-    assert cublas.matmul(wrap(ones), wrap(ones.swapaxes(1, 2))).get().ravel().tolist() == [4096, 4096]
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_sixteen_bits_are_added_up_in_float32(name: str) -> None:
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    ones = np.ones((2, 1, 4096), named(name).numpy)
+    for x, y in ((ones, ones.swapaxes(1, 2)), (ones[0], ones[0].T), (ones[0, 0], ones[0, 0]), (ones[0], ones[0, 0])):
+        fake.calls.clear()
+        assert set(cublas.matmul(wrap(x), wrap(y)).get().ravel().tolist()) == {4096}
+        assert fake.calls == [68]
+    fake.calls.clear()
+    assert cublas.matmul(wrap(ones[:, 0]), wrap(ones[:, 0].T)).shape == (2, 2)
+    assert not fake.calls  # CuPy's own
 
 
 def test_lengths_that_differ_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..cublas import matmul
 from ..dtype import Array
 from . import Gradients, Needs
 from ._launch import wide
@@ -10,7 +11,7 @@ from .linear import as_rows, check
 
 def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
     check(x, weight)
-    out = as_rows(x) @ weight.T
+    out = matmul(as_rows(x), weight.T)
     if bias is not None:
         out += bias
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
@@ -19,7 +20,7 @@ def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[
 def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
     rows, slopes = as_rows(x), as_rows(g)
     return (
-        (slopes @ weight).reshape(x.shape) if needs[0] else None,
-        slopes.T @ rows if needs[1] else None,
+        matmul(slopes, weight).reshape(x.shape) if needs[0] else None,
+        matmul(slopes.T, rows) if needs[1] else None,
         slopes.sum(axis=0, dtype=wide(g)).astype(g.dtype, copy=False) if needs[2] else None,
     )
