@@ -17,7 +17,8 @@ from .registry import xp
 
 _TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}  # cudaDataType_t
 _IN_FLOAT32, _IN_FLOAT64, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
-_FACTORS = {kind: np.array([1, 0], kind) for kind in (np.float32, np.float64)}  # of the product, and of the old result
+_FACTORS = np.array([1, 0], np.float32), np.array([1, 0], np.float64)  # of the product, and of the old result
+_NARROW, _WIDE = (x.ctypes.data for x in _FACTORS)
 _TF32: dict[str, Any] = {"allowed": False, "cupy": None}
 
 
@@ -48,7 +49,8 @@ def matmul(a: Array, b: Array) -> Array:
         return matmul(a[None], b)[..., 0, :] if b.ndim > 1 else matmul(a[None], b)[0]
     if b.ndim == 1:
         return matmul(a, b[:, None])[..., 0]
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead, other = a.shape[:-2], b.shape[:-2]
+    lead = lead if lead == other else np.broadcast_shapes(lead, other)
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     if inner != b.shape[-2]:
         raise ValueError(f"the inner lengths of {a.shape} and {b.shape} differ")
@@ -62,18 +64,15 @@ def matmul(a: Array, b: Array) -> Array:
 
 def _multiply(a: Array, b: Array, out: Array, rows: int, inner: int, columns: int) -> None:
     """Write a b to ``out``. cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ."""
-    kind, name, cuda = _TYPES[a.dtype.name], a.dtype.name, xp(a).cuda
-    narrow = _IN_TF32 if name == "float32" and _TF32["allowed"] else _IN_FLOAT32
-    compute, factors = (_IN_FLOAT64, np.float64) if name == "float64" else (narrow, np.float32)
-    one = _FACTORS[factors].ctypes.data
-    (a, *of_a), (b, *of_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
-    left, right = (b.data.ptr, kind, *of_b[1:]), (a.data.ptr, kind, *of_a[1:])
+    kind, cuda = _TYPES[a.dtype.name], xp(a).cuda
+    compute = _IN_FLOAT64 if kind == 1 else _IN_TF32 if kind == 0 and _TF32["allowed"] else _IN_FLOAT32
+    one, zero = (_WIDE, _WIDE + 8) if kind == 1 else (_NARROW, _NARROW + 4)
+    (a, turns_a, row_a, step_a), (b, turns_b, row_b, step_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
+    left, right = (b.data.ptr, kind, row_b, step_b), (a.data.ptr, kind, row_a, step_a)
     result = (out.data.ptr, kind, columns, rows * columns, out.size // (rows * columns))
-    size = (columns, rows, inner)
     cuda.cublas.gemmStridedBatchedEx(
-        cuda.get_cublas_handle(), of_b[0], of_a[0], *size, one, *left, *right, one + factors().itemsize, *result,
-        compute, -1,
-    )  # fmt: skip
+        cuda.get_cublas_handle(), turns_b, turns_a, columns, rows, inner, one, *left, *right, zero, *result, compute, -1
+    )
 
 
 def _laid_out(x: Array, lead: tuple[int, ...]) -> tuple[Array, int, int, int]:

@@ -171,6 +171,7 @@ TABLES: dict[str, tuple[tuple[Policy, str], ...]] = {
             reciprocal renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm
             """,
         ),
+        (_wide, "ops.attention:attention_weights"),
         (_as_first, "batch_norm instance_norm"),
         (_as_is, "logit nanmean nansum trace"),
         (_widest, "addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot"),
@@ -316,7 +317,6 @@ class autocast:
         self._enabled = enabled and not why
 
     def __enter__(self) -> autocast:
-        _install()
         state = _state
         state.before = (*state.before, (state.enabled, state.chosen, state.caches))
         set_autocast_dtype(self.device, self.fast_dtype)
@@ -418,7 +418,8 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Begin or end an autocast of this thread, as ``autocast`` does for a ``with``."""
-    _install()
+    if enabled:
+        _install()
     others = {place: dtype for place, dtype in _state.enabled.items() if place != device_type}
     _state.enabled = {**others, device_type: get_autocast_dtype(device_type)} if enabled else others
 

@@ -125,6 +125,21 @@ def cupy() -> Any:
     cublas._TF32.update(before)
 
 
+def test_cupy_has_these_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the installed CuPy: the handle, and the switch, which outdoes the environment."""
+    library = pytest.importorskip("cupy")
+    products = library._core._routines_linalg
+    before, state = products.get_compute_type(np.float32), dict(cublas._TF32)
+    assert callable(library.cuda.get_cublas_handle)
+    monkeypatch.setenv("CUPY_TF32", "1")
+    try:
+        cublas.allow_tf32(False, library)
+        assert products.get_compute_type(np.float32) == products.COMPUTE_TYPE_DEFAULT != products.COMPUTE_TYPE_TF32
+    finally:
+        cublas._TF32.update(state)
+        products.set_compute_type(np.float32, before)
+
+
 def test_tf32_is_off_until_it_is_allowed(cupy: Any) -> None:
     x = wrap(np.full((2, 1, 1), 1 + 2.0**-12, np.float32))
     one = wrap(np.ones((2, 1, 1), np.float32))

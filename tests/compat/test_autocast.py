@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -155,6 +157,12 @@ CASES: dict[str, Callable[[Any, Make, Make], Any]] = {
     "std_mean": lambda t, m, i: t.std_mean(m(3)),
     "threshold": lambda t, m, i: t.nn.functional.threshold(m(3), 0.1, 0.0),
     "trapezoid": lambda t, m, i: t.trapezoid(m(3)),
+    **{
+        f"multi_head_attention_forward {i}": lambda t, m, _, i=i: t.nn.functional.multi_head_attention_forward(  # type: ignore[misc]
+            *[m(3, 1, 4)] * 3, 4, 2, m(12, 4), m(12), None, None, False, 0.0, m(4, 4), m(4)
+        )[i]
+        for i in range(2)
+    },
     # Pieces, planes and matrices
     "adaptive_avg_pool3d": lambda t, m, i: t.nn.functional.adaptive_avg_pool3d(m(1, 1, 4, 4, 4), 2),
     "avg_pool2d": lambda t, m, i: t.nn.functional.avg_pool2d(m(1, 1, 4, 4), 2),
@@ -351,6 +359,18 @@ def test_what_is_refused_or_disabled() -> None:
     p = mg.tensor([0.5], device="strict")
     with mg.autocast("strict"), pytest.raises(RuntimeError, match="binary_cross_entropy_with_logits"):
         mg.nn.functional.binary_cross_entropy(p, p)
+
+
+def test_one_that_is_disabled_leaves_the_functions_as_they_are() -> None:
+    program = """
+import minigrad as mg
+own = mg.matmul.__code__
+with mg.autocast("cpu", enabled=False):
+    assert mg.matmul.__code__ is own and (mg.ones(2, 2) @ mg.ones(2, 2)).dtype is mg.float32
+with mg.autocast("cpu", dtype=mg.float16):
+    assert mg.matmul.__code__ is not own and (mg.ones(2, 2) @ mg.ones(2, 2)).dtype is mg.float16
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_each_thread_has_its_own() -> None:
