@@ -64,7 +64,7 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        # By optimiser: sums of its gradients, one for each device, which are Inf or NaN if a gradient is;
+        # By optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient is;
         # once somebody has looked, whether one is.
         self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
@@ -110,10 +110,10 @@ class GradScaler:
         if any(grad.dtype is float16 for grad in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
         with no_grad(), np.errstate(all="ignore"):
-            if grads:
-                self._overflow[id(optimizer)] = _sums([grad.array for grad in grads])
             for grad in grads:
                 grad.mul_(1 / self._scale)
+            if grads:
+                self._overflow[id(optimizer)] = _sums([grad.array for grad in grads])
 
     def _overflowed(self, optimizer: int) -> bool:
         """Whether an optimiser's gradients hold Inf or NaN: the look at the device, once."""
@@ -211,12 +211,12 @@ class GradScaler:
 
 
 def _sums(arrays: list[Array]) -> list[Array]:
-    """For each device the sum of all numbers in the arrays there, in float64, which no sum of float32 overflows."""
+    """For each device the sum of all numbers in the arrays there: a kernel for each array, and no look at any."""
     on: dict[Any, list[Array]] = {}
     for array in arrays:
-        wide = np.complex128 if array.dtype.kind == "c" else np.float64
-        on.setdefault((of(array).device_of(array), wide), []).append(array.sum(dtype=wide))
-    return [xp(sums[0]).stack([xp(sums[0]).asarray(total) for total in sums]).sum() for sums in on.values()]
+        on.setdefault(of(array).device_of(array), []).append(xp(array).asarray(array.sum()))
+    stacked = (xp(sums[0]).stack(sums) for sums in on.values())
+    return [s.sum(dtype=np.complex128 if s.dtype.kind == "c" else np.float64) for s in stacked]
 
 
 class CudaGradScaler(GradScaler):
