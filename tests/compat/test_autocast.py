@@ -406,6 +406,15 @@ def test_a_parameter_is_converted_once(cached: bool) -> None:
     assert len(nodes) >= 1
 
 
+def test_gradients_add_up_within_one_context() -> None:
+    """What was kept of a parameter is walked again by the next backward."""
+    w, x = mg.ones(2, 2, requires_grad=True), mg.ones(2, 2)
+    with mg.autocast("cpu"):
+        for count in (1, 2, 3):
+            (x @ w).sum().backward()
+            assert w.grad is not None and w.grad.tolist() == [[2 * count] * 2] * 2
+
+
 def test_modes_see_each_function_once() -> None:
     from minigrad.compat.overrides import TorchFunctionMode
 
