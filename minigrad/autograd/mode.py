@@ -18,9 +18,9 @@ class _State(threading.local):
 
 
 state = _State()
-# For what else a thread's computation depends on: each, when a checkpoint is made, gives the context in which its
-# function runs again.
-carried: list[Callable[[], AbstractContextManager[Any]]] = []
+# State of a thread that its results depend on: each function here, called when a checkpoint begins, gives a function
+# that makes the context in which the checkpoint runs again.
+carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class _Mode:

@@ -46,7 +46,7 @@ class Region(Observer):
         self.second: AbstractContextManager[Any] = nullcontext()
         if contexts is not None:
             self.first, self.second = contexts()
-        self.around = [context() for context in carried]
+        self.around = [state() for state in carried]
         self.names: list[str] = []
         self.complete = False  # whether the first run is over, and all names are known
         self.remaining = 0  # how many nodes have not got back what they lost
@@ -88,7 +88,7 @@ class Region(Observer):
             default_generator.set_state(self.random)
         try:
             with ExitStack() as around:
-                for context in (*self.around, enable_grad(), self.second):
+                for context in (*(context() for context in self.around), enable_grad(), self.second):
                     around.enter_context(context)
                 around.enter_context(observed(*_not_of_regions(), _Recorded(again), alone=True))
                 self.function(*self.args, **self.kwargs)

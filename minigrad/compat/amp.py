@@ -117,10 +117,10 @@ class GradScaler:
 
     def _overflowed(self, optimizer: int) -> bool:
         """Whether an optimiser's gradients hold Inf or NaN: the look at the device, once."""
-        held = self._overflow[optimizer]
-        if not isinstance(held, bool):
-            held = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in held)
-        return held
+        overflow = self._overflow[optimizer]
+        if not isinstance(overflow, bool):
+            overflow = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in overflow)
+        return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step(...)``, but not where a gradient is Inf or NaN.

@@ -48,7 +48,7 @@ class _State(threading.local):
     Attributes:
         enabled: the dtype of each device type whose functions convert.
         chosen: dtypes that take the place of the usual ones.
-        caches: whether conversions of parameters are kept; ``kept`` are they, by the parameter's id.
+        caches: whether conversions of parameters stay in ``cache``, by the parameter's id.
         before: enabled, chosen and caches around each context, the innermost last.
         inside: within a function of the tables, which converts nothing more.
     """
@@ -60,7 +60,7 @@ class _State(threading.local):
     inside = False
 
     def __init__(self) -> None:
-        self.kept: dict[int, tuple[Tensor, Any, Tensor]] = {}
+        self.cache: dict[int, tuple[Tensor, Any, Tensor]] = {}
 
 
 _state = _State()
@@ -97,27 +97,27 @@ def _as_is(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
     """A norm of 16 bits whose parameters are float32: computed in float32, with a result like the input."""
-    given = next(_tensors((*args, *kwargs.values()))).dtype
-    return _widest(run, args, kwargs, place, dtype).to(given)
+    first = next(_tensors((*args, *kwargs.values())))
+    return _widest(run, args, kwargs, place, dtype).to(first.dtype)
 
 
 def _layer(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A recurrent layer in 16 bits; of a GRU the products with the input alone."""
+    """A recurrent layer in 16 bits; of a GRU only the products with the input."""
     return run.args[0](*args, **kwargs) if args[0] == "GRU" else _lower(run, args, kwargs, place, dtype)
 
 
 def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
     """The logits in 16 bits and their loss in float32: one op of both would have its result in 16 bits, too."""
-    given = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
-    x, weight, target = (given.pop(name) for name in ("input", "linear_weight", "target"))
-    bias, reduction = given.pop("linear_bias", None), given.pop("reduction", "mean")
-    given = {name: value for name, value in given.items() if name != "options" and value is not None}
+    options = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
+    x, weight, target = (options.pop(name) for name in ("input", "linear_weight", "target"))
+    bias, reduction = options.pop("linear_bias", None), options.pop("reduction", "mean")
+    options = {name: value for name, value in options.items() if name != "options" and value is not None}
     logits = functional.linear(x, weight.reshape(-1, weight.shape[-1]), bias if bias is None else bias.reshape(-1))
     if weight.ndim == 2 and dt.kind_of(target.array) != "f" and reduction != "none":
         logits, target = logits.reshape(-1, len(weight)), target.reshape(-1)
     else:
         logits = logits.reshape(*x.shape[:-1], *weight.shape[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
-    return functional.cross_entropy(logits, target, reduction=reduction, **given)
+    return functional.cross_entropy(logits, target, reduction=reduction, **options)
 
 
 def _refused(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -183,14 +183,14 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def _functions(name: str) -> Iterator[FunctionType]:
-    """The functions and methods of a name. Of those in ``nn.functional`` what the library itself calls: without the
-    border around it (``tracebacks.border``)."""
+    """The functions and methods of a name. Those in ``nn.functional`` are without their border
+    (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
     holders: list[Any] = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
     for holder in holders if place else [*holders, Tensor]:
-        if isinstance(found := getattr_static(holder, own, None), FunctionType):
-            inner = getattr(found, "__wrapped__", found)
-            yield inner if holder.__name__ == f"{PACKAGE}.nn.functional" and hasattr(found, "is_border") else found
+        if isinstance(value := getattr_static(holder, own, None), FunctionType):
+            inner = getattr(value, "__wrapped__", value)
+            yield inner if holder.__name__ == f"{PACKAGE}.nn.functional" and hasattr(value, "is_border") else value
 
 
 @cache
@@ -259,15 +259,15 @@ def _in(value: Any, place: str, dtype: dt.DType) -> Any:
 
 
 def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
-    """A tensor in another dtype. Of a parameter the conversion is kept until the outermost context ends: it is made
-    once, and its gradient converted once, however often a step uses the parameter."""
+    """A tensor in another dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
+    makes it once, and converts its gradient once, however often it uses the parameter."""
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and _state.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
     version = x._version[0], dtype
-    held = _state.kept.get(id(x))
-    if held is None or held[1] != version:
-        held = _state.kept[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))
-    return held[2]
+    entry = _state.cache.get(id(x))
+    if entry is None or entry[1] != version:
+        entry = _state.cache[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))
+    return entry[2]
 
 
 # Contexts ---------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class autocast:
         *before, (state.enabled, state.chosen, state.caches) = state.before
         state.before = tuple(before)
         if not before:
-            state.kept.clear()
+            state.cache.clear()
 
     def __call__(self, function: F) -> F:
         return autocast_decorator(self, function)
@@ -371,14 +371,14 @@ def _as_it_was(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
     finally:
         state.enabled, state.chosen, state.caches = before
         if not state.before:
-            state.kept.clear()
+            state.cache.clear()
 
 
-def _carried() -> Any:
-    return _as_it_was(_state.enabled, _state.chosen, _state.caches)
+def _carried() -> Callable[[], Any]:
+    return functools.partial(_as_it_was, _state.enabled, _state.chosen, _state.caches)
 
 
-# What is set ------------------------------------------------------------------------------------------------
+# Settings ------------------------------------------------------------------------------------------------
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -412,7 +412,7 @@ def get_autocast_gpu_dtype() -> dt.DType:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether conversions of parameters are kept within a context."""
+    """Whether a context caches conversions of parameters."""
     return _state.caches
 
 
@@ -432,13 +432,13 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether conversions of parameters are kept."""
+    """Set whether contexts cache conversions of parameters."""
     _state.caches = enabled
 
 
 def clear_autocast_cache() -> None:
     """Let conversions of parameters go."""
-    _state.kept.clear()
+    _state.cache.clear()
 
 
 # A program's own Functions ----------------------------------------------------------------------------------

@@ -296,7 +296,7 @@ class _Body:
     Attributes:
         own, asking: the code of both.
         run: the function with its own body.
-        inner: what runs in its place (see ``interpose``).
+        inner: the function that runs in its place (see ``interpose``).
     """
 
     def __init__(self, function: FunctionType) -> None:
@@ -331,12 +331,12 @@ _body = functools.cache(_Body)
 
 @functools.cache
 def _named() -> dict[FunctionType, tuple[Any, str]]:
-    """The functions that run, each with what there is to ask about, and its name."""
+    """The functions that run, each with its public object and name."""
     return {function: (public, name) for public, (name, function) in _table().items()}
 
 
 def interpose(function: FunctionType, wrapper: Callable[[Any], Any]) -> None:
-    """From now on a function runs ``wrapper(function)``: after modes and classes were asked, if there are any."""
+    """Let a function run ``wrapper(function)`` from now on; modes and classes, if there are any, are asked first."""
     body = _body(function)
     with _lock:
         body.inner = wrapper(body.inner)

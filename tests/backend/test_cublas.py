@@ -115,13 +115,15 @@ def test_lengths_that_differ_are_refused() -> None:
 
 @pytest.fixture
 def cupy() -> Any:
-    """CuPy's switch, which notes what it is set to; TF32 is off again after the test."""
-    said: list[tuple[Any, int]] = []
+    """CuPy's switch, which notes its settings; TF32 is off again after the test."""
+    settings: list[tuple[Any, int]] = []
     products = SimpleNamespace(
-        COMPUTE_TYPE_DEFAULT=1, COMPUTE_TYPE_TF32=7, set_compute_type=lambda kind, compute: said.append((kind, compute))
+        COMPUTE_TYPE_DEFAULT=1,
+        COMPUTE_TYPE_TF32=7,
+        set_compute_type=lambda kind, compute: settings.append((kind, compute)),
     )
     before = dict(cublas._TF32)
-    yield SimpleNamespace(_core=SimpleNamespace(_routines_linalg=products), said=said)
+    yield SimpleNamespace(_core=SimpleNamespace(_routines_linalg=products), settings=settings)
     cublas._TF32.update(before)
 
 
@@ -152,4 +154,4 @@ def test_tf32_is_off_until_it_is_allowed(cupy: Any) -> None:
     cublas.allow_tf32(False)
     assert (cublas.matmul(x, one).get() != 1).all()
     assert fake.calls == [68, 77, 68, 68]
-    assert cupy.said == [(np.float32, 1), (np.float32, 7), (np.float32, 1)]
+    assert cupy.settings == [(np.float32, 1), (np.float32, 7), (np.float32, 1)]

@@ -38,16 +38,16 @@ def test_kernels(name: str) -> None:
         x = minigrad.tensor(np.random.default_rng(0).normal(size=(3, 5, 8)), dtype=minigrad.bfloat16).to(device)
         w = minigrad.tensor(np.random.default_rng(1).uniform(0.5, 2, 8), dtype=minigrad.bfloat16).to(device)
         x, w = x.detach().requires_grad_(), w.detach().requires_grad_()
-        seen: list[str] = []
+        ops: list[str] = []
 
         class Watch(Observer):
-            def applying(self, op: Any, args: Any, seen: list[str] = seen) -> None:
-                seen.append(op.name)
+            def applying(self, op: Any, args: Any, ops: list[str] = ops) -> None:
+                ops.append(op.name)
 
         with observed(Watch()):
             y = FUNCTIONS[name](x, w)
         if device == "strict":
-            assert "cast" not in seen
+            assert "cast" not in ops
         y.backward(minigrad.linspace(-1, 1, y.numel()).reshape(y.shape).bfloat16().to(device))
         results[device] = [t.float().cpu().numpy() for t in (y.detach(), x.grad, w.grad) if t is not None]
         assert {dt.of(t.array).name for t in (y, x.grad)} == {"bfloat16"}

@@ -59,7 +59,7 @@ def test_modules_of_switches() -> None:
 
 @pytest.mark.parity
 def test_the_three_names_of_tf32_agree() -> None:
-    """PyTorch refuses programs that use old and new names of it, so each is asked of what it may be asked of."""
+    """PyTorch refuses a program that mixes old and new names: it is compared in the old ones."""
 
     def state(library: Any) -> tuple[Any, ...]:
         products = library.backends.cuda.matmul

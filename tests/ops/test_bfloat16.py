@@ -234,11 +234,11 @@ def test_refusals(device: str) -> None:
 def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
     """On a GPU no operand of a product is converted, nor in the walk back."""
     a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))
-    seen: list[Any] = []
+    dtypes: list[Any] = []
 
     class Watch(Observer):
         def applying(self, op: Any, args: Any) -> None:
-            seen.extend(dt.of(getattr(x, "array", x)).name for x in args if op is matmul and hasattr(x, "shape"))
+            dtypes.extend(dt.of(getattr(x, "array", x)).name for x in args if op is matmul and hasattr(x, "shape"))
 
     with observed(Watch()):
         products = [x @ y for x, y in zip(a, b, strict=True)]
@@ -247,7 +247,7 @@ def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
         product.square().float().sum().backward()
     for theirs, ours in (a, b):
         check(theirs.grad, ours.grad, tolerance=3e-2)
-    assert set(seen) == {"float32" if device == "cpu" else "bfloat16"}
+    assert set(dtypes) == {"float32" if device == "cpu" else "bfloat16"}
 
 
 def test_the_package_is_imported_when_it_is_needed() -> None:
