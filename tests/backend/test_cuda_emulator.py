@@ -33,6 +33,9 @@ extern "C" __global__ void warp_sums(const double* x, double* out) {
     for (int step = 16; step; step /= 2) down += __shfl_down_sync(0xffffffffu, down, step);
     out[threadIdx.x] = threadIdx.x % 32 ? sum : down;
 }
+extern "C" __global__ void copy_rows(const float* x, long long row, float* out) {
+    out[blockIdx.x * 32 + threadIdx.x] = x[blockIdx.x * row + threadIdx.x];
+}
 extern "C" __global__ void write_at(float* out, long long at) { if (threadIdx.x == 0) out[at] = 1; }
 extern "C" __global__ void write_shared(float* out, long long at) {
     extern __shared__ float memory[];
@@ -83,6 +86,20 @@ def test_shuffles(module: Any) -> None:
     x, out = array(64, dtype="float64"), array(64, dtype="float64")
     module.get_function("warp_sums")((1,), (64,), (x, out))
     np.testing.assert_array_equal(out.get(), x.get().reshape(2, 32).sum(1).repeat(32))
+
+
+def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
+    whole, out = array(3, 100), array(3, 32)
+    part, other = whole[:, 5:37], whole[:, 40:72]
+    module.get_function("copy_rows")((3,), (32,), (part, 100, out))
+    np.testing.assert_array_equal(out.get(), part.get())
+    for args in ((part, 32, out), (whole.T, 1, out)):
+        with pytest.raises(cuda_emulator.EmulatorError, match="not contiguous, without its strides"):
+            module.get_function("copy_rows")((3,), (32,), args)
+    before = whole.get()
+    module.get_function("copy_rows")((1,), (32,), (part, 100, other[1]))  # both of one memory
+    np.testing.assert_array_equal(other.get()[1], part.get()[0])
+    assert (whole.get() != before).sum() == 32
 
 
 @pytest.mark.parametrize("at", [64, 70, -1, 500])

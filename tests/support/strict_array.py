@@ -502,7 +502,7 @@ def _fill_in() -> None:
 
 
 def _as_strided(x: StrictArray, shape: Any, strides: Any) -> Any:
-    array = np.ndarray(shape, x.dtype, x._array, 0, strides)
+    array = np.lib.stride_tricks.as_strided(x._array, shape, strides)
     return StrictArray(array, x if x.base is None else x.base)
 
 

@@ -1,9 +1,10 @@
 """A CPU emulator of CUDA kernels: g++ builds the very source that the GPU gets (see cuda_emulator.h).
 
 It offers what the library uses of ``cupy.RawModule``. A launch checks what CUDA does not: that each argument
-is of the type the kernel declares, that arrays are contiguous, and that no kernel writes outside the arrays
-it was given (they are copied between guard bytes; what is read there is NaN). A table of addresses (``real* const*``)
-is an array of int64 that hold addresses of living arrays of the device; the kernel gets those of their copies.
+is of the type the kernel declares, that arrays are contiguous or followed by their strides (of all axes but the last,
+in elements), and that no kernel writes outside the arrays it gets (they are copied between guard bytes; what is read
+there is NaN). A table of addresses (``real* const*``) is an array of int64 that hold addresses of living arrays of the
+device; the kernel gets those of their copies.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ..launches import launched
 
@@ -80,8 +82,8 @@ class RawKernel:
         grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
         self._check(grid, block, args, shared_mem)
         launched(self.name)
-        memory = _Memory()
-        values = [_value(arg, kind, memory) for arg, kind in zip(args, self.parameters, strict=True)]
+        memory = _Memory(args)
+        values = [_value(args[i:], kind, memory) for i, kind in enumerate(self.parameters)]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
         error = self._launch(
             (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), ctypes.c_size_t(shared_mem), addresses
@@ -136,16 +138,31 @@ def _compile(code: str, defines: tuple[str, ...], folder: Path, library: Path) -
 
 
 class _Memory:
-    """The arrays of one launch, copied between guards. Arrays that share memory share their copy."""
+    """The arrays of one launch, copied between guards, with what lies between the elements of those that are not
+    contiguous. Arrays that share memory share their copy."""
 
-    def __init__(self) -> None:
+    def __init__(self, args: tuple[Any, ...]) -> None:
         self._copies: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+        arrays = [arg.emulator_array() for arg in args if hasattr(arg, "emulator_array")]
+        start = stop = 0  # of the memory of strided arrays, each of which begins before the end of the one before
+        for (low, high), dense in sorted((byte_bounds(a), a.flags.c_contiguous) for a in arrays if a.size):
+            if low < stop or not dense:
+                if low >= stop:
+                    self._lend_span(start, stop)
+                    start = low
+                stop = max(stop, high)
+        self._lend_span(start, stop)
+
+    def _lend_span(self, start: int, stop: int) -> None:
+        if stop > start:
+            self.lend(np.ctypeslib.as_array((ctypes.c_uint8 * (stop - start)).from_address(start)))
 
     def lend(self, array: np.ndarray[Any, Any]) -> int:
         """The address of an array's copy."""
         for original, copy in self._copies:
-            if original.ctypes.data == array.ctypes.data and original.nbytes == array.nbytes:
-                return copy.ctypes.data + _GUARD_BYTES
+            offset = array.ctypes.data - original.ctypes.data
+            if 0 <= offset <= original.nbytes - (array.nbytes if array.flags.c_contiguous else 1):
+                return copy.ctypes.data + _GUARD_BYTES + offset
             if np.may_share_memory(original, array):
                 raise EmulatorError("two arrays of a launch overlap in part")
         copy = np.full(array.nbytes + 2 * _GUARD_BYTES, _POISON, np.uint8)
@@ -174,20 +191,27 @@ def _lent(table: np.ndarray[Any, Any], kind: str, memory: _Memory) -> np.ndarray
         array = at_address.get(address)
         if address and array is None:
             raise EmulatorError(f"a table holds {address}, which is the address of no array on the device")
-        copies.append(_value(array if address else 0, kind, memory).value)
+        copies.append(_value((array if address else 0,), kind, memory).value)
     return np.array([copy or 0 for copy in copies], np.int64)
 
 
-def _value(arg: Any, kind: str, memory: _Memory) -> Any:
-    """An argument as CuPy would pass it: arrays by address, int as long long, float as double."""
+def _strided(array: np.ndarray[Any, Any], after: tuple[Any, ...]) -> bool:
+    """Whether an array is followed by its strides, of all axes but the last, which has no gaps."""
+    steps = [step // array.itemsize for step in array.strides]
+    return array.ndim > 1 and steps[-1] == 1 and list(after[: array.ndim - 1]) == steps[:-1]
+
+
+def _value(args: tuple[Any, ...], kind: str, memory: _Memory) -> Any:
+    """The first argument as CuPy would pass it: arrays by address, int as long long, float as double."""
+    arg = args[0]
     if hasattr(arg, "emulator_array"):
         array = arg.emulator_array()
         if kind.startswith("**") and array.dtype == np.int64:
             return ctypes.c_void_p(memory.lend(_lent(array, kind[1:], memory)))
         if kind != f"*{array.dtype.char}" and not (kind == "*q" and array.dtype == np.int64):
             raise EmulatorError(f"an array of {array.dtype} where the kernel declares {kind}")
-        if not array.flags.c_contiguous:
-            raise EmulatorError(f"an array of shape {array.shape} that is not contiguous")
+        if not (array.flags.c_contiguous or _strided(array, args[1:])):
+            raise EmulatorError(f"an array of shape {array.shape} that is not contiguous, without its strides")
         return ctypes.c_void_p(memory.lend(array))
     if type(arg) is int and kind.startswith("*") and arg == 0:
         return ctypes.c_void_p(None)
