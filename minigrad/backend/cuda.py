@@ -68,10 +68,10 @@ class CupyBackend:
         return lambda: event.synchronize() or copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        if name not in kernels.CUDA_NAMES:
+        if name not in kernels.CUDA_FILES:
             return ()
         if name not in self._kernels:
-            module = importlib.import_module(f"{__package__}.kernels.{name}_cuda")
+            module = importlib.import_module(f"{__package__}.kernels.{kernels.CUDA_FILES[name]}")
             self._kernels[name] = (module if len(self._devices) == 1 else OnDevice(module),)
         return self._kernels[name]
 
@@ -79,16 +79,8 @@ class CupyBackend:
         """The error function, elementwise: the one function that NumPy's namespace lacks and CuPy has."""
         return importlib.import_module("cupyx.scipy.special").erf(x)
 
-    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Array:
-        from .kernels import keep_mask_cuda
-
-        with self.on(device):
-            return keep_mask_cuda.draw(self.xp, shape, p, _next_seed())
-
-
-def _next_seed() -> int:
-    """A seed for one draw, from the CPU's stream of masks: one seed repeats a run on every device."""
-    return random.default_generator.mask_seed()
+    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> random.Draw:
+        return random.default_generator.draw(shape, p, self.xp, self.on(device))
 
 
 class OnDevice:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import os
 import struct
+from contextlib import nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,7 @@ FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
 _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
+_HERE = nullcontext()
 
 
 def _state_tensor(state: Any) -> Any:
@@ -201,22 +203,52 @@ class Generator:
     def keep_mask(self, shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Bools that are False with probability ``p`` (to 1/65536), from the fast stream."""
         count, bound = math.prod(shape), round(p * 65536)
-        if bound > 65535:
-            return np.zeros(shape, np.bool_)
+        if bound > 65535 or store.library() is None:
+            return self.draw(shape, p).array()
         seed = self.mask_seed()
-        if store.library() is None:
-            return (drawn(seed, (count + 3) // 4).view(np.uint16)[:count] >= np.uint16(bound)).reshape(shape)
         from .kernels import keep_mask_numba
 
         return keep_mask_numba.draw(count, bound, seed).reshape(shape)
 
+    def draw(self, shape: tuple[int, ...], p: float, xp: Any = np, on: Any = _HERE) -> Draw:
+        """The mask of ``keep_mask`` as a draw that is still to be made."""
+        bound = round(p * 65536)
+        return Draw(shape, bound, self.mask_seed() if bound < 65536 else 0, xp, on)
+
     def mask_seed(self) -> int:
-        """A seed from the fast stream, for a device that draws its masks itself."""
+        """A seed for one mask, from the fast stream."""
         return int(self._streams.masks.random_raw())
 
     def seed_masks(self, seed: int) -> None:
         """Start the fast stream alone again."""
         self._streams.masks = np.random.SFC64(int(seed) % (1 << 64))
+
+
+class Draw(NamedTuple):
+    """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
+    mask is in memory. Other code multiplies by it, or takes the array.
+
+    Attributes:
+        bound: an element is kept where its 16 bits reach this. seed: of the bits. xp, on: its library, its device.
+    """
+
+    shape: tuple[int, ...]
+    bound: int
+    seed: int
+    xp: Any
+    on: Any
+
+    def array(self) -> Any:
+        """The mask as bools."""
+        with self.on:
+            if self.bound > 65535:
+                return self.xp.zeros(self.shape, bool)
+            count = math.prod(self.shape)
+            bits = drawn(self.seed, (count + 3) // 4, self.xp).view(np.uint16)[:count]
+            return (bits >= np.uint16(self.bound)).reshape(self.shape)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.array() * other
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

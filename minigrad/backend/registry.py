@@ -41,8 +41,8 @@ class Backend(Protocol):
         """The fused kernels of that name, the fastest first: where none takes the arguments, the plain definition
         runs."""
 
-    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Array:
-        """A bool array, each element False with probability ``p``: dropout's draw."""
+    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
+        """Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``."""
 
 
 def xp(array: Any) -> Any:

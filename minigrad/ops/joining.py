@@ -11,7 +11,7 @@ from ..backend import in_order, xp
 from ..backend.dtype import Array
 from ..backend.storage import address, owner
 from .indexing import getitem, index_add, put_back
-from .op import bare, op
+from .op import Traced, bare, op
 from .reduction import sum as sum_over
 from .shape import Shape, permute, reshape
 
@@ -75,8 +75,8 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
 
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
     """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
-    memory already (attention makes its three gradients so), it is a view of that."""
-    if type(pieces[0]) is np.ndarray and len(pieces) > 1 and _alike(pieces):
+    memory already, as the three gradients of attention do, it is a view of that."""
+    if pieces and not isinstance(pieces[0], Traced) and _alike(pieces):
         whole = _as_view(pieces, dim % (pieces[0].ndim + new_axis), new_axis)
         if whole is not None:
             return whole
@@ -84,7 +84,7 @@ def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
 
 
 def _alike(pieces: tuple[Array, ...]) -> bool:
-    """Whether NumPy arrays are views of one memory, with the same shape and strides."""
+    """Whether arrays are views of one memory, with the same shape and strides."""
     a = pieces[0]
     return a.base is not None and all(
         p.base is a.base and p.shape == a.shape and p.strides == a.strides for p in pieces
@@ -93,8 +93,9 @@ def _alike(pieces: tuple[Array, ...]) -> bool:
 
 def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None:
     """The contiguous array of which the pieces are the slices along axis ``at``; None if they are not."""
-    first, places = pieces[0], [p.__array_interface__["data"][0] for p in pieces]
-    shape, strides, step = list(first.shape), list(first.strides), places[1] - places[0]
+    first, places = pieces[0], [address(p) for p in pieces]
+    shape, strides, step = list(first.shape), list(first.strides), places[-1] - places[0]
+    step //= max(1, len(pieces) - 1)
     if any(b - a != step for a, b in pairwise(places)):
         return None
     if new_axis:
@@ -104,7 +105,7 @@ def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None
         return None
     else:
         shape[at] *= len(pieces)
-    whole = np.lib.stride_tricks.as_strided(first, shape, strides)
+    whole = xp(first).lib.stride_tricks.as_strided(first, shape, strides)
     return whole if whole.flags.c_contiguous else None
 
 

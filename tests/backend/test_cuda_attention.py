@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minigrad.backend import random
+from minigrad.backend.kernels import scaled_dot_product_attention as plain
 from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
-from tests.support import kernel_checks
-from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients
+from minigrad.backend.storage import address
+from minigrad.ops.attention import scaled_dot_product_attention as op
+from tests.support import kernel_checks, launches
+from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients, kernel, on_device
 
 NAME = "scaled_dot_product_attention"
 RNG = np.random.default_rng(11)
@@ -117,18 +121,15 @@ def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytes
     q, k, v, g = inputs(shape)
     how = (masks(shape)["bias"], None, shape[2] > 20, 0.3, 0.0)
     fused = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
-    monkeypatch.setattr(attention, "plan", lambda *_: None)  # composed of array functions
-    plain = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
-    for one, other in zip(fused, plain, strict=True):
+    needs = (True, True, True, True, *(False for _ in how[1:]))
+    out, saved = plain.forward(needs, q, k, v, *how)
+    for one, other in zip(fused, (out, *plain.backward(needs, saved, g, q, k, v, *how)[:4]), strict=True):
         assert_close(one, other)
 
 
-@pytest.mark.parametrize("composed", [False, True])
 @pytest.mark.parametrize("kind", ["none", "rows", "bias", "keys"])
 @pytest.mark.parametrize("dropped", [False, True])
-def test_slopes(dropped: bool, kind: str, composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if composed:
-        monkeypatch.setattr(attention, "plan", lambda *_: None)
+def test_slopes(dropped: bool, kind: str) -> None:
     shape = (2, 2, 9, 18, 5, 3)
     q, k, v, _ = inputs(shape)
     mask = masks(shape)[kind]
@@ -148,10 +149,7 @@ def test_each_gradient_alone() -> None:
         assert_close(gradients(NAME, g, q, k, v, *how, needs=(i,))[1], all_four[i])
 
 
-@pytest.mark.parametrize("composed", [False, True])
-def test_rows_that_see_nothing_are_zero(composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if composed:
-        monkeypatch.setattr(attention, "plan", lambda *_: None)
+def test_rows_that_see_nothing_are_zero() -> None:
     q, k, v, g = inputs((1, 1, 3, 4, 2, 2))
     mask = np.ones((3, 4), bool)
     mask[1] = False
@@ -207,8 +205,42 @@ def test_plan_fits_the_gpu() -> None:
     assert attention.plan(257, 1000, 4, 1 << 30) is None
 
 
-def test_widest_head() -> None:
-    shape = (1, 1, 5, 4, 257, 2)
-    q, k, v, g = inputs(shape)
+def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
+    q, k, v, _ = map(on_device, inputs((1, 1, 5, 4, 257, 2)))
     how = (None, None, True, 0.1, 0.0)
-    assert_close(gradients(NAME, g, q, k, v, *how, needs=(0,))[0], reference(q, k, v, *how))
+    assert kernel(NAME).forward((False,) * 8, q, k, v, *how) is NotImplemented
+    assert_close(op(q, k, v, *how).get(), reference(q.get(), k.get(), v.get(), *how))
+
+
+def test_slices_of_a_projection_are_taken_as_they_are() -> None:
+    """q, k and v by their strides, without copies; their gradients are slices again, and the result's heads lie side by
+    side in a row."""
+    b, t, h, d = 2, 19, 3, 5
+    projection = on_device(RNG.standard_normal((b, t, 3, h, d)))
+    g = on_device(RNG.standard_normal((b, t, h, d))).transpose(0, 2, 1, 3)
+    qkv = [projection[:, :, i].transpose(0, 2, 1, 3) for i in range(3)]
+    how = (None, None, True, 0.5, 0.0)
+    needs = (True, True, True, *(False for _ in how))
+    with launches.count() as counted:
+        out, saved = kernel(NAME).forward(needs, *qkv, *how)
+        slopes = kernel(NAME).backward(needs, saved, g, *qkv, *how)[:3]
+    if kernel_checks.namespace().__name__ == "strict_cupy":  # a GPU's launches are not counted
+        assert sorted(counted.by_name) == ["attention", "attention_key_gradients", "attention_query_gradients"]
+        assert counted.launches == 3
+    assert out.transpose(0, 2, 1, 3).flags.c_contiguous
+    places = [address(slope) for slope in slopes]
+    assert places == [places[0] + i * h * d * 8 for i in range(3)]
+    assert {slope.strides for slope in slopes} == {qkv[0].strides}
+    dense = gradients(NAME, g.get(), *(x.get() for x in qkv), *how, needs=(0, 1, 2))
+    for one, other in zip((out, *slopes), dense, strict=True):
+        assert_close(one.get(), other)
+
+
+def test_a_draw_is_made_in_the_kernel() -> None:
+    shape = (2, 2, 9, 35, 5, 3)
+    q, k, v, g = inputs(shape)
+    draw = random.default_generator.draw((2, 2, 9, 35), 0.3, kernel_checks.namespace())
+    by_mask = gradients(NAME, g, q, k, v, None, draw.array().get(), False, 0.5, 0.3, needs=(0, 1, 2))
+    by_draw = gradients(NAME, g, q, k, v, None, draw, False, 0.5, 0.3, needs=(0, 1, 2))
+    for one, other in zip(by_draw, by_mask, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend.kernels import keep_mask_cuda, linear_cross_entropy_cuda
-from tests.support import kernel_checks
+from minigrad.backend import random
+from minigrad.backend.kernels import linear_cross_entropy_cuda
+from tests.support import kernel_checks, launches
 from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients, kernel, namespace, on_device
 
 DTYPES = ("float16", "float32", "float64")
@@ -123,34 +124,73 @@ def test_gelu(shape: tuple[int, ...], dtype: str) -> None:
         assert_close(dx, slope, dtype)
 
 
+def draws(shape: tuple[int, ...], p: float) -> list[Any]:
+    """One mask as an array, and as a draw that is made in the kernel."""
+    state = random.default_generator.get_state()
+    drawn = random.default_generator.draw(shape, p, namespace())
+    random.default_generator.set_state(state)
+    return [random.cpu_keep_mask(shape, p), drawn]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(5,), (3, 301), (0, 3)])
-def test_dropout(shape: tuple[int, ...], dtype: str) -> None:
-    x, keep = normal(*shape, dtype=dtype), RNG.random(shape) < 0.7
-    found = forward("dropout", x, keep, 1 / 0.7)
+@pytest.mark.parametrize("p", [0.3, 1.0])
+def test_dropout(p: float, shape: tuple[int, ...], dtype: str) -> None:
+    x, y, g = (normal(*shape, dtype=dtype) for _ in range(3))
+    scale = 1 / 0.7
+    mask, _ = both = draws(shape, p)
+    wide = x.astype("float64")
+    for keep in both:
+        out = forward("dropout", x, keep, scale)
+        assert out.dtype == dtype
+        assert_close(out, wide * mask * scale, dtype)
+        assert_close(forward("add_dropout", y, x, keep, scale), y + wide * mask * scale, dtype)
+        out, dx = gradients("relu_dropout", g, x, keep, scale, needs=(0,))
+        assert_close(out, np.maximum(wide, 0) * mask * scale, dtype)
+        assert_close(dx, g * ((x > 0) & mask) * scale, dtype)
+
+
+def test_a_draw_is_its_mask() -> None:
+    """In the kernel, by array functions, and on the CPU: the same bits of every word."""
+    for p in (0.0, 0.3, 0.5, 0.999, 1.0):
+        mask, drawn = draws((3, 1003), p)
+        np.testing.assert_array_equal(drawn.array().get(), mask)
+        np.testing.assert_array_equal(forward("dropout", np.ones((3, 1003)), drawn, 1.0), mask)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_relu(dtype: str) -> None:
+    x, g = normal(3, 301, dtype=dtype), normal(3, 301, dtype=dtype)
+    x[0, :4] = 0, -0.0, np.inf, np.nan
+    out, dx = gradients("relu", g, x, needs=(0,))
+    np.testing.assert_array_equal(out, np.maximum(x, 0))
+    np.testing.assert_array_equal(dx, g * (x > 0))
+    assert kernel("relu").forward((True,), on_device(np.arange(3))) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("shape", [(5, 6), (3, 7, 2), (2, 3, 4, 10), (2, 0, 4, 2)])
+def test_rotate(shape: tuple[int, ...], back: bool, dtype: str) -> None:
+    x, angles = normal(*shape, dtype=dtype), normal(shape[-2], shape[-1] // 2)
+    turns = np.stack((np.cos(angles), np.sin(angles)), -1)
+    pairs = x.astype("float64").view("complex128") * np.exp((-1j if back else 1j) * angles)
+    found = forward("rotate", x, turns.astype("float32" if dtype == "float16" else dtype), back)
     assert found.dtype == dtype
-    assert_close(found, x.astype("float64") * keep / 0.7, dtype)
+    assert_close(found, pairs.view("float64"), dtype)
 
 
-def test_keep_mask_is_repeatable_and_fair() -> None:
-    def draw(shape: tuple[int, ...], p: float, seed: int) -> Any:
-        return keep_mask_cuda.draw(namespace(), shape, p, seed).get()
-
-    first = draw((3, 10_001), 0.3, 2**64 - 5)
-    np.testing.assert_array_equal(first, draw((3, 10_001), 0.3, 2**64 - 5))
-    assert abs(first.mean() - 0.7) < 0.01
-    assert 0.4 < (first == draw((3, 10_001), 0.3, 17)).mean() < 0.7
-    assert abs(np.corrcoef(first[0, 1:], first[0, :-1])[0, 1]) < 0.03
-    assert draw((50,), 0.0, 1).all()
-    assert not draw((50,), 1.0, 1).any()
-    assert draw((0, 3), 0.5, 1).shape == (0, 3)
-
-
-def test_keep_mask_is_philox() -> None:
-    """The published generator's answer for a zero counter and key: its first word is 6627e8d5."""
-    for word, value in enumerate((0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)):
-        for p, kept in ((value / 2**32, True), ((value + 1) / 2**32, False)):
-            assert keep_mask_cuda.draw(namespace(), (4,), p, 0).get()[word] == kept
+def test_rotate_keeps_the_layout() -> None:
+    """Heads that were split off a row lie there again: the way back is then a view."""
+    x, turns = normal(2, 5, 3, 4), normal(5, 2, 2)
+    heads = on_device(x).transpose(0, 2, 1, 3)
+    out = kernel("rotate").forward((False,), heads, on_device(turns), False)[0]
+    assert out.transpose(0, 2, 1, 3).flags.c_contiguous
+    assert_close(out.get(), forward("rotate", x.transpose(0, 2, 1, 3).copy(), turns, False))
+    expanded = namespace().broadcast_to(on_device(x[:, :, :1]), x.shape).transpose(0, 2, 1, 3)
+    out = kernel("rotate").forward((False,), expanded, on_device(turns), False)[0]
+    assert_close(out.get(), forward("rotate", expanded.get(), turns, False))
+    assert kernel("rotate").forward((False,), on_device(x), on_device(turns[:1]), False) is NotImplemented
 
 
 # normalization
@@ -347,6 +387,53 @@ def test_scatter_add_rows(count: int, rows: int, n: int, dtype: str) -> None:
     assert_close(forward("scatter_add_rows", g, indices.astype("int32"), rows), expected, dtype)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("start", [0, 5, 32, 63])
+@pytest.mark.parametrize("frequent", [1, 31, 32, 33, 200])
+def test_scatter_add_rows_of_a_frequent_row(frequent: int, start: int, dtype: str) -> None:
+    """It is shared by many warps, wherever it begins and ends."""
+    indices = np.array([0] * start + [2] * frequent + [4] * 3)
+    g = normal(len(indices), 40, dtype=dtype)
+    expected = np.zeros((6, 40))
+    order = RNG.permutation(len(indices))
+    np.add.at(expected, indices[order], g.astype("float64"))
+    assert_close(forward("scatter_add_rows", g, indices[order], 6), expected, dtype)
+
+
+def test_scatter_add_rows_leaves_out_what_is_no_row() -> None:
+    g, indices = normal(80, 3), np.array([-1, 7] * 40)
+    assert not forward("scatter_add_rows", g, indices, 4).any()
+
+
 def test_kernels_refuse_integers() -> None:
     with pytest.raises(TypeError, match="floating point"):
         kernel("softmax").forward((True,), on_device(np.arange(3)), 0)
+
+
+def ones(*shape: int) -> Any:
+    return np.ones(shape, "float32")
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "forward_and_backward"),
+    [
+        ("layer_norm", (ones(9, 5), ones(5), ones(5), 1e-5), (1, 2)),
+        ("rms_norm", (ones(9, 5), ones(5), 1e-5), (1, 2)),
+        ("linear", (ones(9, 5), ones(3, 5), ones(3)), (2, 3)),
+        ("relu_dropout", (ones(9, 5), ones(9, 5) > 0, 2.0), (1, 1)),
+        ("gelu", (ones(9, 5), "tanh"), (1, 1)),
+        ("linear_cross_entropy", (ones(9, 5), ones(3, 5), None, np.arange(9) % 3, -100, 0.1, "mean"), (9, 2)),
+    ],
+)
+def test_launches(name: str, args: Any, forward_and_backward: tuple[int, int]) -> None:
+    """Each launch costs a GPU microseconds, whatever it computes."""
+    if namespace().__name__ != "strict_cupy":
+        pytest.skip("launches are counted on the stand-in")
+    module, moved = kernel(name), tuple(map(on_device, args))
+    needs = tuple(hasattr(a, "dtype") and a.dtype.kind == "f" for a in args)
+    with launches.count() as forwards:
+        out, saved = module.forward(needs, *moved)
+    g = on_device(np.ones(out.shape, "float32"))
+    with launches.count() as backwards:
+        module.backward(needs, saved, g, *moved)
+    assert (forwards.launches, backwards.launches) == forward_and_backward

@@ -317,7 +317,7 @@ def test_the_backend_protocol() -> None:
     assert backend.is_array(array)
     assert there.device_of(array) == device
     assert there.to_numpy(array).tolist() == [0, 1, 2]
-    assert type(there.keep_mask((2, 3), 0.5, device)) is StrictArray
+    assert type(there.keep_mask((2, 3), 0.5, device).array()) is StrictArray
     assert array.device.id == 0
     assert there.kernels("no such kernel") == ()
     assert (there.kernels("softmax") == ()) == bool(cuda_emulator.missing())

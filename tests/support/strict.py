@@ -22,11 +22,11 @@ from minigrad import backend
 from minigrad.backend import device, random
 from minigrad.backend.device import Device
 from minigrad.backend.dtype import is_kept, of_numpy
-from minigrad.backend.kernels import CUDA_NAMES
+from minigrad.backend.kernels import CUDA_FILES
 
 from . import cublas, cuda_emulator, launches, nccl
 from .launches import launched
-from .strict_array import NAMESPACE, StrictArray, wrap
+from .strict_array import DEVICE, NAMESPACE, StrictArray, wrap
 
 NAMESPACE.__name__ = "strict_cupy"
 NAMESPACE.cuda = nccl.CUDA
@@ -81,16 +81,15 @@ class StrictBackend:
         return read
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        if name not in CUDA_NAMES:
+        if name not in CUDA_FILES:
             return ()
         self.asked = True
         if not self.emulate or cuda_emulator.missing():
             return ()
-        return (importlib.import_module(f"minigrad.backend.kernels.{name}_cuda"),)
+        return (importlib.import_module(f"minigrad.backend.kernels.{CUDA_FILES[name]}"),)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
-        launched("keep_mask")
-        return wrap(random.cpu_keep_mask(shape, p))  # the CPU's draw: results can be compared
+        return random.default_generator.draw(shape, p, NAMESPACE, DEVICE)
 
 
 BACKEND = StrictBackend()

@@ -19,10 +19,11 @@ _STEMS = [
     n.removesuffix(".py") for n in os.listdir(os.path.dirname(__file__)) if n.endswith(".py") and n != "__init__.py"
 ]
 COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
-CUDA_NAMES = frozenset(stem.removesuffix("_cuda") for stem in _STEMS if stem.endswith("_cuda") and stem[0] != "_")
+CUDA_FILES = {stem.removesuffix("_cuda"): stem for stem in _STEMS if stem.endswith("_cuda")}
+CUDA_FILES |= {name: name for name in ("group_norm", "gru", "lstm", "rnn")}  # CuPy runs NumPy's steps as they are
 COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")
 NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
-NAMES = NUMPY_NAMES | COMPILED_NAMES
+NAMES = NUMPY_NAMES | COMPILED_NAMES | CUDA_FILES.keys()
 FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
 LEAST = 4096  # elements from which on these are tried
 

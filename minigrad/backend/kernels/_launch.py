@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ..dtype import Array, kind_of
+from ..random import Draw
 from ..registry import xp
+from . import Gradients, Needs
 
 NULL = 0  # the address of an array that is not there (None would crash in the driver)
 WARP = 32
 BLOCK = 256  # threads in a block, unless a kernel says otherwise
 _LONG_ROW = 1024  # numbers in a row from which a whole block works on it, not a single warp
-_MOST_BLOCKS = 1 << 16  # kernels loop over the rest
-_ENOUGH_BLOCKS = 512  # to keep the largest GPUs busy
+MOST_BLOCKS = 1 << 16  # kernels loop over the rest
 _FREE_SHARED_BYTES = 48 * 1024  # more shared memory needs an attribute of the kernel
 _FOLDER = Path(__file__).parent
 Defines = tuple[tuple[str, int], ...]
@@ -41,7 +42,8 @@ def launch(
     Args:
         like: an array; its dtype is the kernel's ``real``.
         grid, block: how many blocks, and threads in a block, along x, y and z.
-        args: contiguous arrays, NULL, Python ints (``long long`` in CUDA) and floats (``double``).
+        args: arrays, which are contiguous or ``strided``, NULL, Python ints (``long long`` in CUDA) and floats
+            (``double``).
         shared_bytes: dynamic shared memory of a block.
         defines: macros (name, number): another set of them is another compiled kernel.
 
@@ -89,23 +91,16 @@ def over_elements(like: Array, source: str, name: str, *args: Any) -> None:
 
 def each_element(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The grid and block of a kernel that loops with EACH_ELEMENT."""
-    return (min(-(-count // BLOCK), _MOST_BLOCKS),), (BLOCK,)
+    return (min(-(-count // BLOCK), MOST_BLOCKS),), (BLOCK,)
 
 
-def over_rows(like: Array, source: str, name: str, *args: Any, defines: Defines = ()) -> None:
+def over_rows(like: Array, source: str, name: str, *args: Any) -> None:
     """Run a kernel ``(args..., rows, length)`` that loops with EACH_ROW over the rows of ``like``, its last axis."""
     rows, length = row_count(like), like.shape[-1]
     lanes = WARP if length <= _LONG_ROW else BLOCK
     rows_at_once = BLOCK // lanes
-    grid = (min(-(-rows // rows_at_once), _MOST_BLOCKS) if length else 0,)
-    launch(like, source, name, grid, (lanes, rows_at_once), (*args, rows, length), defines=defines)
-
-
-def column_stripes(rows: int, length: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The grid and block of a kernel that sums down columns: stripes of 32, parts of the rows by 8."""
-    stripes = -(-length // WARP)
-    parts = max(1, min(-(-rows // 32), _ENOUGH_BLOCKS // max(stripes, 1)))
-    return (stripes, parts), (WARP, 8)
+    grid = (min(-(-rows // rows_at_once), MOST_BLOCKS) if length else 0,)
+    launch(like, source, name, grid, (lanes, rows_at_once), (*args, rows, length))
 
 
 def row_count(x: Array) -> int:
@@ -119,6 +114,14 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
     return dense if x.ndim else dense.reshape(())
 
 
+def strided(x: Array, dtype: Any = None) -> tuple[Any, ...]:
+    """A kernel's arguments for an array that need not be contiguous: itself, and its strides of all axes but the last
+    in elements. One of another dtype, or whose last axis has gaps, is copied."""
+    if x.strides[-1] != x.itemsize or x.dtype != (dtype or x.dtype):
+        x = contiguous(x, dtype)
+    return (x, *(step // x.itemsize for step in x.strides[:-1]))
+
+
 def wide(x: Array) -> Any:
     """The dtype that kernels add up in: see common.cuh."""
     return xp(x).float64 if x.dtype.itemsize == 8 else xp(x).float32
@@ -129,9 +132,27 @@ def address(x: Array | None, dtype: Any = None) -> Array | int:
     return NULL if x is None else contiguous(x, dtype)
 
 
-def along(dim: int, source: str, name: str, *inputs: Array) -> Array:
-    """Run a kernel ``(input..., out, rows, length)`` on the rows along ``dim``; the result is ``out``."""
-    last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
-    out = xp(last[0]).empty_like(last[0])
-    over_rows(out, source, name, *last, out)
-    return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())
+def drawn(keep: Any) -> tuple[Any, int, int]:
+    """A kernel's arguments for ``is_kept``: a mask, None to keep all, or a draw, whose mask is never in memory."""
+    if isinstance(keep, Draw):
+        return NULL, (keep.seed + 2**63) % 2**64 - 2**63, keep.bound
+    return address(keep, bool), 0, 0
+
+
+def along(source: str, name: str) -> tuple[Any, Any]:
+    """Forward and backward of an op of rows along ``dim``, whose gradient is made from the result."""
+
+    def run(name: str, dim: int, *inputs: Array) -> Array:
+        last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
+        out = xp(last[0]).empty_like(last[0])
+        over_rows(out, source, name, *last, out)
+        return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())
+
+    def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Array]:
+        out = run(name, dim, x)
+        return out, out
+
+    def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
+        return run(f"{name}_gradient", dim, g, out), None
+
+    return forward, backward

@@ -47,6 +47,21 @@ __device__ inline Part part_of(real* const* table, const i64* parts, i64 columns
     return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
 }
 
+// Dropout's draw, the words of splitmix.py: whether place i is kept, by a mask that was drawn before, or else by 16 bits
+// of a hash, which reach ``bound``.
+__device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
+    if (mask || !bound) return !mask || mask[i];
+    unsigned long long z = (unsigned long long)seed + (unsigned long long)(i / 4 + 1) * 0x9E3779B97F4A7C15ull;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    z ^= z >> 31;
+    return (i64)(z >> 16 * (i % 4) & 0xffff) >= bound;
+}
+
+// An array (batch, heads, length, width) with its strides, and its part of head number ``head`` of all.
+#define STRIDED(x) x, i64 x##_batch, i64 x##_head, i64 x##_row
+#define OF_HEAD(x) x + head / heads * x##_batch + head % heads * x##_head, x##_row
+
 struct Sum {};
 struct Max {};
 template <class T> __device__ inline T combine(Sum, T a, T b) { return a + b; }

@@ -1,5 +1,18 @@
-// out = x * scale where keep, else 0. "Dropout", Srivastava et al. 2014.
+// Dropout, with what stands before or behind it in the same pass. "Dropout", Srivastava et al. 2014.
 
-extern "C" __global__ void dropout(const real* x, const bool* keep, real* out, double scale, i64 count) {
-    EACH_ELEMENT(i, count) out[i] = (real)((wide)x[i] * (keep[i] ? (wide)scale : (wide)0));
+// out = base + x * scale where x is kept, else base; base is 0 where it is not given. With ``rectify``, max(x, 0) stands
+// for x.
+extern "C" __global__ void dropout(const real* x, const real* base, real* out, i64 rectify, const bool* keep, i64 seed,
+                                   i64 bound, double scale, i64 count) {
+    EACH_ELEMENT(i, count) {
+        wide v = (wide)x[i];
+        if (rectify && v <= 0) v = 0;  // NaN stays
+        v *= is_kept(keep, seed, bound, i) ? (wide)scale : (wide)0;
+        out[i] = (real)(base ? (wide)base[i] + v : v);
+    }
+}
+
+// dx = g * scale where the result y is positive, else 0
+extern "C" __global__ void rectified_gradient(const real* g, const real* y, real* dx, double scale, i64 count) {
+    EACH_ELEMENT(i, count) dx[i] = (real)((wide)g[i] * (y[i] > (real)0 ? (wide)scale : (wide)0));
 }

@@ -1,15 +1,31 @@
-"""x * keep * scale: see dropout.cu."""
+"""x * keep * scale, with what stands before or behind it: see dropout.cu."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..dtype import Array
 from ..registry import xp
-from . import Needs
-from ._launch import contiguous, over_elements
+from . import Gradients, Needs
+from ._launch import NULL, contiguous, drawn, over_elements
 
 
-def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
+def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, None]:
+    return dropped(x, keep, scale), None
+
+
+def dropped(x: Array, keep: Any, scale: float, base: Array | None = None, rectify: bool = False) -> Array:
+    """base + dropout(x), or that of max(x, 0), in one launch."""
     x = contiguous(x)
     out = xp(x).empty_like(x)
-    over_elements(x, "dropout", "dropout", x, contiguous(keep, bool), out, float(scale))
-    return out, None
+    added = NULL if base is None else contiguous(base)
+    over_elements(x, "dropout", "dropout", x, added, out, int(rectify), *drawn(keep), float(scale))
+    return out
+
+
+def rectified_gradient(needs: Needs, y: Array, g: Array, scale: float = 1.0) -> Gradients:
+    """The gradient of dropout(max(x, 0)), from its result."""
+    g = contiguous(g)
+    dx = xp(g).empty_like(g)
+    over_elements(g, "dropout", "rectified_gradient", g, y, dx, float(scale))
+    return dx, *(None for _ in needs[1:])

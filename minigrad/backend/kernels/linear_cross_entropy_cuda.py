@@ -21,28 +21,26 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
     x, weight, bias, target, ignore_index, label_smoothing, reduction = args
     m, rows, classes = xp(x), x.shape[0], weight.shape[0]
     target = contiguous(target, m.int64)
-    scale = m.ones((), wide(x))
-    if reduction == "mean":
-        scale /= m.count_nonzero(target != ignore_index)
-    losses = m.zeros(rows, wide(x))
-    dx = m.zeros_like(x) if needs[0] else None
-    dweight = m.zeros_like(weight) if needs[1] else None
-    dbias = m.zeros_like(bias) if needs[2] else None
+    scale = 1 / (target != ignore_index).sum(dtype=wide(x)) if reduction == "mean" else m.ones((), wide(x))
+    losses, dx = m.empty(rows, wide(x)), []
+    dweight = dbias = None
     step = max(1, CHUNK_BYTES // max(1, classes * x.dtype.itemsize))
-    for start in range(0, rows, step):
+    for start in range(0, max(1, rows), step):
         part = slice(start, start + step)
         logits = x[part] @ weight.T
         if bias is not None:
             logits += bias
         rows_args = logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing)
         over_rows(logits, "cross_entropy", "cross_entropy_in_place", *rows_args)
-        if dx is not None:
-            dx[part] = logits @ weight
-        if dweight is not None:
-            dweight += logits.T @ x[part]
-        if dbias is not None:
-            dbias += logits.sum(axis=0)
-    return (losses.sum() * scale).astype(x.dtype), (dx, dweight, dbias)
+        dx += [logits @ weight] if needs[0] else []
+        dweight = _plus(dweight, logits.T @ x[part]) if needs[1] else None
+        dbias = _plus(dbias, logits.sum(axis=0)) if needs[2] else None
+    loss = (losses.sum() * scale).astype(x.dtype, copy=False)
+    return loss, (m.concatenate(dx) if len(dx) > 1 else dx[0] if dx else None, dweight, dbias)
+
+
+def _plus(total: Array | None, part: Array) -> Array:
+    return part if total is None else total + part
 
 
 def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:

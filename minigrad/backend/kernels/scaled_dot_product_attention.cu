@@ -1,9 +1,10 @@
 // Attention without the (queries, keys) matrix in memory: softmax(q k^T * scale + mask) v, tile by tile.
 // "FlashAttention", Dao et al. 2022, and "FlashAttention-2", Dao 2023, whose order of loops is used here.
 //
-// Arrays are (heads, length, width), batch and heads being one axis. HEAD is the larger width of q and v,
-// rounded up to 16; TILE is how many queries and keys are worked on at once. A block is 16 x 16 threads; the
-// thread (tx, ty) has the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ...
+// Arrays are (batch, heads, length, width), with any strides of all axes but the last. HEAD is the larger width of
+// q and v, rounded up to 16; TILE is how many queries and keys are worked on at once. A block is 16 x 16 threads;
+// the thread (tx, ty) has the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS of them share
+// a multiprocessor: within 128 registers nothing is spilled, unless a thread's numbers are wide or many.
 
 #define SIDE 16
 #define PER (TILE / SIDE)      // rows of a tile, and columns of scores, that a thread has
@@ -12,28 +13,29 @@
 #define SCORE_PITCH (TILE + 1)
 #define EACH_OWN(i, count) _Pragma("unroll") for (int i = 0; i < count; ++i)  // unrolled: arrays stay in registers
 #define HALF_WARP_EACH(step) for (int step = SIDE / 2; step > 0; step /= 2)
+#define BLOCKS (REAL_BITS < 64 && TILE * HEAD <= 4096 ? 2 : 1)
 
-// What decides who attends to whom: a bool mask or one that is added (or neither), with its strides; the
-// dropout draw; causality.
+// What decides who attends to whom: a bool mask or one that is added (or neither), with its strides; dropout, whose
+// draw begins at place ``drawn``; causality.
 struct Attention {
     const bool* allowed;
     const real* added;
     i64 stride_i, stride_j;
     const bool* keep;
-    i64 queries, keys, causal;
+    i64 seed, bound, drawn, queries, keys, causal;
     wide scale, keep_scale;
 };
 
 #define ATTENTION_PARAMETERS                                                                                  \
     const bool *allowed, const real *added, i64 stride_b, i64 stride_h, i64 stride_i, i64 stride_j,           \
-        const bool *keep, i64 heads, i64 queries, i64 keys, i64 width, i64 value_width, i64 causal,           \
-        double scale, double keep_scale
+        const bool *keep, i64 seed, i64 bound, i64 heads, i64 queries, i64 keys, i64 width, i64 value_width,  \
+        i64 causal, double scale, double keep_scale
 
 // The part of head number ``head`` (of batch head / heads) of these parameters.
 #define ATTENTION_OF(head)                                                                                    \
     {allowed ? allowed + (head) / heads * stride_b + (head) % heads * stride_h : 0,                           \
      added ? added + (head) / heads * stride_b + (head) % heads * stride_h : 0,                               \
-     stride_i, stride_j, keep ? keep + (head) * queries * keys : 0, queries, keys, causal, (wide)scale,       \
+     stride_i, stride_j, keep, seed, bound, (head) * queries * keys, queries, keys, causal, (wide)scale,      \
      (wide)keep_scale}
 
 __device__ inline wide masked_score(const Attention& a, i64 i, i64 j, wide dot) {
@@ -43,16 +45,16 @@ __device__ inline wide masked_score(const Attention& a, i64 i, i64 j, wide dot) 
 }
 
 __device__ inline wide dropout_factor(const Attention& a, i64 i, i64 j) {
-    if (!a.keep || i >= a.queries || j >= a.keys) return 1;
-    return a.keep[i * a.keys + j] ? a.keep_scale : (wide)0;
+    if (i >= a.queries || j >= a.keys) return 1;
+    return is_kept(a.keep, a.seed, a.bound, a.drawn + i * a.keys + j) ? a.keep_scale : (wide)0;
 }
 
-// TILE rows of an array (rows, n) from row ``first``; zeros stand for what lies beyond its end.
-__device__ inline void load_tile(const real* from, i64 first, i64 rows, i64 n, wide* tile) {
+// TILE rows of an array (rows, n) from row ``first`` on; zeros fill what lies beyond its end.
+__device__ inline void load_tile(const real* from, i64 pitch, i64 first, i64 rows, i64 n, wide* tile) {
     for (int at = threadIdx.y * SIDE + threadIdx.x; at < TILE * HEAD; at += SIDE * SIDE) {
         int row = at / HEAD, column = at % HEAD;
         bool inside = first + row < rows && column < n;
-        tile[row * PITCH + column] = inside ? (wide)from[(first + row) * n + column] : (wide)0;
+        tile[row * PITCH + column] = inside ? (wide)from[(first + row) * pitch + column] : (wide)0;
     }
 }
 
@@ -83,35 +85,36 @@ __device__ inline void add_product(const wide* scores, int along, int across, co
 }
 
 // This thread's part of a tile of results, times a factor, to an array (rows, n) from row ``first`` on.
-__device__ inline void store_tile(const wide (&sums)[PER][COLUMNS], wide factor, real* to, i64 first, i64 rows,
-                                  i64 n) {
+__device__ inline void store_tile(const wide (&sums)[PER][COLUMNS], wide factor, real* to, i64 pitch,
+                                  i64 first, i64 rows, i64 n) {
     EACH_OWN(i, PER)
         EACH_OWN(c, COLUMNS) {
             i64 row = first + threadIdx.y + i * SIDE, column = threadIdx.x + c * SIDE;
-            if (row < rows && column < n) to[row * n + column] = (real)(sums[i][c] * factor);
+            if (row < rows && column < n) to[row * pitch + column] = (real)(sums[i][c] * factor);
         }
 }
 
 // The result, and lse: the logarithm of each row's sum of exponentials, from which the backward passes know
 // the probabilities again. A row that may attend to nothing gets zeros, and an lse of +inf: probabilities 0.
-extern "C" __global__ void attention(const real* q, const real* k, const real* v, real* out, wide* lse,
-                                     ATTENTION_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention(
+    const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v), real* STRIDED(out), wide* lse,
+    ATTENTION_PARAMETERS) {
     DYNAMIC_SHARED(wide, shared);
     wide *q_tile = shared, *kv_tile = q_tile + TILE * PITCH, *scores = kv_tile + TILE * PITCH;
     i64 tiles = (queries + TILE - 1) / TILE, head = blockIdx.x / tiles, first = blockIdx.x % tiles * TILE;
     Attention a = ATTENTION_OF(head);
     wide sums[PER][COLUMNS] = {}, largest[PER], total[PER];
     EACH_OWN(i, PER) largest[i] = -INFINITE, total[i] = 0;
-    load_tile(q + head * queries * width, first, queries, width, q_tile);
+    load_tile(OF_HEAD(q), first, queries, width, q_tile);
     i64 end = causal ? min(keys, first + TILE) : keys;  // a causal row sees nothing further
     for (i64 start = 0; start < end; start += TILE) {
         __syncthreads();  // nobody still reads the last round's tiles
-        load_tile(k + head * keys * width, start, keys, width, kv_tile);
+        load_tile(OF_HEAD(k), start, keys, width, kv_tile);
         __syncthreads();
         wide s[PER][PER];
         multiply_rows(q_tile, kv_tile, s);
         __syncthreads();
-        load_tile(v + head * keys * value_width, start, keys, value_width, kv_tile);
+        load_tile(OF_HEAD(v), start, keys, value_width, kv_tile);
         EACH_OWN(i, PER) {
             i64 row = first + threadIdx.y + i * SIDE;
             wide top = largest[i], sum = 0;
@@ -142,17 +145,7 @@ extern "C" __global__ void attention(const real* q, const real* k, const real* v
         if (threadIdx.x == 0 && row < queries)
             lse[head * queries + row] = total[i] == 0 ? INFINITE : largest[i] + log(total[i]);
     }
-    store_tile(sums, 1, out + head * queries * value_width, first, queries, value_width);
-}
-
-// delta = sum(g * out) of each row, (rows,): what the softmax gradient subtracts.
-extern "C" __global__ void attention_delta(const real* g, const real* out, wide* delta, i64 rows, i64 n) {
-    EACH_ROW(row, rows) {
-        wide dot = 0;
-        EACH_COLUMN(j, n) dot += (wide)g[row * n + j] * (wide)out[row * n + j];
-        dot = row_sum(dot);
-        if (threadIdx.x == 0) delta[row] = dot;
-    }
+    store_tile(sums, 1, OF_HEAD(out), first, queries, value_width);
 }
 
 // The probabilities of a tile after dropout, and the gradient of its scores:
@@ -175,58 +168,38 @@ __device__ inline void score_gradients(const Attention& a, i64 query, i64 key, c
     }
 }
 
-// dv = p^T g and dk = ds^T q * scale: a block for a tile of keys, which goes over all queries.
-extern "C" __global__ void attention_key_gradients(const real* g, const real* q, const real* k, const real* v,
-                                                   const wide* lse, const wide* delta, real* dk, real* dv,
-                                                   ATTENTION_PARAMETERS) {
-    DYNAMIC_SHARED(wide, shared);
-    wide *q_tile = shared, *k_tile = q_tile + TILE * PITCH, *g_tile = k_tile + TILE * PITCH;
-    wide *v_tile = g_tile + TILE * PITCH, *p_tile = v_tile + TILE * PITCH, *ds_tile = p_tile + TILE * SCORE_PITCH;
-    i64 tiles = (keys + TILE - 1) / TILE, head = blockIdx.x / tiles, first = blockIdx.x % tiles * TILE;
-    Attention a = ATTENTION_OF(head);
-    wide key_sums[PER][COLUMNS] = {}, value_sums[PER][COLUMNS] = {};
-    load_tile(k + head * keys * width, first, keys, width, k_tile);
-    load_tile(v + head * keys * value_width, first, keys, value_width, v_tile);
-    for (i64 start = causal ? first : 0; start < queries; start += TILE) {  // earlier queries do not see these keys
-        __syncthreads();
-        load_tile(q + head * queries * width, start, queries, width, q_tile);
-        load_tile(g + head * queries * value_width, start, queries, value_width, g_tile);
-        __syncthreads();
-        wide p[PER][PER], ds[PER][PER];
-        score_gradients(a, start, first, q_tile, k_tile, g_tile, v_tile, lse + head * queries,
-                        delta + head * queries, p, ds);
-        EACH_OWN(i, PER)
-            EACH_OWN(j, PER) {
-                int at = (threadIdx.y + i * SIDE) * SCORE_PITCH + threadIdx.x + j * SIDE;
-                p_tile[at] = p[i][j];
-                ds_tile[at] = ds[i][j];
-            }
-        __syncthreads();
-        add_product(p_tile, 1, SCORE_PITCH, g_tile, value_sums);
-        add_product(ds_tile, 1, SCORE_PITCH, q_tile, key_sums);
-    }
-    store_tile(key_sums, a.scale, dk + head * keys * width, first, keys, width);
-    store_tile(value_sums, 1, dv + head * keys * value_width, first, keys, value_width);
-}
-
-// dq = ds k * scale: a block for a tile of queries, which goes over all keys. Where dmask (heads, queries, keys)
-// is given, it gets ds; what is not written there stays as it was.
-extern "C" __global__ void attention_query_gradients(const real* g, const real* q, const real* k, const real* v,
-                                                     const wide* lse, const wide* delta, real* dq, real* dmask,
-                                                     ATTENTION_PARAMETERS) {
+// dq = ds k * scale: a block for a tile of queries, which goes over all keys. It comes first, and leaves in delta
+// (heads, queries) the sum(g * out) of each row, which the softmax gradient subtracts. Where dmask (heads, queries,
+// keys) is given, it gets ds; the rest of it stays as it was.
+extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query_gradients(
+    const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
+    const real* STRIDED(out), real* STRIDED(dq), const wide* lse, wide* delta, real* dmask,
+    ATTENTION_PARAMETERS) {
     DYNAMIC_SHARED(wide, shared);
     wide *q_tile = shared, *k_tile = q_tile + TILE * PITCH, *g_tile = k_tile + TILE * PITCH;
     wide *v_tile = g_tile + TILE * PITCH, *ds_tile = v_tile + TILE * PITCH;
     i64 tiles = (queries + TILE - 1) / TILE, head = blockIdx.x / tiles, first = blockIdx.x % tiles * TILE;
     Attention a = ATTENTION_OF(head);
     wide sums[PER][COLUMNS] = {};
-    load_tile(q + head * queries * width, first, queries, width, q_tile);
-    load_tile(g + head * queries * value_width, first, queries, value_width, g_tile);
+    load_tile(OF_HEAD(q), first, queries, width, q_tile);
+    load_tile(OF_HEAD(g), first, queries, value_width, g_tile);
+    load_tile(OF_HEAD(out), first, queries, value_width, k_tile);
+    __syncthreads();
+    EACH_OWN(i, PER) {
+        int row = threadIdx.y + i * SIDE;
+        wide dot = 0;
+        EACH_OWN(c, COLUMNS) {
+            int at = row * PITCH + threadIdx.x + c * SIDE;
+            dot += g_tile[at] * k_tile[at];
+        }
+        HALF_WARP_EACH(step) dot += __shfl_xor_sync(WHOLE_WARP, dot, step);
+        if (threadIdx.x == 0 && first + row < queries) delta[head * queries + first + row] = dot;
+    }
     i64 end = causal ? min(keys, first + TILE) : keys;
     for (i64 start = 0; start < end; start += TILE) {
         __syncthreads();
-        load_tile(k + head * keys * width, start, keys, width, k_tile);
-        load_tile(v + head * keys * value_width, start, keys, value_width, v_tile);
+        load_tile(OF_HEAD(k), start, keys, width, k_tile);
+        load_tile(OF_HEAD(v), start, keys, value_width, v_tile);
         __syncthreads();
         wide p[PER][PER], ds[PER][PER];
         score_gradients(a, first, start, q_tile, k_tile, g_tile, v_tile, lse + head * queries,
@@ -241,5 +214,39 @@ extern "C" __global__ void attention_query_gradients(const real* g, const real* 
         __syncthreads();
         add_product(ds_tile, SCORE_PITCH, 1, k_tile, sums);
     }
-    store_tile(sums, a.scale, dq + head * queries * width, first, queries, width);
+    store_tile(sums, a.scale, OF_HEAD(dq), first, queries, width);
+}
+
+// dv = p^T g and dk = ds^T q * scale: a block for a tile of keys, which goes over all queries.
+extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_key_gradients(
+    const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
+    real* STRIDED(dk), real* STRIDED(dv), const wide* lse, const wide* delta, ATTENTION_PARAMETERS) {
+    DYNAMIC_SHARED(wide, shared);
+    wide *q_tile = shared, *k_tile = q_tile + TILE * PITCH, *g_tile = k_tile + TILE * PITCH;
+    wide *v_tile = g_tile + TILE * PITCH, *p_tile = v_tile + TILE * PITCH, *ds_tile = p_tile + TILE * SCORE_PITCH;
+    i64 tiles = (keys + TILE - 1) / TILE, head = blockIdx.x / tiles, first = blockIdx.x % tiles * TILE;
+    Attention a = ATTENTION_OF(head);
+    wide key_sums[PER][COLUMNS] = {}, value_sums[PER][COLUMNS] = {};
+    load_tile(OF_HEAD(k), first, keys, width, k_tile);
+    load_tile(OF_HEAD(v), first, keys, value_width, v_tile);
+    for (i64 start = causal ? first : 0; start < queries; start += TILE) {  // earlier queries do not see these keys
+        __syncthreads();
+        load_tile(OF_HEAD(q), start, queries, width, q_tile);
+        load_tile(OF_HEAD(g), start, queries, value_width, g_tile);
+        __syncthreads();
+        wide p[PER][PER], ds[PER][PER];
+        score_gradients(a, start, first, q_tile, k_tile, g_tile, v_tile, lse + head * queries,
+                        delta + head * queries, p, ds);
+        EACH_OWN(i, PER)
+            EACH_OWN(j, PER) {
+                int at = (threadIdx.y + i * SIDE) * SCORE_PITCH + threadIdx.x + j * SIDE;
+                p_tile[at] = p[i][j];
+                ds_tile[at] = ds[i][j];
+            }
+        __syncthreads();
+        add_product(p_tile, 1, SCORE_PITCH, g_tile, value_sums);
+        add_product(ds_tile, 1, SCORE_PITCH, q_tile, key_sums);
+    }
+    store_tile(key_sums, a.scale, OF_HEAD(dk), first, keys, width);
+    store_tile(value_sums, 1, OF_HEAD(dv), first, keys, value_width);
 }

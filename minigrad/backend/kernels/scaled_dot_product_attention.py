@@ -14,6 +14,8 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
+from ..registry import xp
+from ..storage import address
 from . import Gradients, Needs, wanted
 from ._rows import exp_rows
 
@@ -53,7 +55,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     keys, dtype = key.shape[2], query.dtype
     added = _additive(mask, dtype)
     later = np.triu(np.full((length, keys), -np.inf, dtype), 1) if is_causal else None
-    out = _empty_result(query, value)
+    out = empty_result(query, value)
     store = np.empty((batch, heads, length, keys), dtype) if any(needs) else None
     share = np.empty((batch, heads, length), dtype)  # 1 / sum of the row, and dropout's factor
     rest = _factor(keep, dropout_p, dtype)
@@ -82,10 +84,10 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     return out, (store, share, out)
 
 
-def _empty_result(query: Array, value: Array) -> Array:
+def empty_result(query: Array, value: Array) -> Array:
     """(B, H, T, Dv), which lies as (B, T, H, Dv) in memory: the layer that follows wants it so."""
     batch, heads, length, _ = query.shape
-    return np.empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
+    return xp(query).empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
 
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
@@ -93,7 +95,7 @@ def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     store, share, out = saved
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
-    dquery, dkey, dvalue = _laid_like(query, key, value)
+    dquery, dkey, dvalue = laid_like(query, key, value)
     dscores = np.zeros((batch, heads, length, keys), dtype) if needs[3] else None
     rest = _factor(keep, dropout_p, dtype)
 
@@ -120,7 +122,7 @@ def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     return wanted(needs, dquery, dkey, dvalue, None if dscores is None else sum_to(dscores, mask))
 
 
-def _laid_like(query: Array, key: Array, value: Array) -> list[Array]:
+def laid_like(query: Array, key: Array, value: Array) -> list[Array]:
     """Empty arrays of the shapes of the three, side by side in one memory where these are (slices of one
     projection): the way back through the slices is then a view."""
     for together in ((query, key, value), (key, value)):
@@ -139,7 +141,7 @@ def _side_by_side(xs: tuple[Array, ...]) -> bool:
         return False
     if any(x.base is not first.base or x.shape != first.shape or x.strides != first.strides for x in xs):
         return False
-    places = [x.__array_interface__["data"][0] for x in xs]
+    places = [address(x) for x in xs]
     return all(b - a == heads * width * size for a, b in pairwise(places))
 
 
@@ -148,7 +150,7 @@ def _packed(xs: tuple[Array, ...]) -> list[Array]:
     batch, heads, length, width = xs[0].shape
     by_batch = xs[0].strides[0] >= xs[0].strides[2]
     lead = (batch, length) if by_batch else (length, batch)
-    memory = np.empty((*lead, len(xs), heads, width), xs[0].dtype)
+    memory = xp(xs[0]).empty((*lead, len(xs), heads, width), xs[0].dtype)
     axes = (0, 2, 1, 3) if by_batch else (1, 2, 0, 3)
     return [memory[:, :, i].transpose(axes) for i in range(len(xs))]
 

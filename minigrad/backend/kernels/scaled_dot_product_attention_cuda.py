@@ -1,7 +1,7 @@
 """Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu.
 
-Kept for the backward pass: the result and the logarithm of each row's sum of exponentials. Where a tile of
-very wide heads does not fit a block's shared memory, attention is composed of ordinary array functions.
+Kept for the backward pass: the result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of
+them does not fit a block's shared memory are left to the plain definition.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._launch import NULL, address, contiguous, launch, over_rows, wide
-from .scaled_dot_product_attention import sum_to
+from ._launch import NULL, address, contiguous, drawn, launch, strided, wide
+from .scaled_dot_product_attention import empty_result, laid_like, sum_to
 
 _SOURCE = "scaled_dot_product_attention"
 _SIDE = 16  # threads along each side of a block
@@ -86,81 +86,44 @@ def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
         else:
             added = contiguous(mask, q.dtype)
     sizes = q.shape[1], q.shape[2], v.shape[2], q.shape[3], v.shape[3]
-    return allowed, added, *strides, address(keep, bool), *sizes, int(is_causal), float(scale), _factor(dropout_p)
+    return allowed, added, *strides, *drawn(keep), *sizes, int(is_causal), float(scale), _factor(keep, dropout_p)
 
 
-def _factor(dropout_p: float) -> float:
-    """What dropout multiplies with."""
-    return 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
+def _factor(keep: Any, dropout_p: float) -> float:
+    """The factor of the elements that dropout keeps."""
+    return 1.0 if keep is None else 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
 
 
-def forward(needs: Needs, q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, tuple[Array, Array] | None]:
+def forward(needs: Needs, q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, tuple[Array, Array, Plan]]:
     cut = _plan_for(q, k, v)
     if cut is None:
-        return _composed(q, k, v, *how)[0], None
-    q, k, v = contiguous(q), contiguous(k, q.dtype), contiguous(v, q.dtype)
+        return NotImplemented
     batch, heads, queries, _ = q.shape
-    out = xp(q).empty((batch, heads, queries, v.shape[-1]), q.dtype)
-    lse = xp(q).empty((batch, heads, queries), wide(q))
+    out, lse = empty_result(q, v), xp(q).empty((batch, heads, queries), wide(q))
     grid = (batch * heads * -(-queries // cut.tile),)
-    args = (q, k, v, out, lse, *_attention_args(q, k, v, *how))
+    arrays = *strided(q), *strided(k, q.dtype), *strided(v, q.dtype), *strided(out)
+    args = (*arrays, lse, *_attention_args(q, k, v, *how))
     launch(q, _SOURCE, "attention", grid, (_SIDE, _SIDE), args, cut.shared_bytes(2, 1), cut.macros)
-    return out, (out, lse)
+    return out, (out, lse, cut)
 
 
 def backward(
-    needs: Needs, saved: tuple[Array, Array] | None, g: Array, q: Array, k: Array, v: Array, *how: Any
+    needs: Needs, saved: tuple[Array, Array, Plan], g: Array, q: Array, k: Array, v: Array, *how: Any
 ) -> Gradients:
-    cut = _plan_for(q, k, v)
-    if saved is None or cut is None:
-        return _composed_gradients(needs, g, q, k, v, *how)
-    q, k, v, g = contiguous(q), contiguous(k, q.dtype), contiguous(v, q.dtype), contiguous(g, q.dtype)
-    out, lse = saved
-    delta = xp(q).empty_like(lse)
-    over_rows(out, _SOURCE, "attention_delta", g, out, delta, defines=cut.macros)
+    out, lse, cut = saved
+    inputs = *strided(g, q.dtype), *strided(q), *strided(k, q.dtype), *strided(v, q.dtype)
     tail = _attention_args(q, k, v, *how)
+    delta, (dq, dk, dv) = xp(q).empty_like(lse), laid_like(q, k, v)
+    dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), q.dtype) if needs[3] else None
 
     def run(name: str, length: int, scores: int, *results: Any) -> None:
         """A kernel of blocks of ``length``, with shared memory for so many tiles of scores."""
         grid = (q.shape[0] * q.shape[1] * -(-length // cut.tile),)
-        args = (g, q, k, v, lse, delta, *results, *tail)
+        args = (*inputs, *results, *tail)
         launch(q, _SOURCE, name, grid, (_SIDE, _SIDE), args, cut.shared_bytes(4, scores), cut.macros)
 
-    dq = dk = dv = dmask = None
+    run("attention_query_gradients", q.shape[2], 1, *strided(out), *strided(dq), lse, delta, address(dscores))
     if needs[1] or needs[2]:
-        dk, dv = xp(k).empty_like(k), xp(v).empty_like(v)
-        run("attention_key_gradients", k.shape[2], 2, dk, dv)
-    if needs[0] or needs[3]:
-        dq = xp(q).empty_like(q)
-        dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), q.dtype) if needs[3] else None
-        run("attention_query_gradients", q.shape[2], 1, dq, address(dscores))
-        dmask = None if dscores is None else sum_to(dscores, how[0])
+        run("attention_key_gradients", k.shape[2], 2, *strided(dk), *strided(dv), lse, delta)
+    dmask = None if dscores is None else sum_to(dscores, how[0])
     return wanted(needs, dq, dk, dv, dmask)
-
-
-def _composed(q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, Array, Any]:
-    """The result, the probabilities, and the factors that dropout gives them (1 without)."""
-    mask, keep, is_causal, scale, dropout_p = how
-    m = xp(q)
-    scores = (q @ k.mT).astype(wide(q), copy=False) * scale
-    if mask is not None:
-        scores = m.where(mask, scores, -m.inf) if mask.dtype.kind == "b" else scores + mask
-    if is_causal:
-        scores = m.where(m.tri(*scores.shape[-2:], dtype=bool), scores, -m.inf)
-    largest = scores.max(axis=-1, keepdims=True)
-    p = m.exp(scores - m.where(m.isneginf(largest), 0, largest))
-    total = p.sum(axis=-1, keepdims=True)
-    p /= m.where(total == 0, 1, total)
-    factor: Any = 1 if keep is None else keep * wide(q)(_factor(dropout_p))
-    return ((p * factor).astype(q.dtype) @ v), p, factor
-
-
-def _composed_gradients(needs: Needs, g: Array, q: Array, k: Array, v: Array, *how: Any) -> Gradients:
-    _, p, factor = _composed(q, k, v, *how)
-    mask, scale = how[0], how[3]
-    dv = (p * factor).astype(q.dtype).mT @ g if needs[2] else None
-    dp = (g @ v.mT) * factor
-    ds = (p * (dp - (dp * p).sum(axis=-1, keepdims=True))).astype(q.dtype)
-    dq = (ds @ k) * scale if needs[0] else None
-    dk = (ds.mT @ q) * scale if needs[1] else None
-    return wanted(needs, dq, dk, dv, sum_to(ds, mask) if needs[3] else None)

@@ -19,7 +19,7 @@ from ..compiled.tiles import product
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 from ._attention_numba import FEW, against, exponentials, gather, mask_rows, slope_rows, tiles, transpose, weigh_rows
-from .scaled_dot_product_attention import _additive, _empty_result, _factor, _laid_like
+from .scaled_dot_product_attention import _additive, _factor, empty_result, laid_like
 
 F = np.float32
 PART = 32  # queries
@@ -181,7 +181,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     # its address: the array itself is kept beside it
     drawn = 0 if keep is None else keep.__array_interface__["data"][0]
     how = *_added(mask, query, key), drawn, bool(is_causal), scale, _factor(keep, dropout_p, FLOAT32)
-    out = _empty_result(query, value)
+    out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
     keys, depth = value.shape[2:]
     memory = scratch(tiles(keys) * (width + tiles(depth) + min(PART, length)))
@@ -191,7 +191,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, how, top, share, _ = saved
-    gradients = _laid_like(query, key, value)
+    gradients = laid_like(query, key, value)
     (_, _, length, width), (_, _, keys, depth) = query.shape, value.shape
     part = min(PART, length)
     memory = scratch(tiles(keys) * (width + depth + tiles(width) + 2 * part) + part * (width + depth))

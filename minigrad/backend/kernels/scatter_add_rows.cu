@@ -1,34 +1,50 @@
 // out[r] = the sum of the rows g[i] whose index[i] is r: the gradient of an embedding.
 //
-// The indices come sorted, with where each stood before (order). So the rows that one block adds up lie between
-// two places of the sorted indices, and are added in the same order in every run. Block: 32 columns, 8 rows.
+// ``order`` sorts the indices. A warp adds up 32 places of that order for 32 columns, so a frequent row has many warps.
+// A row that lies within these places is complete; of others each warp leaves its part, and ``across`` adds up the parts.
+// All is added in the same order in every run. Block: 32 columns, 8 warps.
 
-__device__ inline i64 first_not_below(const i64* sorted, i64 count, i64 value) {
+#define PLACES 32
+
+// The parts of warp w are in the rows 2 w (which begins with its places) and 2 w + 1 of ``parts`` (2 warps, n).
+extern "C" __global__ void scatter_add_rows(const real* g, const i64* index, const i64* order, real* out, wide* parts,
+                                            i64 count, i64 rows, i64 n) {
+    i64 warp = (i64)blockIdx.x * 8 + threadIdx.y, j = (i64)blockIdx.y * 32 + threadIdx.x;
+    i64 start = warp * PLACES, stop = min(start + PLACES, count), first = start;
+    wide total = 0;
+    for (i64 i = start; j < n && i < stop; ++i) {
+        total += (wide)g[order[i] * n + j];
+        i64 row = index[order[i]];
+        bool ends = i + 1 == count || index[order[i + 1]] != row;
+        if (!ends && i + 1 < stop) continue;
+        bool begins = first == 0 || index[order[first - 1]] != row;
+        if (!begins || !ends) parts[(2 * warp + (first != start)) * n + j] = total;
+        else if (row >= 0 && row < rows) out[row * n + j] = (real)total;
+        first = i + 1, total = 0;
+    }
+}
+
+__device__ inline i64 first_not_below(const i64* index, const i64* order, i64 count, i64 value) {
     i64 low = 0, high = count;
     while (low < high) {
         i64 middle = (low + high) / 2;
-        if (sorted[middle] < value) low = middle + 1;
+        if (index[order[middle]] < value) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-extern "C" __global__ void scatter_add_rows(const real* g, const i64* sorted, const i64* order, real* out, i64 count,
-                                            i64 rows, i64 n) {
-    __shared__ wide sums[8][32];
-    for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
-        i64 start = first_not_below(sorted, count, row), stop = first_not_below(sorted, count, row + 1);
-        for (i64 stripe = 0; stripe < n; stripe += 32) {
-            i64 j = stripe + threadIdx.x;
-            wide total = 0;
-            for (i64 i = start + threadIdx.y; j < n && i < stop; i += 8) total += (wide)g[order[i] * n + j];
-            sums[threadIdx.y][threadIdx.x] = total;
-            __syncthreads();
-            if (threadIdx.y == 0 && j < n) {
-                for (int k = 1; k < 8; ++k) total += sums[k][threadIdx.x];
-                out[row * n + j] = (real)total;
-            }
-            __syncthreads();
-        }
+// The rows of several warps, and zeros for those of none.
+extern "C" __global__ void scatter_add_rows_across(const i64* index, const i64* order, const wide* parts, real* out,
+                                                   i64 count, i64 rows, i64 n) {
+    i64 j = (i64)blockIdx.y * 32 + threadIdx.x;
+    for (i64 row = (i64)blockIdx.x * 8 + threadIdx.y; j < n && row < rows; row += (i64)gridDim.x * 8) {
+        i64 start = first_not_below(index, order, count, row), stop = first_not_below(index, order, count, row + 1);
+        i64 warp = start / PLACES, last = (stop - 1) / PLACES;
+        if (start < stop && warp == last) continue;
+        wide total = 0;
+        if (start < stop) total = parts[(2 * warp + (start % PLACES != 0)) * n + j];
+        while (start < stop && ++warp <= last) total += parts[2 * warp * n + j];
+        out[row * n + j] = (real)total;
     }
 }

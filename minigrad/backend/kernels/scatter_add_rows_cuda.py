@@ -5,16 +5,22 @@ from __future__ import annotations
 from ..dtype import Array
 from ..registry import xp
 from . import Needs
-from ._launch import WARP, contiguous, launch
+from ._launch import MOST_BLOCKS, WARP, contiguous, launch, wide
 
-_MOST_BLOCKS = 1 << 16
+_WARPS = 8  # of a block
 
 
 def forward(needs: Needs, g: Array, indices: Array, rows: int) -> tuple[Array, None]:
-    m, n = xp(g), g.shape[-1]
-    g, indices = contiguous(g), contiguous(indices, m.int64)
-    order = m.argsort(indices)
-    out = m.empty((rows, n), g.dtype)
-    args = (g, indices[order], contiguous(order, m.int64), out, indices.size, rows, n)
-    launch(g, "scatter_add_rows", "scatter_add_rows", (min(rows, _MOST_BLOCKS),), (WARP, 8), args)
+    m, n, count = xp(g), g.shape[-1], indices.size
+    g, index = contiguous(g), contiguous(indices, m.int64)
+    order = contiguous(m.argsort(index), m.int64)
+    warps, stripes = -(-count // WARP), -(-n // WARP)
+    out, parts = m.empty((rows, n), g.dtype), m.empty((2 * warps, n), wide(g))
+
+    def run(name: str, many: int, *args: Array) -> None:
+        grid = min(-(-many // _WARPS), MOST_BLOCKS), stripes
+        launch(g, "scatter_add_rows", name, grid, (WARP, _WARPS), (*args, count, rows, n))
+
+    run("scatter_add_rows", min(warps, _WARPS * MOST_BLOCKS), g, index, order, out, parts)
+    run("scatter_add_rows_across", rows, index, order, parts, out)
     return out, None

@@ -10,6 +10,7 @@ from ...autograd.inplace import mutate
 from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...backend import of, random
+from ...ops.dropout import add_dropout as add_op
 from ...ops.dropout import dropout as op
 from ...ops.dropout import relu_dropout as relu_op
 from ...tensor import Tensor
@@ -36,6 +37,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
     """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
     return apply(relu_op, _drawn(input, p))
+
+
+def add_dropout(x: Tensor, input: Tensor, p: float) -> Tensor:
+    """``x + dropout(input, p)`` in training, in one pass."""
+    return apply(add_op, (x, *_drawn(input, p)))
 
 
 def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
@@ -120,7 +126,7 @@ def _float_mask(input: Tensor, p: float, training: bool, lead: int | None = None
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     else:
         keep = keep_mask(input, (*input.array.shape[:lead], *(1,) * (input.array.ndim - lead)), p)
-    return wrap(keep.astype(input.array.dtype))
+    return wrap(keep * input.array.dtype.type(1))
 
 
 def _alpha(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:
