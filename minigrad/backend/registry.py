@@ -59,6 +59,12 @@ def in_order(array: Any) -> Any:
     return array if array.flags.c_contiguous else array.copy()
 
 
+def address(array: Any) -> int:
+    """The address of an array's first element."""
+    data = getattr(array, "ctypes", None) or array.data
+    return int(data.data if hasattr(data, "data") else data.ptr)
+
+
 def of(array: Any) -> Backend:
     """The backend an array belongs to."""
     try:

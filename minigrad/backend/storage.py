@@ -1,4 +1,4 @@
-"""The memory behind an array: its owner and address, and the bytes themselves."""
+"""The memory behind an array: its owner, and the bytes themselves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from . import dtype as dt
 from . import for_device, of
 from .device import Device
+from .registry import address
 
 
 class UntypedStorage:
@@ -225,12 +226,6 @@ class TypedStorage:
 
     def __setitem__(self, index: int, value: Any) -> None:
         self._elements()[index] = value
-
-
-def address(array: Any) -> int:
-    """The address of an array's first element."""
-    data = getattr(array, "ctypes", None) or array.data
-    return int(data.data if hasattr(data, "data") else data.ptr)
 
 
 def owner(array: Any) -> Any:

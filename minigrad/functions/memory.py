@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from ..backend.storage import TypedStorage, UntypedStorage, address, owner
+from ..backend.registry import address
+from ..backend.storage import TypedStorage, UntypedStorage, owner
 from ..tensor import Size, Tensor
 from .arguments import axis
 from .define import attached, attribute, method

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from ..backend.storage import address, owner
+from ..backend.registry import address
+from ..backend.storage import owner
 from .indexing import getitem, index_add, put_back
 from .op import Traced, bare, op
 from .reduction import sum as sum_over

@@ -11,7 +11,7 @@ import pytest
 from minigrad.backend import random
 from minigrad.backend.kernels import scaled_dot_product_attention as plain
 from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
-from minigrad.backend.storage import address
+from minigrad.backend.registry import address
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support import kernel_checks, launches
 from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients, kernel, on_device

@@ -21,6 +21,7 @@ _STEMS = [
 COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
 CUDA_FILES = {stem.removesuffix("_cuda"): stem for stem in _STEMS if stem.endswith("_cuda")}
 CUDA_FILES |= {name: name for name in ("group_norm", "gru", "lstm", "rnn")}  # CuPy runs NumPy's steps as they are
+CUDA_FILES |= {"relu": "relu_dropout_cuda"}
 COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")
 NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
 NAMES = NUMPY_NAMES | COMPILED_NAMES | CUDA_FILES.keys()

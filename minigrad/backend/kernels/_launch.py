@@ -21,7 +21,7 @@ NULL = 0  # the address of an array that is not there (None would crash in the d
 WARP = 32
 BLOCK = 256  # threads in a block, unless a kernel says otherwise
 _LONG_ROW = 1024  # numbers in a row from which a whole block works on it, not a single warp
-MOST_BLOCKS = 1 << 16  # kernels loop over the rest
+_MOST_BLOCKS = 1 << 16  # kernels loop over the rest
 _FREE_SHARED_BYTES = 48 * 1024  # more shared memory needs an attribute of the kernel
 _FOLDER = Path(__file__).parent
 Defines = tuple[tuple[str, int], ...]
@@ -91,7 +91,7 @@ def over_elements(like: Array, source: str, name: str, *args: Any) -> None:
 
 def each_element(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The grid and block of a kernel that loops with EACH_ELEMENT."""
-    return (min(-(-count // BLOCK), MOST_BLOCKS),), (BLOCK,)
+    return (min(-(-count // BLOCK), _MOST_BLOCKS),), (BLOCK,)
 
 
 def over_rows(like: Array, source: str, name: str, *args: Any) -> None:
@@ -99,7 +99,7 @@ def over_rows(like: Array, source: str, name: str, *args: Any) -> None:
     rows, length = row_count(like), like.shape[-1]
     lanes = WARP if length <= _LONG_ROW else BLOCK
     rows_at_once = BLOCK // lanes
-    grid = (min(-(-rows // rows_at_once), MOST_BLOCKS) if length else 0,)
+    grid = (min(-(-rows // rows_at_once), _MOST_BLOCKS) if length else 0,)
     launch(like, source, name, grid, (lanes, rows_at_once), (*args, rows, length))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from . import Gradients, Needs
+from . import Needs
 from ._launch import NULL, contiguous, drawn, over_elements
 
 
@@ -21,11 +21,3 @@ def dropped(x: Array, keep: Any, scale: float, base: Array | None = None, rectif
     added = NULL if base is None else contiguous(base)
     over_elements(x, "dropout", "dropout", x, added, out, int(rectify), *drawn(keep), float(scale))
     return out
-
-
-def rectified_gradient(needs: Needs, y: Array, g: Array, scale: float = 1.0) -> Gradients:
-    """The gradient of dropout(max(x, 0)), from its result."""
-    g = contiguous(g)
-    dx = xp(g).empty_like(g)
-    over_elements(g, "dropout", "rectified_gradient", g, y, dx, float(scale))
-    return dx, *(None for _ in needs[1:])

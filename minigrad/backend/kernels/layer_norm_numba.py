@@ -62,7 +62,7 @@ def forward(
     mean, scale = np.empty((2, x.size // x.shape[-1]), FLOAT32)
     count, block = len(mean), grain(len(mean), 8 * x.shape[-1])
     normalise(count, block, x, laid_or_none(weight), laid_or_none(bias), eps, centred, out, mean, scale)
-    return out, (mean, scale)
+    return out, (mean, scale, centred)
 
 
 @loop
@@ -114,16 +114,9 @@ def slope(
 
 
 def backward(
-    needs: Needs,
-    saved: Any,
-    g: Array,
-    x: Array,
-    weight: Array | None,
-    bias: Array | None,
-    eps: float,
-    centred: bool = True,
+    needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Gradients:
-    mean, scale = saved
+    mean, scale, centred = saved
     width, count = x.shape[-1], len(mean)
     step = grain(count, 12 * width, _SUMMED)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None

@@ -1,18 +1,25 @@
-"""Dropout behind max(x, 0): see dropout.cu."""
+"""max(x, 0), and dropout behind it: see dropout.cu."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..dtype import Array
+from ..registry import xp
 from . import Gradients, Needs
-from .dropout_cuda import dropped, rectified_gradient
+from ._launch import contiguous, over_elements
+from .dropout_cuda import dropped
 
 
-def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, Array]:
+def forward(needs: Needs, x: Array, keep: Any = None, scale: float = 1.0) -> tuple[Array, Array]:
+    if x.dtype.kind != "f":
+        return NotImplemented
     out = dropped(x, keep, scale, rectify=True)
     return out, out
 
 
-def backward(needs: Needs, y: Array, g: Array, x: None, keep: None, scale: float) -> Gradients:
-    return rectified_gradient(needs, y, g, scale)
+def backward(needs: Needs, y: Array, g: Array, x: None, keep: None = None, scale: float = 1.0) -> Gradients:
+    g = contiguous(g)
+    dx = xp(g).empty_like(g)
+    over_elements(g, "dropout", "rectified_gradient", g, y, dx, float(scale))
+    return dx, *(None for _ in needs[1:])

@@ -1,16 +1,6 @@
-"""Root-mean-square norm over the last axis: layer norm without the mean."""
+"""Root-mean-square norm over the last axis: layer norm's kernels without the mean."""
 
-from __future__ import annotations
+from . import layer_norm_cuda
+from .rms_norm import by
 
-from ..dtype import Array
-from . import Gradients, Needs, layer_norm_cuda
-
-
-def forward(needs: Needs, x: Array, weight: Array | None, eps: float) -> tuple[Array, layer_norm_cuda.Kept]:
-    return layer_norm_cuda.forward(needs, x, weight, None, eps, centred=False)
-
-
-def backward(
-    needs: Needs, saved: layer_norm_cuda.Kept, g: Array, x: Array, weight: Array | None, eps: float
-) -> Gradients:
-    return layer_norm_cuda.backward((*needs[:2], False), saved, g, x, weight, None, eps)
+forward, backward = by(layer_norm_cuda)

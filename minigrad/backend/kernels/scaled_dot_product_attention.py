@@ -14,8 +14,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
-from ..registry import xp
-from ..storage import address
+from ..registry import address, xp
 from . import Gradients, Needs, wanted
 from ._rows import exp_rows
 

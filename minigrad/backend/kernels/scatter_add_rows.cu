@@ -37,14 +37,13 @@ __device__ inline i64 first_not_below(const i64* index, const i64* order, i64 co
 // The rows of several warps, and zeros for those of none.
 extern "C" __global__ void scatter_add_rows_across(const i64* index, const i64* order, const wide* parts, real* out,
                                                    i64 count, i64 rows, i64 n) {
-    i64 j = (i64)blockIdx.y * 32 + threadIdx.x;
-    for (i64 row = (i64)blockIdx.x * 8 + threadIdx.y; j < n && row < rows; row += (i64)gridDim.x * 8) {
-        i64 start = first_not_below(index, order, count, row), stop = first_not_below(index, order, count, row + 1);
-        i64 warp = start / PLACES, last = (stop - 1) / PLACES;
-        if (start < stop && warp == last) continue;
-        wide total = 0;
-        if (start < stop) total = parts[(2 * warp + (start % PLACES != 0)) * n + j];
-        while (start < stop && ++warp <= last) total += parts[2 * warp * n + j];
-        out[row * n + j] = (real)total;
-    }
+    i64 row = (i64)blockIdx.x * 8 + threadIdx.y, j = (i64)blockIdx.y * 32 + threadIdx.x;
+    if (row >= rows || j >= n) return;
+    i64 start = first_not_below(index, order, count, row), stop = first_not_below(index, order, count, row + 1);
+    i64 warp = start / PLACES, last = (stop - 1) / PLACES;
+    if (start < stop && warp == last) return;
+    wide total = 0;
+    if (start < stop) total = parts[(2 * warp + (start % PLACES != 0)) * n + j];
+    while (start < stop && ++warp <= last) total += parts[2 * warp * n + j];
+    out[row * n + j] = (real)total;
 }

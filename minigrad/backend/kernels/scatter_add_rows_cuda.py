@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..dtype import Array
 from ..registry import xp
 from . import Needs
-from ._launch import MOST_BLOCKS, WARP, contiguous, launch, wide
+from ._launch import WARP, contiguous, launch, wide
 
 _WARPS = 8  # of a block
 
@@ -18,9 +18,9 @@ def forward(needs: Needs, g: Array, indices: Array, rows: int) -> tuple[Array, N
     out, parts = m.empty((rows, n), g.dtype), m.empty((2 * warps, n), wide(g))
 
     def run(name: str, many: int, *args: Array) -> None:
-        grid = min(-(-many // _WARPS), MOST_BLOCKS), stripes
+        grid = -(-many // _WARPS), stripes
         launch(g, "scatter_add_rows", name, grid, (WARP, _WARPS), (*args, count, rows, n))
 
-    run("scatter_add_rows", min(warps, _WARPS * MOST_BLOCKS), g, index, order, out, parts)
+    run("scatter_add_rows", warps, g, index, order, out, parts)
     run("scatter_add_rows_across", rows, index, order, parts, out)
     return out, None
