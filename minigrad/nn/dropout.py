@@ -41,9 +41,8 @@ class Dropout(_DropoutNd, function=F.dropout):
         >>> nn.Dropout(0.5).eval().residual(mg.ones(2), mg.ones(2))
         tensor([2., 2.])
         """
-        watched = self._has_hooks() or watch.observers
-        drops = type(self) is Dropout and self.training and self.p and not self.inplace
-        return add_dropout(x, part, self.p) if drops and not watched else x + self(part)
+        is_seen = type(self) is not Dropout or self.inplace or self._has_hooks() or watch.observers
+        return add_dropout(x, part, self.p) if self.training and self.p and not is_seen else x + self(part)
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):

@@ -175,9 +175,9 @@ def test_rotate(shape: tuple[int, ...], back: bool, dtype: str) -> None:
     x, angles = normal(*shape, dtype=dtype), normal(shape[-2], shape[-1] // 2)
     turns = np.stack((np.cos(angles), np.sin(angles)), -1)
     pairs = x.astype("float64").view("complex128") * np.exp((-1j if back else 1j) * angles)
-    found = forward("rotate", x, turns.astype("float32" if dtype == "float16" else dtype), back)
-    assert found.dtype == dtype
-    assert_close(found, pairs.view("float64"), dtype)
+    out = forward("rotate", x, turns.astype("float32" if dtype == "float16" else dtype), back)
+    assert out.dtype == dtype
+    assert_close(out, pairs.view("float64"), dtype)
 
 
 def test_rotate_keeps_the_layout() -> None:

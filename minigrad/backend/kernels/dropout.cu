@@ -1,7 +1,6 @@
-// Dropout, with what stands before or behind it in the same pass. "Dropout", Srivastava et al. 2014.
+// Dropout, and the operations beside it in the same pass. "Dropout", Srivastava et al. 2014.
 
-// out = base + x * scale where x is kept, else base; base is 0 where it is not given. With ``rectify``, max(x, 0) stands
-// for x.
+// out = base + x * scale where x is kept, else base. Without a base that is 0; with ``rectify``, x is max(x, 0) first.
 extern "C" __global__ void dropout(const real* x, const real* base, real* out, i64 rectify, const bool* keep, i64 seed,
                                    i64 bound, double scale, i64 count) {
     EACH_ELEMENT(i, count) {

@@ -1,4 +1,4 @@
-"""x * keep * scale, with what stands before or behind it: see dropout.cu."""
+"""x * keep * scale, and the operations beside it in the same pass: see dropout.cu."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ __device__ inline void score_gradients(const Attention& a, i64 query, i64 key, c
     }
 }
 
-// dq = ds k * scale: a block for a tile of queries, which goes over all keys. It comes first, and leaves in delta
+// dq = ds k * scale: a block for a tile of queries, which goes over all keys. It runs first, and leaves in delta
 // (heads, queries) the sum(g * out) of each row, which the softmax gradient subtracts. Where dmask (heads, queries,
 // keys) is given, it gets ds; the rest of it stays as it was.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query_gradients(
