@@ -203,6 +203,8 @@ def test_plan_fits_the_gpu() -> None:
     assert attention.plan(128, 1000, 4, 99 << 10) == attention.Plan(128, 32, 4)
     assert attention.plan(64, 10, 4, 99 << 10) == attention.Plan(64, 16, 4)
     assert attention.plan(257, 1000, 4, 1 << 30) is None
+    for cut, multiprocessor in ((attention.Plan(64, 64, 4), 228), (attention.Plan(128, 32, 4), 164)):  # H100, A100
+        assert 2 * (cut.shared_bytes(4, 2) + 1024) <= multiprocessor << 10  # CUDA keeps 1024 bytes a block
 
 
 def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
