@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,11 +31,14 @@ def nvrtc() -> Any:
     return compiler
 
 
-def headers() -> tuple[str, ...]:
-    """The option for the folder of CUDA's headers, if it is installed from PyPI."""
-    spec = importlib.util.find_spec("nvidia.cuda_runtime") if importlib.util.find_spec("nvidia") else None
-    found = spec.submodule_search_locations if spec else None
-    return (f"-I{found[0]}/include",) if found else ()
+def headers(major: int) -> tuple[str, ...]:
+    """The option for the folder of the headers of a CUDA: from PyPI, or of a toolkit."""
+    spec = importlib.util.find_spec("nvidia")
+    packages = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    name = "cuda_runtime" if major < 13 else f"cu{major}"  # nvidia-cuda-runtime-cu12; nvidia-cuda-runtime from 13 on
+    toolkit = Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"))
+    places = (place / "include" for place in (*(package / name for package in packages), toolkit))
+    return tuple(f"-I{place}" for place in places if (place / "cuda_fp16.h").exists())[:1]
 
 
 def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
@@ -48,15 +53,31 @@ def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, 
         nvrtc.destroyProgram(program)
 
 
+@pytest.mark.parametrize(
+    ("major", "folder"), [(12, "nvidia/cuda_runtime/include"), (13, "nvidia/cu13/include"), (13, "toolkit/include")]
+)
+def test_headers_are_found(major: int, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("nvidia/cuda_runtime/include", "nvidia/cu13/lib", folder):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    (tmp_path / folder / "cuda_fp16.h").touch()
+    there = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: there)
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
+    assert headers(major) == (f"-I{tmp_path / folder}",)
+    (tmp_path / folder / "cuda_fp16.h").unlink()
+    assert headers(major) == ()
+
+
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("bits", [16, 32, 64])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_source_compiles(nvrtc: Any, source: str, bits: int, arch: str) -> None:
-    if bits == 16 and not headers():
-        pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12)")
+    include = headers(nvrtc.getVersion()[0])
+    if bits == 16 and not include:
+        pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12, or nvidia-cuda-runtime for CUDA 13)")
     defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
     as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", f"-arch={arch}")
-    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + headers())
+    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + include)
     assert len(code) > 1000
     assert "warning" not in log
 
