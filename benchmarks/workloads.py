@@ -79,8 +79,8 @@ def _encoder_decoder(torch: Any, work: Work, dropout: float) -> Any:
             )
 
         def forward(self, source: Any, target: Any) -> Any:
-            dtype = self.embedding.weight.dtype
-            mask = nn.Transformer.generate_square_subsequent_mask(target.size(1), dtype=dtype)
+            like = {"device": target.device, "dtype": self.embedding.weight.dtype}
+            mask = nn.Transformer.generate_square_subsequent_mask(target.size(1), **like)
             states = self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask, tgt_is_causal=True)
             return nn.functional.linear(states, self.embedding.weight)
 
@@ -127,7 +127,7 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
             self.head = nn.Linear(work.width, work.vocabulary, bias=False)
 
         def forward(self, tokens: Any) -> Any:
-            places = torch.arange(tokens.size(1))
+            places = torch.arange(tokens.size(1), device=tokens.device)
             x = self.drop(self.tokens(tokens) + self.places(places))
             for block in self.blocks:
                 x = block(x)
@@ -136,12 +136,12 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
     return LanguageModel()
 
 
-def loss_function(torch: Any, work: Work, rank: int = 0) -> Any:
-    """A function of the model: its loss on the work's batch, or on that of another rank."""
+def loss_function(torch: Any, work: Work, rank: int = 0, device: Any = "cpu") -> Any:
+    """A function of the model, which is on ``device``: its loss on the work's batch, or on that of another rank."""
     draw = np.random.default_rng((1, rank) if rank else 1)
     shape = (work.batch, work.length)
-    source = torch.from_numpy(draw.integers(0, work.vocabulary, shape))
-    target = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length + 1)))
+    source = torch.from_numpy(draw.integers(0, work.vocabulary, shape)).to(device)
+    target = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length + 1))).to(device)
     given, wanted = target[:, :-1], target[:, 1:].reshape(-1)
 
     def loss(model: Any) -> Any:

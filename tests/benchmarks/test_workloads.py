@@ -57,3 +57,12 @@ def test_peers_begin_with_the_same_weights_and_data() -> None:
     assert given.shape == (work.batch, work.length)
     assert np.array_equal(given[:, 1:], wanted.reshape(given.shape)[:, :-1])
     assert np.array_equal(np.isinf(causal(3, np.float32)), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("work", TINY)
+def test_masks_positions_and_batches_are_where_the_model_is(work: str, device: str) -> None:
+    size = workloads.TINY[work]
+    model = workloads.build(minigrad, size, 0.0).double().to(device)
+    loss = workloads.loss_function(minigrad, size, device=device)(model)
+    loss.backward()
+    assert loss.item() == pytest.approx(steps.check("minigrad", work)["loss"], rel=steps.EXACT)
