@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from minigrad.backend.extras import how_to_install
 from minigrad.serialization.schema import short
 
 MANY = 1e9
@@ -161,22 +161,17 @@ class Sections:
             raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
     def as_toml(self, title: str) -> str:
-        """The settings as a TOML file, each with its meaning. Raises ImportError: no tomlkit."""
-        try:
-            import tomlkit
-        except ImportError:
-            raise ImportError(f"writing settings needs tomlkit: {how_to_install('translate', 'tomlkit')}") from None
-        document = tomlkit.document()
-        document.add(tomlkit.comment(title))
+        """The settings as a TOML file, each with its meaning."""
+        lines = [f"# {title}"]
         for section, values in self.as_dict().items():
-            table = tomlkit.table()
-            for name, value in values.items():
-                item = tomlkit.item(value)
-                item.comment(self.meaning(name))
-                table.add(name, item)
-            document.add(tomlkit.nl())
-            document.add(section, table)
-        return tomlkit.dumps(document)
+            lines += ["", f"[{section}]"]
+            lines += [f"{name} = {_in_toml(value)} # {self.meaning(name)}" for name, value in values.items()]
+        return "\n".join(lines) + "\n"
+
+
+def _in_toml(value: Any) -> str:
+    """A setting as TOML writes it: as JSON does, except one control character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _checked(kind: type[Sections], parts: dict[str, Any], where: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_measure(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    for module in ("tokenizers", "tomlkit", "tqdm", "sacrebleu"):
+    for module in ("tokenizers", "tqdm", "sacrebleu"):
         pytest.importorskip(module)
     write_corpus(tmp_path, 300)
     found = large_corpus.command("minigrad", str(tmp_path), updates=3, vocabulary=200)

@@ -13,7 +13,7 @@ SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    for name in ("tokenizers", "sacrebleu", "tomlkit", "tqdm"):
+    for name in ("tokenizers", "sacrebleu", "tqdm"):
         pytest.importorskip(name)
 
 

@@ -23,7 +23,7 @@ WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    for module in ("tqdm", "sacrebleu", "tomlkit"):
+    for module in ("tqdm", "sacrebleu"):
         pytest.importorskip(module)
 
 

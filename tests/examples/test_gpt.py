@@ -30,7 +30,7 @@ LINES = "".join(f"the {a} sees the {b}.\n" for a in ("cat", "dog", "fox") for b 
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    for module in ("tqdm", "tokenizers", "tomlkit"):
+    for module in ("tqdm", "tokenizers"):
         pytest.importorskip(module)
 
 
@@ -44,7 +44,6 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of twenty updates."""
-    pytest.importorskip("tomlkit")
     folder = tmp_path_factory.mktemp("gpt")
     (folder / "lines.txt").write_bytes(LINES.encode())
     command = ["train", "--input", str(folder / "lines.txt"), "--run", str(folder / "run"), *SMALL, "--steps", "20"]

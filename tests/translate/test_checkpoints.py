@@ -23,7 +23,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+    for module in ("tqdm", "tokenizers", "sacrebleu"):
         pytest.importorskip(module)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,15 @@ def test_the_base_model_is_the_papers() -> None:
     assert base.training.batch_tokens * base.training.accumulate == pytest.approx(25_000, rel=0.05)
 
 
-def test_a_file_that_is_written_is_read_again(tmp_path: Path) -> None:
-    pytest.importorskip("tomlkit")
-    changed = Settings().changed({"data": ('a "b".en', "ü.de"), "dropout": 0.25, "joint": False, "steps": 7})
+@pytest.mark.parametrize("name", ['a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"])
+def test_a_file_that_is_written_is_read_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomlkit", None)  # nothing but Python writes it
+    numbers = {"dropout": 0.25, "learning_rate": 1e-05, "joint": False, "steps": 7}
+    changed = Settings().changed({"data": (name, ""), "source": name, **numbers})
     path = tmp_path / "my.toml"
-    path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8")
+    path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8", newline="")
     assert settings.read(path) == changed
-    assert "# updates" in path.read_text(encoding="utf-8")
+    assert "\nsteps = 7 # updates\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ SMALL = (
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+    for module in ("tqdm", "tokenizers", "sacrebleu"):
         pytest.importorskip(module)
 
 

@@ -65,7 +65,7 @@ def test_ctrl_c_ends_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 def test_no_extra_is_needed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("matplotlib", "tokenizers", "tqdm", "tomlkit", "torch"):
+    for name in ("matplotlib", "tokenizers", "tqdm", "torch"):
         monkeypatch.setitem(sys.modules, name, None)
     assert cli.main(["codes", "--updates", "1"]) == 1
     assert "[WRONG]" in capsys.readouterr().out

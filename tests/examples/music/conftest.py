@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mido", reason="mido reads and writes MIDI files")
-pytest.importorskip("tomlkit", reason="tomlkit writes settings")
 pytest.importorskip("tqdm", reason="tqdm draws bars")
 
 from examples.music import cli
