@@ -6,7 +6,7 @@ const BLOCKS = [
   ["docs/viz.html", [17], "the package vl-convert-python"],
   ["docs/your_pairs.html", [2], "the package tokenizers"],
   ["examples/notebooks/3_gpt_from_an_empty_file.html", null, "the package tqdm"],
-  ["examples/notebooks/4_translation.html", [4, 5, 6, 7, 8, 9], "the package tomlkit"],
+  ["examples/notebooks/4_translation.html", [4, 5, 6, 7, 8, 9], "the package sacrebleu"],
   ["examples/notebooks/6_moving_a_pytorch_program.html", null, "processes"],
 ];
 
