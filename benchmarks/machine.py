@@ -10,7 +10,7 @@ from pathlib import Path
 
 def describe(*packages: str) -> str:
     """The processor, the cores that may be used, the system, Python, NumPy and other packages, in a line."""
-    versions = [f"{name} {_version(name)}" for name in ("numpy", *packages)]
+    versions = [f"{name} {version(name)}" for name in ("numpy", *packages)]
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     return ", ".join([f"{_processor()} ({_cores()} cores)", system, *versions])
 
@@ -29,7 +29,8 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """The version of an installed package."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -33,7 +33,9 @@ def test_the_base_model_is_the_papers() -> None:
     assert base.training.batch_tokens * base.training.accumulate == pytest.approx(25_000, rel=0.05)
 
 
-@pytest.mark.parametrize("name", ['a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"])
+@pytest.mark.parametrize(
+    "name", ['a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"]
+)
 def test_a_file_that_is_written_is_read_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tomlkit", None)  # nothing but Python writes it
     numbers = {"dropout": 0.25, "learning_rate": 1e-05, "joint": False, "steps": 7}

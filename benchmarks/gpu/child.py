@@ -1,0 +1,72 @@
+"""The process of a stage: it does the items that no process has begun, and writes what each has found.
+
+    python -m benchmarks.gpu.child STAGE MODULE ROWS OPTIONS
+
+``items(place)`` of the module returns functions by name. A function returns a row, which is a dict of words and
+numbers, or a list of rows. It raises ``Missing`` where a library is not installed, and ``NeedsGpu`` in a rehearsal,
+where nothing can stand in for a GPU.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..process import Missing
+from .place import NeedsGpu, Place
+from .runner import append, read
+
+LOST = 70  # the exit code of a process whose GPU does not answer any more
+
+
+def main(stage: str, module: str, file: str, options: str) -> int:
+    """Do what is left of the stage. Returns the exit code."""
+    rows = Path(file)
+    given = json.loads(options)
+    place = Place(stage, rows, given["device"], Path(given["work"]), given["seconds"])
+    place.begin()
+    begun, _ = read(rows)
+    for name, function in importlib.import_module(module).items(place).items():
+        if name in begun:
+            continue
+        append(rows, {"begin": name})
+        start = time.perf_counter()
+        answer = _answer(function)
+        for row in answer:
+            append(rows, {"item": name, "seconds": round(time.perf_counter() - start, 3), **row})
+        if "failed" in answer[-1] and not place.answers():
+            print("the GPU does not answer any more: another process goes on", file=sys.stderr)
+            os._exit(LOST)  # CUDA's own clean-up may hang
+    return 0
+
+
+def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
+    """The rows of an item, or why there are none."""
+    try:
+        values = function()
+        return [{"values": plain(row)} for row in (values if isinstance(values, list) else [values or {}])]
+    except Missing as missing:
+        return [{"missing": str(missing)}]
+    except NeedsGpu as needs:
+        return [{"needs": f"needs a GPU: {needs}"}]
+    except Exception as error:
+        traceback.print_exc()
+        return [{"failed": f"{type(error).__name__}: {error}"[:600]}]
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row in JSON's types: numbers of NumPy's become Python's, and what is not finite becomes a word."""
+    values = {k: v.item() if hasattr(v, "item") else v for k, v in row.items()}
+    return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""The card and its versions, and what it can do at most: copies, products, launches; and how fast the host is."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..machine import version
+from .cublas import TYPES, products
+from .place import NeedsGpu, Place
+
+LOOP = 1_000_000
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """The card, its ceilings, and the host's speed."""
+    rates = {f"products {name}": partial(rate, place, name) for name in (*TYPES, "TF32")}
+    return {
+        "card": partial(card, place),
+        "copy": partial(copy, place),
+        **rates,
+        "launch": partial(launch, place),
+        "host": host,
+    }
+
+
+def card(place: Place) -> dict[str, Any]:
+    """Name, driver and versions. Raises NeedsGpu: there is none."""
+    if place.rehearsal:
+        raise NeedsGpu("its name, driver and CUDA")
+    cupy = place.xp()
+    runtime = cupy.cuda.runtime
+    properties = runtime.getDeviceProperties(0)
+    return {
+        "card": properties["name"].decode(),
+        "driver": driver(),
+        "CUDA": f"{_number(runtime.runtimeGetVersion())} (driver's: {_number(runtime.driverGetVersion())})",
+        "NVRTC": ".".join(map(str, importlib.import_module("cupy_backends.cuda.libs.nvrtc").getVersion())),
+        "CuPy": cupy.__version__,
+        "torch": version("torch"),
+        "memory GiB": round(properties["totalGlobalMem"] / 2**30),
+    }
+
+
+def driver() -> str:
+    """The version of NVIDIA's driver."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return asked.stdout.split()[0]
+
+
+def _number(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def copy(place: Place) -> dict[str, Any]:
+    """Bytes read and written by a copy within the device, in a second."""
+    source = place.xp().zeros(place.choose(2**30, 2**16), "uint8")
+    target = source.copy()
+
+    def step() -> None:
+        target[...] = source
+
+    ms = place.time(step, place.choose(0.5, 0.01))["ms"]
+    return {"ceiling": "copy, GB/s", "of": f"{source.nbytes >> 10:,} KiB", "figure": 2 * source.nbytes / ms / 1e6}
+
+
+def rate(place: Place, precision: str) -> dict[str, Any]:
+    """Floating-point operations of a product, in a second."""
+    multiply, xp = products(place).matmul, place.xp()
+    n = place.choose(2048 if precision == "float64" else 8192, 16)
+    held = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)  # CuPy 13 has no bfloat16
+    a, b = (_random(place, n).astype("float16" if held == "uint16" else held) for _ in range(2))
+    if held == "uint16":  # the upper half of a float32 is a bfloat16
+        a, b = ((x.astype("float32").view("uint32") >> 16).astype("uint16") for x in (a, b))
+    out = xp.empty((n, n), held)
+    ms = place.time(lambda: multiply(a, b, out, precision), place.choose(0.3, 0.01))["ms"]
+    return {"ceiling": f"product in {precision}, TFLOP/s", "of": f"{n} × {n} × {n}", "figure": 2 * n**3 / ms / 1e9}
+
+
+def _random(place: Place, n: int) -> Any:
+    import numpy as np
+
+    return place.array(np.random.default_rng(0).standard_normal((n, n), np.float32))
+
+
+def launch(place: Place) -> dict[str, Any]:
+    """Milliseconds of one small operation after another, by the device's clock and the host's."""
+    x = place.xp().zeros(32, "float32")
+
+    def step() -> None:
+        for _ in range(100):
+            x.__iadd__(1)
+
+    times = place.time(step, place.choose(0.2, 0.01))
+    row = {"ceiling": "launch of x += 1, µs", "of": "32 numbers", "figure": 10 * times["ms"]}
+    return {**row, "host": 10 * times["host ms"]}
+
+
+def host() -> dict[str, Any]:
+    """Milliseconds of a loop in Python: the host decides how fast launches are."""
+    start = time.perf_counter()
+    for _ in range(LOOP):
+        pass
+    ms = 1000 * (time.perf_counter() - start)
+    return {"ceiling": "host: a loop in Python, ms", "of": f"{LOOP:,} turns, {os.cpu_count()} cores", "figure": ms}

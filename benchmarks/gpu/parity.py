@@ -1,0 +1,70 @@
+"""Losses, gradients and three steps of Adam, on minigrad and on PyTorch, on one GPU.
+
+The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares with them. Without dropout both compute the
+same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..process import Differ, Missing
+from ..workloads import Work, build, loss_function, optimizer
+from .place import Place
+from .works import works
+
+STEPS = 3
+EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; of gradients: to the norm of all
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """Each workload in each dtype."""
+    function = numbers if place.library == "torch" else compared
+    pairs = [(name, dtype) for dtype in EXACT for name in works(place)]
+    return {f"{name} {dtype}": partial(function, place, name, dtype) for name, dtype in pairs}
+
+
+def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
+    """The losses before each step and after the last, and the norm of the first gradient of each parameter."""
+    torch, work, device = place.module(), works(place)[name], place.named()
+    torch.set_float32_matmul_precision("highest")
+    model = _model(torch, work, dtype, device)
+    loss_of, adam = loss_function(torch, work, device=device), optimizer(torch, work, model)
+    losses: list[float] = []
+    norms: list[float] = []
+    for _ in range(STEPS):
+        adam.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        losses.append(float(loss.item()))
+        norms = norms or [0.0 if p.grad is None else float(p.grad.norm().item()) for p in model.parameters()]
+        adam.step()
+    return {"losses": [*losses, float(loss_of(model).item())], "norms": norms}
+
+
+def _model(torch: Any, work: Work, dtype: str, device: str) -> Any:
+    model = build(torch, work, 0.0).to(device)
+    return model.double() if dtype == "float64" else model
+
+
+def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
+    """How much minigrad's numbers differ from PyTorch's.
+
+    Raises:
+        Differ: by more than EXACT. Missing: PyTorch has none.
+    """
+    theirs = place.found("parity-torch").get(f"{name} {dtype}")
+    if theirs is None:
+        raise Missing("PyTorch's numbers")
+    ours = numbers(place, name, dtype)
+    whole = math.sqrt(sum(norm * norm for norm in theirs["norms"]))
+    losses = [abs(a - b) / abs(b) for a, b in zip(ours["losses"], theirs["losses"], strict=True)]
+    norms = max(abs(a - b) / whole for a, b in zip(ours["norms"], theirs["norms"], strict=True))
+    row = {"step": name, "in": dtype, "loss differs by": losses[0], "gradients": norms, "after 3 × Adam": losses[-1]}
+    worst = max(*losses, norms)
+    if not worst <= EXACT[dtype]:
+        raise Differ(f"by {worst:.1e}, {EXACT[dtype]:g} allowed: {row}")
+    return row

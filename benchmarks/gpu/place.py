@@ -1,0 +1,189 @@
+"""Where a stage computes: on a GPU, or, in a rehearsal, on the tests' stand-in for one."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..process import library_module
+
+T = TypeVar("T")
+AS_IN_A_PROGRAM = """\
+import runpy, sys
+from tests.support import strict
+strict.install()
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+class NeedsGpu(Exception):
+    """In a rehearsal: nothing stands in for this."""
+
+
+@dataclass
+class Place:
+    """Where a stage computes.
+
+    Attributes:
+        stage, rows: its name, and the file of its rows. device: "cuda", or "strict", the stand-in.
+        work: the folder of the run's files. seconds: what is left to this process.
+    """
+
+    stage: str
+    rows: Path
+    device: str
+    work: Path
+    seconds: float
+
+    def __post_init__(self) -> None:
+        self.end = time.monotonic() + self.seconds
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether there is no GPU."""
+        return self.device != "cuda"
+
+    @property
+    def library(self) -> str:
+        """What the stage measures: "minigrad" or "torch"."""
+        return "torch" if self.stage.endswith("-torch") else "minigrad"
+
+    def choose(self, real: T, tiny: T) -> T:
+        """The first on a GPU, the other in a rehearsal."""
+        return tiny if self.rehearsal else real
+
+    def left(self) -> float:
+        """Seconds until the stage's limit."""
+        return self.end - time.monotonic()
+
+    def begin(self) -> None:
+        """Make the device known."""
+        if self.rehearsal:
+            importlib.import_module("tests.support.strict").install()
+
+    def module(self) -> Any:
+        """The library that the stage measures. Raises ``Missing``: it is not installed."""
+        return library_module(self.library)
+
+    def named(self) -> str:
+        """The device by the library's name: without a GPU, PyTorch computes on the CPU."""
+        return "cpu" if self.rehearsal and self.library == "torch" else self.device
+
+    def xp(self) -> Any:
+        """CuPy, or what stands in for it."""
+        return self._backend().xp
+
+    def array(self, values: Any) -> Any:
+        """A NumPy array on the device."""
+        from minigrad.backend.device import Device
+
+        return self._backend().asarray(values, Device(self.device))
+
+    def kernel(self, name: str) -> Any:
+        """The library's CUDA kernel of that name. Raises NeedsGpu: there is no g++ to emulate it."""
+        kernels = self._backend().kernels(name)
+        if not kernels:
+            raise NeedsGpu(f"no g++ emulates the kernel {name}")
+        return kernels[0]
+
+    def _backend(self) -> Any:
+        from minigrad import backend
+        from minigrad.backend.device import Device
+
+        return backend.for_device(Device(self.device))
+
+    def synchronize(self) -> None:
+        """Wait until the device has finished."""
+        if self.library == "torch":
+            torch = library_module("torch")
+            if not self.rehearsal:
+                torch.cuda.synchronize()
+        elif not self.rehearsal:
+            importlib.import_module("cupy").cuda.Device().synchronize()
+
+    def answers(self) -> bool:
+        """Whether the device still works."""
+        try:
+            self.synchronize()
+        except Exception:
+            return False
+        return True
+
+    def command(self, module: str, *words: str) -> list[str]:
+        """The command line of ``python -m module``, which knows the device."""
+        start = ["-c", AS_IN_A_PROGRAM, module] if self.rehearsal else ["-m", module]
+        return [sys.executable, *start, *words]
+
+    def found(self, stage: str) -> dict[str, dict[str, Any]]:
+        """The rows of an earlier stage by item; {} if it has none."""
+        file = self.rows.with_name(f"{stage}.jsonl")
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        rows = [json.loads(line) for line in lines]
+        return {row["item"]: row["values"] for row in rows if "values" in row}
+
+    def time(self, step: Callable[[], Any], seconds: float, warm_up: int = 2, most: int = 100) -> dict[str, float]:
+        """Milliseconds of a step that does not wait for the device: "ms" by the device's clock, and "host ms", in
+        which the host has given all its orders."""
+        for _ in range(warm_up):
+            step()
+        self.synchronize()
+        start = time.perf_counter()
+        step()
+        self.synchronize()
+        repeats = max(2, min(most, int(seconds / max(time.perf_counter() - start, 1e-6))))
+        clock = _clock(self)
+        start = time.perf_counter()
+        begin = clock.mark()
+        for _ in range(repeats):
+            step()
+        end = clock.mark()
+        host = time.perf_counter() - start
+        self.synchronize()
+        return {"ms": clock.between(begin, end) / repeats, "host ms": 1000 * host / repeats}
+
+
+class _Host:
+    """The host's clock, where there is no GPU."""
+
+    def mark(self) -> Any:
+        return time.perf_counter()
+
+    def between(self, begin: Any, end: Any) -> float:
+        return 1000 * float(end - begin)
+
+
+class _Cupy(_Host):
+    """Events of CUDA on CuPy's current stream."""
+
+    def mark(self) -> Any:
+        event = importlib.import_module("cupy").cuda.Event()
+        event.record()
+        return event
+
+    def between(self, begin: Any, end: Any) -> float:
+        return float(importlib.import_module("cupy").cuda.get_elapsed_time(begin, end))
+
+
+class _Torch(_Host):
+    """Events of CUDA on PyTorch's current stream."""
+
+    def mark(self) -> Any:
+        event = library_module("torch").cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def between(self, begin: Any, end: Any) -> float:
+        return float(begin.elapsed_time(end))
+
+
+def _clock(place: Place) -> _Host:
+    if place.rehearsal:
+        return _Host()
+    return _Torch() if place.library == "torch" else _Cupy()

@@ -1,0 +1,14 @@
+"""First contact: what the library does on a GPU, one small thing at a time, against the same on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import probes_arrays, probes_capture, probes_kernels
+from .place import Place
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """All probes. They do not depend on each other."""
+    return {**probes_arrays.items(place), **probes_kernels.items(place), **probes_capture.items(place)}

@@ -1,0 +1,63 @@
+"""Every CUDA source is compiled, in several processes, before anything is timed: later stages find it in the cache."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from .place import Place
+
+PROCESSES = 8
+HEADS = (32, 64)  # widths of attention's heads in the workloads
+TINY = 4  # and in a rehearsal, which compiles less of all
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """Each source in each number of bits."""
+    from minigrad.backend import kernels
+
+    sources = sorted(path.stem for path in Path(kernels.__path__[0]).glob("*.cu"))
+    jobs = {
+        f"{source} {bits} bits{f' {head}' if head else ''}": (source, bits, head)
+        for source in sources
+        for bits in place.choose((16, 32, 64), (32,))
+        for head in (place.choose(HEADS, (TINY,)) if source == "scaled_dot_product_attention" else (0,))
+    }
+    start = cache(partial(_start, place, tuple(jobs.values())))
+    return {name: partial(_result, start, job) for name, job in jobs.items()}
+
+
+Job = tuple[str, int, int]
+
+
+def _start(place: Place, jobs: tuple[Job, ...]) -> dict[Job, Future[float]]:
+    """All jobs at once, when the first is asked for."""
+    workers = min(PROCESSES, os.cpu_count() or 1)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    return {job: pool.submit(compiled, str(place.work), place.device, *job) for job in jobs}
+
+
+def _result(start: Callable[[], dict[Job, Future[float]]], job: Job) -> dict[str, Any]:
+    return {"seconds to compile": start()[job].result()}
+
+
+def compiled(work: str, device: str, source: str, bits: int, head: int) -> float:
+    """Seconds to compile a source."""
+    place = Place("sources", Path(work), device, Path(work), 0.0)
+    place.begin()
+    from minigrad.backend.kernels import _launch
+    from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan
+
+    begin = time.perf_counter()
+    cut = plan(head, 1024 if head > TINY else TINY, max(bits, 32) // 8, 227 << 10) if head else None
+    options = _launch.options(bits, cut.macros if cut else ())
+    module = place.xp().RawModule(code=_launch.code(source), options=options)
+    if not place.rehearsal:
+        module.compile()
+    return time.perf_counter() - begin

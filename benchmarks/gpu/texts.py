@@ -1,0 +1,27 @@
+"""The texts of the stages: what was carried, or else what ships with minigrad."""
+
+from __future__ import annotations
+
+from minigrad.text import Pairs
+from minigrad.translate import data
+from minigrad.translate.settings import preset
+
+from .pack import data as carried
+from .place import Place
+
+
+def plays(place: Place) -> tuple[str, str]:
+    """Shakespeare's plays, or the English of the shipped corpus, and which of them it is."""
+    file = carried() / "tinyshakespeare" / "input.txt"
+    if file.exists() and not place.rehearsal:
+        return file.read_text(encoding="utf-8"), "Shakespeare"
+    pairs = data.read_shipped(place.choose(None, 200))["train"]
+    return "\n".join(pairs.source), "the shipped corpus"
+
+
+def translations(place: Place, name: str) -> tuple[Pairs, str]:
+    """The pairs of a preset, and their name; without Multi30k, those of the shipped corpus."""
+    folder = carried() / "multi30k"
+    if name == "multi30k" and folder.is_dir() and not place.rehearsal:
+        return data.read(preset(name).changed({"data": (str(folder),)}).data)["train"], "Multi30k"
+    return data.read_shipped(place.choose(None, 200))["train"], "the shipped corpus"

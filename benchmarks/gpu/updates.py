@@ -1,0 +1,91 @@
+"""Updates of the programs, in the loop that trains: batches, loss, clipping, optimiser, schedule."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import examples.gpt.settings
+import minigrad as mg
+from examples.gpt.architectures import ARCHITECTURES
+from examples.gpt.architectures import build as build_language_model
+from examples.gpt.tokens import learn
+from minigrad.programs.training import trainer_of
+from minigrad.training import Trainer
+from minigrad.translate import data, run
+from minigrad.translate.architectures import build
+from minigrad.translate.examples import examples_of
+from minigrad.translate.settings import preset
+from minigrad.translate.training import make_trainer
+
+from .place import Place
+from .texts import plays, translations
+
+TINY_MODEL = {"layers": 1, "d_model": 16, "heads": 2}
+
+
+class Timed:
+    """Batches of a training. It times the updates between two numbers of them, without a wait in between."""
+
+    def __init__(self, place: Place, batches: Any, each: int, first: int, last: int) -> None:
+        self.place, self.batches, self.first, self.last = place, batches, each * first, each * last
+        self.number, self.updates, self.seconds = 0, last - first, 0.0
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
+        """The same batches; the clock runs while the program uses them."""
+        for batch in self.batches.epoch(number, start):
+            if self.number in (self.first, self.last):
+                self.place.synchronize()
+                self.seconds = time.perf_counter() - self.seconds
+            self.number += 1
+            yield batch
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """The presets that are trained on a GPU."""
+    kinds = {"toy": translator, "multi30k": translator, "shakespeare": language_model}
+    return {name: partial(timed, place, name, kind) for name, kind in kinds.items()}
+
+
+def timed(place: Place, name: str, kind: Callable[..., tuple[Trainer, str]]) -> dict[str, Any]:
+    """Milliseconds of an update of a preset."""
+    first, count = place.choose((10, 40), (1, 1))
+    steps = first + count + 1
+    changes = {"device": place.device, "steps": steps, "ranks": 1, "warm_up": 1, "save_seconds": 0.0, "average": 0}
+    mg.manual_seed(0)
+    trainer, of = kind(place, name, place.work / f"update-{name}", changes)
+    clock = Timed(place, trainer.batches, trainer.settings.accumulate, first, first + count)
+    trainer.batches = clock
+    trainer.settings = replace(trainer.settings, progress=False)
+    trainer.fit()
+    return {"update of": name, "text": of, "ms": 1000 * clock.seconds / count, "per second": count / clock.seconds}
+
+
+def translator(place: Place, name: str, folder: Path, changes: dict[str, Any]) -> tuple[Trainer, str]:
+    """The training of a translator, without evaluations."""
+    pairs, of = translations(place, name)
+    more = place.choose({}, {**TINY_MODEL, "d_ff": 32, "batch_tokens": 48, "vocabulary": 100})
+    settings = preset(name).changed({**changes, **more})
+    tokenizers = data.tokenizers_for(pairs, settings.data)
+    model = build(settings.model, tokenizers, place.device)
+    encoded = data.encode(pairs, tokenizers, settings, folder)
+    description = run.extra(
+        model, tokenizers, settings, run.configuration(settings, pairs), examples_of({"train": pairs})
+    )
+    return make_trainer(model, {"train": pairs}, encoded, tokenizers, settings, folder, description), of
+
+
+def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any]) -> tuple[Trainer, str]:
+    """The training of a causal model, whose evaluation does nothing."""
+    text, of = plays(place)
+    more = place.choose({}, {**TINY_MODEL, "context": 8, "batch": 2})
+    settings = examples.gpt.settings.Settings.preset(name).changed({**changes, **more})
+    s, kind = settings.training, ARCHITECTURES[settings.model.model]
+    tokens = learn(settings.data.tokenizer, text, text, settings.data.vocabulary)
+    model = build_language_model(settings.model, len(tokens), s.device)
+    batches = kind.batches(tokens.encode(text), settings.window, s.batch, s.seed, s.device)
+    return trainer_of(model, batches, kind.loss(), lambda model: {"loss": 0.0}, s, folder, {}), of

@@ -1,0 +1,84 @@
+"""What is carried to a machine: texts, and wheels for its Python."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.gpu import pack
+
+main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where it is gathered; the data are beside it."""
+    data = tmp_path / "data"
+    for name in ("tinyshakespeare/input.txt", "multi30k/train.en", "multi30k/train.de", "multi30k/features.npy"):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text(name)
+    monkeypatch.setenv("MINIGRAD_DATA", str(data))
+    monkeypatch.setattr(pack, "FOLDER", tmp_path / "carry")
+    return tmp_path / "carry"
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_texts_are_gathered_again_each_time(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "old").touch()
+    assert main.main(["--pack"]) == 0
+    assert files(folder) == ["multi30k/train.de", "multi30k/train.en", "tinyshakespeare/input.txt"]
+    assert (folder / "multi30k" / "train.de").read_text() == "multi30k/train.de"
+
+
+def test_without_texts_it_says_what_is_learned(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "nowhere"))
+    assert pack.gather([], "3.12") == 0
+    assert files(folder) == [] and "the shipped corpus is learned" in capsys.readouterr().out
+
+
+def test_too_much_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pack, "MOST_BYTES", 10)
+    assert main.main(["--pack"]) == 1
+    assert "error: more than" in capsys.readouterr().err
+
+
+def test_wheels_are_for_the_other_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def called(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        (folder / "wheels").mkdir(exist_ok=True)
+        (folder / "wheels" / "one-1-py3-none-any.whl").touch()
+        return subprocess.CompletedProcess(command, len(commands) - 1)
+
+    monkeypatch.setattr(subprocess, "run", called)
+    assert main.main(["--pack", "--missing", "one,two", "--python", "3.13"]) == 0
+    assert commands[0][-2:] == ["one", "two"]
+    assert commands[0][commands[0].index("--python-version") + 1] == "3.13"
+    assert pack.install(folder / "site") is None  # pip failed the second time
+    assert commands[1][-1] == str(folder / "wheels" / "one-1-py3-none-any.whl")
+    assert "--no-index" in commands[1]
+
+
+def test_what_was_carried_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINIGRAD_DATA")
+    assert "MINIGRAD_DATA" not in main.environment(folder, False)
+    folder.mkdir()
+    known = main.environment(folder, False)
+    assert known["MINIGRAD_DATA"] == str(folder) and known["CUPY_CACHE_DIR"]
+
+
+def test_git_ignores_it() -> None:
+    done = subprocess.run(["git", "check-ignore", "-q", "carry/x"], cwd=pack.ROOT, check=False)
+    assert done.returncode in (0, 128)  # 128: not a checkout of git

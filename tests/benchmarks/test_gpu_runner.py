@@ -1,0 +1,241 @@
+"""Stages that raise, die, hang or write garbage are reported, and what comes after them runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks.gpu import results, runner, stages
+from benchmarks.gpu.runner import ROOT, Result, Run
+from benchmarks.gpu.stages import Stage
+
+main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
+LONG = 300.0
+ABOUT = {"date": "2026-01-01", "machine": "a machine", "rehearsal": False}
+
+
+def stage(name: str, patience: float = LONG) -> Stage:
+    return Stage(name, f"Title of {name}", "tests.support.stages", LONG, 1.0, patience)
+
+
+def ran(tmp_path: Path, name: str, seconds: float = LONG, patience: float = LONG) -> Result:
+    return runner.run(stage(name, patience), Run("strict", tmp_path), seconds)
+
+
+def ends(result: Result) -> dict[str, str]:
+    """What became of each item."""
+    kinds = ("failed", "missing", "needs", "values")
+    return {row["item"]: next(kind for kind in kinds if kind in row) for row in result.rows}
+
+
+def clock(monkeypatch: pytest.MonkeyPatch, **changed: Callable[[], float]) -> None:
+    """Another clock for the runner."""
+    names = {"monotonic": time.monotonic, "time": time.time, "sleep": time.sleep}
+    monkeypatch.setattr(runner, "time", SimpleNamespace(**{**names, **changed}))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended (or, where nobody waits for it, is a zombie)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_an_item_that_raises_leaves_the_others(tmp_path: Path) -> None:
+    result = ran(tmp_path, "raises")
+    assert ends(result) == {"works": "values", "raises": "failed", "works, too": "values"}
+    assert result.rows[1]["failed"] == "ValueError: what is\nwrong"
+    assert [row["values"]["ms"] for row in result.rows[2:]] == [2.5, "nan"]
+    assert result.status == "failed"
+    assert len(result.tail) == runner.TAIL and "line 59" in result.tail
+
+
+def test_an_item_that_cannot_be_is_no_failure(tmp_path: Path) -> None:
+    for name, end in (("lacks", "missing"), ("needs", "needs")):
+        result = ran(tmp_path, name)
+        assert result.status == "ok" and ends(result)[name] == end and not result.tail
+
+
+def test_after_a_process_that_dies_another_goes_on(tmp_path: Path) -> None:
+    result = ran(tmp_path, "dies")
+    assert ends(result) == {"works": "values", "dies": "failed", "works, too": "values"}
+    assert "ended with code 3" in result.rows[1]["failed"]
+
+
+def test_garbage_is_reported(tmp_path: Path) -> None:
+    result = ran(tmp_path, "writes garbage")
+    assert result.status == "failed"
+    assert len([row for row in result.rows if "not what a stage writes" in row.get("failed", "")]) == 3
+    assert ends(result)["writes garbage"] == ends(result)["works, too"] == "values"
+
+
+def test_a_stage_that_does_not_begin(tmp_path: Path) -> None:
+    result = ran(tmp_path, "broken")
+    assert (result.status, result.rows) == ("failed", [])
+    assert result.tail[-1] == "RuntimeError: this stage does not even begin"
+
+
+@pytest.mark.parametrize("why", ["limit", "silence"])
+def test_what_hangs_is_killed_with_all_that_it_started(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock begins once the item hangs: how long a process takes to start does not matter."""
+    pids = tmp_path / "pids"
+    if why == "limit":
+        clock(monkeypatch, monotonic=lambda: 1e9 if pids.exists() and pids.read_text() else 0.0)
+        result = ran(tmp_path, "hangs", seconds=1.0)
+        assert result.status == "out of time" and ends(result) == {"works": "values", "hangs": "failed"}
+        assert "time was over" in result.rows[1]["failed"]
+    else:
+        clock(monkeypatch, time=lambda: 1e12 if pids.exists() and pids.read_text() else 0.0)
+        result = ran(tmp_path, "hangs", patience=1e11)
+        assert result.status == "failed" and ends(result)["hangs"] == "failed"
+        assert "nothing was heard" in result.rows[1]["failed"]
+    numbers = [int(pid) for pid in pids.read_text().split()]
+    for _ in range(600):  # a killed process ends when the system gets to it
+        if all(map(gone, numbers)):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"of {numbers} some still run")
+
+
+def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[list[str]] = []
+    kept = results.write
+
+    def watched(folder: Path, about: dict[str, Any], found: list[Result]) -> None:
+        kept(folder, about, found)
+        written.append(list(json.loads((folder / "results.json").read_text(encoding="utf-8"))["stages"]))
+
+    chosen = [stage("raises"), stage("lacks")]
+    monkeypatch.setattr(results, "write", watched)
+    monkeypatch.setattr(results, "BY_NAME", {s.name: s for s in chosen})
+    main.measure(chosen, Run("strict", tmp_path), tmp_path, LONG, ABOUT)
+    assert written == [["raises"], ["raises", "lacks"]]
+    assert not list(tmp_path.glob(".*.tmp"))
+    table = (tmp_path / "table.md").read_text(encoding="utf-8")
+    assert "raises/raises: failed: ValueError: what is wrong" in table
+    assert "lacks/lacks: missing: not installed" in table
+
+
+@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("failed", 1), ("out of time", 1), ("left out", 1)])
+def test_a_rehearsal_fails_with_any_stage(status: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main, "measure", lambda *_: [Result("machine", "ok"), Result("probes", status)])
+    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
+    assert main.main(["--rehearse"]) == code
+
+
+def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float] = []
+
+    def instant(stage: Stage, shared: Run, seconds: float) -> Result:
+        left.append(seconds)
+        return Result(stage.name, "ok")
+
+    monkeypatch.setattr(main, "run", instant)
+    monkeypatch.setattr(main.results, "write", lambda *_: None)
+    short, long = (Stage(name, name, "none", 10.0, least, 1.0) for name, least in (("short", 1.0), ("long", 50.0)))
+    found = main.measure([long, short, long], Run("strict", tmp_path), tmp_path, 20.0, ABOUT)
+    assert [r.status for r in found] == ["left out", "ok", "left out"]
+    assert 0 < left[0] <= 20.0 - main.RESERVE
+
+
+def test_the_program_that_runs_the_stages_is_free_of_cuda() -> None:
+    program = "import sys, benchmarks.gpu.__main__; print(*{m.partition('.')[0] for m in sys.modules})"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert not {"cupy", "minigrad", "numpy", "torch", "tests"} & set(ran.stdout.split())
+
+
+def test_every_stage_has_a_module() -> None:
+    for each in stages.STAGES:
+        assert (ROOT / Path(*each.module.split("."))).with_suffix(".py").exists()
+        assert each.least <= each.seconds and each.patience <= each.seconds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--out FOLDER is needed"),
+        (["--out", "x", "--only", "probes,nothing"], "no stage 'nothing'"),
+        (["--out", "x", "--seconds", "0"], "more than 0"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main.main(arguments)
+    assert stopped.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_without_a_gpu_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "WHY_NOT", "print('no card')")
+    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
+    assert main.main(["--out", str(tmp_path)]) == 1
+    assert "no GPU to measure: no card\n--rehearse" in capsys.readouterr().err
+
+
+def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; import benchmarks.gpu.__main__ as m\n"
+        "from benchmarks.gpu.stages import Stage\n"
+        "s = Stage('hangs', 'T', 'tests.support.stages', 300.0, 1.0, 300.0)\n"
+        "m.signal.signal(m.signal.SIGTERM, m._stop)\n"
+        "m.measure([s], m.Run('strict', Path(sys.argv[1])), Path(sys.argv[1]), 300.0, {})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT)
+    pids = tmp_path / "pids"
+    for _ in range(1200):
+        if pids.exists() and pids.read_text():
+            break
+        time.sleep(0.1)
+    process.terminate()
+    assert process.wait(60) == 128 + 15
+    numbers = [int(pid) for pid in pids.read_text().split()]
+    for _ in range(600):
+        if all(map(gone, numbers)):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"of {numbers} some still run")
+
+
+def test_rows_with_the_same_words_are_one() -> None:
+    rows = [{"step": "a", "ms": 1.0}, {"step": "b", "ms": 2.0}, {"step": "a", "torch ms": 3.0}]
+    assert results.merged(rows) == [{"step": "a", "ms": 1.0, "torch ms": 3.0}, {"step": "b", "ms": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (0.0, "0"),
+        (1234567, "1,234,567"),
+        (0.123456, "0.123"),
+        (123.456, "123"),
+        (1e-7, "1.0e-07"),
+        ("x", "x"),
+        (None, None),
+    ],
+)
+def test_cells(value: Any, cell: str | None) -> None:
+    assert results.written(value) == cell
+
+
+def test_the_card_is_above_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = {"card": "GeForce", "CUDA": "13.0"}
+    rows = [
+        {"item": "card", "values": card},
+        {"item": "copy", "values": {"ceiling": "copy", "figure": 3.0, "kept": [1]}},
+    ]
+    text = results.markdown(ABOUT, [Result("machine", "ok", 1.0, rows), Result("probes")])
+    assert text.startswith("2026-01-01: card GeForce, CUDA 13.0; a machine")
+    assert "| copy | 3 |" in text and "GeForce" not in text[60:]
+    assert "probes: left out" in text

@@ -1,0 +1,60 @@
+"""Items of stages that go wrong, for the tests of ``benchmarks.gpu``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.place import NeedsGpu, Place
+from benchmarks.process import Missing
+
+
+def items(place: Place) -> dict[str, Callable[[], Any]]:
+    """One that works, one of each kind that does not, and another that works."""
+    if place.stage == "broken":
+        raise RuntimeError("this stage does not even begin")
+    kinds: dict[str, Callable[[], Any]] = {
+        "works": lambda: {"ms": 1.5},
+        "raises": raises,
+        "lacks": lacks,
+        "needs": needs,
+        "dies": lambda: os._exit(3),
+        "writes garbage": lambda: garbage(place),
+        "hangs": lambda: hangs(place),
+        "works, too": lambda: [{"ms": 2.5}, {"ms": float("nan")}],
+    }
+    return {name: kinds[name] for name in kinds if place.stage == "all" or name.split(",")[0] in (place.stage, "works")}
+
+
+def raises() -> None:
+    """An error of many lines."""
+    for number in range(60):
+        print(f"line {number}")
+    raise ValueError("what is\nwrong")
+
+
+def lacks() -> None:
+    raise Missing("not installed")
+
+
+def needs() -> None:
+    raise NeedsGpu("something that only a GPU has")
+
+
+def garbage(place: Place) -> dict[str, float]:
+    """Lines that no stage writes, in its own file."""
+    with place.rows.open("ab") as rows:
+        rows.write(b'\xff\xfe no JSON\n[1, 2]\n{"something": 3}\n')
+    return {"ms": 3.5}
+
+
+def hangs(place: Place) -> None:
+    """A process that waits for a process that waits; their numbers are in a file."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (Path(place.work) / "pids").write_text(f"{os.getpid()} {child.pid}")
+    time.sleep(600)
