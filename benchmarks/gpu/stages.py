@@ -41,6 +41,7 @@ def _stage(
 STAGES = [
     _stage("machine", "The machine and its ceilings", 30, 10, 20),
     _stage("sources", "CUDA sources compile", 45, 15, 30, brief=True),
+    _stage("warm", "CuPy's array functions are compiled", 45, 15, 45, brief=True),
     _stage("probes", "First contact", 60, 15, 20, brief=True),
     _stage("kernels", TESTS, 45, 20, 45, "suites"),
     _stage("parity-torch", PARITY, 25, 15, 20, "parity", brief=True),
@@ -51,7 +52,7 @@ STAGES = [
     _stage("launches", LAUNCHES, 30, 15, 20),
     _stage("graph", "A step of an MLP, launched one by one and as a CUDA graph", 20, 10, 20),
     _stage("updates", "Updates of the programs", 40, 15, 30),
-    _stage("toy", "The toy translator, trained by its command", 60, 40, 60),
+    _stage("toy", "The toy translator, trained by its command", 75, 40, 75),
     _stage("shakespeare-torch", SHAKESPEARE, 40, 30, 40, "shakespeare"),
     _stage("shakespeare", SHAKESPEARE, 40, 30, 40),
     _stage("tests", TESTS, 60, 30, 60, "suites"),

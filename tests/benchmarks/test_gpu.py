@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def test_every_stage_is_rehearsed(rehearsed: tuple[Path, str]) -> None:
     assert list(written["stages"]) == [stage.name for stage in STAGES]
     for name, stage in written["stages"].items():
         assert stage["status"] == "ok" and stage["rows"], (name, stage)
-        if not name.endswith("-torch"):  # which may be missing, and is on the CPU here
+        if not name.endswith("-torch") and (find_spec("torch") or name != "parity"):
             assert any("values" in row for row in stage["rows"]), name
     assert printed.rstrip().endswith((folder / "table.md").read_text(encoding="utf-8").rstrip())
     assert sorted(path.name for path in folder.iterdir()) == ["results.json", "table.md"]

@@ -1,0 +1,213 @@
+"""The lines of ``benchmarks.gpu`` that call CUDA, with libraries that note how they are called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks.gpu import launches, machine, steps, suites, works
+from benchmarks.gpu.capture import Captured
+from benchmarks.gpu.place import Place
+
+
+class Cupy:
+    """Stands for ``cupy``: it notes calls, and its events are a millisecond apart."""
+
+    __version__ = "14.2.0"
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.events = 0
+        self.cuda: Any = SimpleNamespace(
+            MemoryPool=lambda: SimpleNamespace(malloc="the pool's"),
+            using_allocator=lambda malloc: self.inside(f"allocator: {malloc}"),
+            Stream=self.stream,
+            Device=lambda: SimpleNamespace(synchronize=self.note("device synchronize")),
+            Event=self.event,
+            get_elapsed_time=lambda begin, end: float(end.number - begin.number),
+            runtime=SimpleNamespace(
+                getDeviceProperties=lambda number: {"name": b"A card", "totalGlobalMem": 80 * 2**30},
+                runtimeGetVersion=lambda: 13000,
+                driverGetVersion=lambda: 13010,
+            ),
+        )
+
+    def note(self, name: str) -> Callable[..., Any]:
+        return lambda *arguments: self.calls.append(name)
+
+    @contextmanager
+    def inside(self, name: str) -> Iterator[None]:
+        self.calls.append(name)
+        yield
+        self.calls.append(f"end of {name}")
+
+    def stream(self, non_blocking: bool) -> Any:
+        cupy = self
+
+        class Stream:
+            synchronize = staticmethod(cupy.note("stream synchronize"))
+            begin_capture = staticmethod(cupy.note("begin capture"))
+
+            def end_capture(self) -> Any:
+                cupy.calls.append("end capture")
+                return SimpleNamespace(launch=lambda stream: cupy.calls.append(f"launch on {stream is self}"))
+
+            def __enter__(self) -> None:
+                cupy.calls.append("stream")
+
+            def __exit__(self, *error: object) -> None:
+                cupy.calls.append("end of stream")
+
+        assert non_blocking
+        return Stream()
+
+    def event(self) -> Any:
+        def record() -> None:
+            self.events += 1
+            event.number = self.events
+
+        event = SimpleNamespace(record=record, number=0)
+        return event
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Cupy:
+    made = Cupy()
+    monkeypatch.setitem(sys.modules, "cupy", made)
+    monkeypatch.setattr(Place, "xp", lambda self: made)
+    return made
+
+
+def place(stage: str) -> Place:
+    return Place(stage, Path("rows"), "cuda", Path("work"), 100.0)
+
+
+BEFORE = ["device synchronize", "allocator: the pool's", "stream", "function", "stream synchronize", "begin capture"]
+AFTER = ["end capture", "end of stream", "end of allocator: the pool's"]
+
+
+def test_a_capture_has_a_stream_and_a_pool_of_its_own(cupy: Cupy) -> None:
+    made = Captured(cupy, cupy.note("function"))
+    assert cupy.calls == [*BEFORE, "function", *AFTER]
+    made.launch()
+    assert cupy.calls[-1] == "launch on True"
+
+
+def test_a_capture_that_fails_is_ended(cupy: Cupy) -> None:
+    def function() -> None:
+        cupy.calls.append("function")
+        if cupy.calls.count("function") == 2:
+            raise NotImplementedError("cuBLAS")
+
+    with pytest.raises(NotImplementedError, match="cuBLAS"):
+        Captured(cupy, function)
+    assert cupy.calls[: len(BEFORE) + 2] == [*BEFORE, "function", "end capture"]
+
+
+def test_steps_are_timed_by_events(cupy: Cupy) -> None:
+    times = place("steps").time(lambda: None, seconds=1.0, warm_up=1, most=4)
+    assert times["ms"] == 1 / 4 and 0 <= times["host ms"] < 1000
+    assert cupy.calls == ["device synchronize"] * 3
+
+
+def test_the_card(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvrtc = SimpleNamespace(getVersion=lambda: (13, 0))
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.libs.nvrtc", nvrtc)
+    monkeypatch.setattr(machine, "driver", lambda: "580.1")
+    card = machine.card(place("machine"))
+    assert (card["card"], card["driver"], card["memory GiB"]) == ("A card", "580.1", 80)
+    assert (card["CUDA"], card["NVRTC"]) == ("13.0 (driver's: 13.1)", "13.0")
+
+
+class Torch:
+    """Stands for ``torch`` with a GPU."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.autograd = SimpleNamespace(DeviceType=SimpleNamespace(CUDA="cuda"))
+        self.profiler = SimpleNamespace(ProfilerActivity=SimpleNamespace(CPU=0, CUDA=1), profile=self.profile)
+        stream = SimpleNamespace(wait_stream=lambda other: self.calls.append("wait"))
+        names = ("init", "synchronize", "empty_cache", "reset_peak_memory_stats")
+        self.cuda = SimpleNamespace(
+            Stream=lambda: stream,
+            current_stream=lambda: stream,
+            stream=lambda stream: self.inside("stream"),
+            CUDAGraph=lambda: SimpleNamespace(replay=lambda: self.calls.append("replay")),
+            graph=lambda graph: self.inside("graph"),
+            **{name: lambda name=name: self.calls.append(name) for name in names},
+        )
+
+    @contextmanager
+    def inside(self, name: str) -> Iterator[None]:
+        self.calls.append(name)
+        yield
+        self.calls.append(f"end of {name}")
+
+    @contextmanager
+    def profile(self, activities: list[int]) -> Iterator[Any]:
+        def event(name: str, device: str, us: float) -> Any:
+            return SimpleNamespace(name=name, device_type=device, time_range=SimpleNamespace(elapsed_us=lambda: us))
+
+        found = [event("gemm", "cuda", 30.0), event("gemm", "cuda", 20.0), event("add", "cuda", 5.0)]
+        found += [event("Memcpy HtoD", "cuda", 9.0), event("aten::add", "cpu", 70.0)]
+        yield SimpleNamespace(events=lambda: found)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
+    made = Torch()
+    monkeypatch.setitem(sys.modules, "torch", made)
+    return made
+
+
+def test_kernels_are_counted_by_the_profiler(cupy: Cupy, torch: Torch) -> None:
+    row = launches.profiled(place("launches"), cupy.note("step"))
+    assert (row["minigrad launches"], row["minigrad copies"]) == (3, 1)
+    assert row["minigrad busy ms"] == pytest.approx(0.055)
+    assert row["largest"] == ["0.050 ms in 2: gemm", "0.005 ms in 1: add"]
+
+
+def test_a_step_of_pytorch_becomes_a_graph(torch: Torch) -> None:
+    class Step:
+        def __init__(self) -> None:
+            self.torch = torch
+            self.optimizer = SimpleNamespace(zero_grad=lambda: torch.calls.append("zero_grad"))
+
+        def __call__(self) -> None:
+            torch.calls.append("step")
+
+    launch = works.as_graph(Step())  # type: ignore[arg-type]
+    warm = ["wait", "stream", "step", "step", "step", "end of stream", "wait", "zero_grad"]
+    assert torch.calls == [*warm, "graph", "step", "end of graph"]
+    launch()
+    assert torch.calls[-1] == "replay"
+
+
+def test_memory_begins_at_nothing(torch: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert steps._memory(place("steps-torch")) is torch.cuda
+    assert torch.calls == ["reset_peak_memory_stats", "empty_cache"]
+    ours = pytest.importorskip("minigrad.cuda")
+    monkeypatch.setattr(ours, "empty_cache", lambda: torch.calls.append("ours"))
+    assert steps._memory(place("steps")) is ours and torch.calls[-1] == "ours"
+
+
+def test_suites_run_what_is_marked_cuda() -> None:
+    words = suites.command(place("tests"))
+    assert "cuda and not slow" in words and "tests/ops" in words
+    assert "tests/backend/test_cuda_kernels.py" in suites.command(place("kernels"))
+
+
+def test_a_suite_that_fails_is_told_by_its_reasons() -> None:
+    ends = [("a", "passed", ""), ("b", "failed", "assert 1 == 2"), ("c", "skipped", "no")]
+    tests = [{"test": name, "end": end, "why": why} for name, end, why in ends]
+    with pytest.raises(AssertionError, match=r"'failed': 1, 'skipped': 1.*b: assert 1 == 2"):
+        suites.counted("tests", tests)
+    with pytest.raises(AssertionError, match="'passed': 0"):
+        suites.counted("tests", [])
+    assert suites.counted("tests", tests[:1]) == {"tests": "tests", "passed": 1, "failed": 0, "skipped": 0}
