@@ -1,8 +1,8 @@
-"""Everything there is to know of minigrad on a GPU, by one command; docs/gpu.md says how to read what it writes.
+"""Measure and check minigrad on a GPU, all by one command; docs/gpu.md explains the results.
 
 python -m benchmarks.gpu --out FOLDER [--seconds 410] [--only machine,probes]
 python -m benchmarks.gpu --rehearse               all of it, tiny, without a GPU
-python -m benchmarks.gpu --pack                   what has to be carried to the machine, in carry/
+python -m benchmarks.gpu --pack                   texts and wheels for the machine, in carry/
 python -m benchmarks.gpu --list                   the stages
 """
 
@@ -43,12 +43,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument(
         "--python", default="3.12", metavar="VERSION", help="with --pack: the machine's Python (default: 3.12)"
     )
-    given = p.parse_args(arguments)
-    if not given.seconds > 0:
-        p.error(f"--seconds: more than 0 is needed, not {given.seconds:g}")
-    if not (given.out or given.rehearse or given.pack or given.list):
+    options = p.parse_args(arguments)
+    if not options.seconds > 0:
+        p.error(f"--seconds: more than 0 is needed, not {options.seconds:g}")
+    if not (options.out or options.rehearse or options.pack or options.list):
         p.error("--out FOLDER is needed, or one of --rehearse, --pack, --list")
-    return given
+    return options
 
 
 def _stages(text: str) -> list[Stage]:
@@ -61,67 +61,69 @@ def _stages(text: str) -> list[Stage]:
 def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: dict[str, Any]) -> list[Result]:
     """Run the stages that the time allows, and write the results after each."""
     end = time.monotonic() + seconds - RESERVE
-    found: list[Result] = []
+    outcomes: list[Result] = []
     for stage in stages:
         left = end - time.monotonic()
         result = Result(stage.name) if left < stage.least else run(stage, shared, left)
-        found.append(result)
-        results.write(out, about, found)
+        outcomes.append(result)
+        results.write(out, about, outcomes)
         print(f"{stage.name}: {result.status}, {result.seconds:.1f} s, {len(result.rows)} rows", flush=True)
         if result.status == "failed":
             print("".join(f"    {line}\n" for line in result.tail[-5:]), end="", flush=True)
-    return found
+    return outcomes
 
 
 def environment(work: Path, rehearsal: bool) -> dict[str, str]:
-    """What the stages find: one cache of kernels, the texts and the packages that were carried."""
+    """Variables of all stages: one cache of kernels, the texts and the packages from ``carry/``."""
     if rehearsal:
         return {"MINIGRAD_FAST": "0"}  # no kernel is compiled that no GPU needs
-    known = {"CUPY_CACHE_DIR": os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))}
+    variables = {"CUPY_CACHE_DIR": os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))}
     if pack.FOLDER.is_dir() and "MINIGRAD_DATA" not in os.environ:
-        known["MINIGRAD_DATA"] = str(pack.FOLDER)
+        variables["MINIGRAD_DATA"] = str(pack.FOLDER)
     if site := pack.install(work / "site"):
-        known["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
-    return known
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    return variables
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says. Returns 1 if a stage of a rehearsal failed."""
-    given = parse(arguments)
-    if given.list:
+    """Run the command. Returns 1 if a stage of a rehearsal failed."""
+    options = parse(arguments)
+    if options.list:
         print("\n".join(f"{s.name:18} at most {s.seconds:3.0f} s  {s.title}" for s in STAGES))
         return 0
-    if given.pack:
-        return pack.gather(given.missing.split(",") if given.missing else [], given.python)
+    if options.pack:
+        return pack.gather(options.missing.split(",") if options.missing else [], options.python)
     signal.signal(signal.SIGTERM, _stop)
     with tempfile.TemporaryDirectory(prefix="minigrad-gpu-") as folder:
-        out = given.out or Path(folder)
+        out = options.out or Path(folder)
         out.mkdir(parents=True, exist_ok=True)
-        shared = Run("strict" if given.rehearse else "cuda", Path(folder), environment(Path(folder), given.rehearse))
-        if not given.rehearse and (why := why_not(shared)):
+        shared = Run(
+            "strict" if options.rehearse else "cuda", Path(folder), environment(Path(folder), options.rehearse)
+        )
+        if not options.rehearse and (why := why_not(shared)):
             print(f"error: there is no GPU to measure: {why}\n--rehearse runs all of it without one", file=sys.stderr)
             return 1
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        about = {"date": now, "machine": describe("torch"), "rehearsal": given.rehearse, "seconds": given.seconds}
-        stages, seconds = given.only, given.seconds
-        if given.rehearse:
+        about = {"date": now, "machine": describe("torch"), "rehearsal": options.rehearse, "seconds": options.seconds}
+        stages, seconds = options.only, options.seconds
+        if options.rehearse:
             stages, seconds = [replace(s, seconds=REHEARSAL, patience=REHEARSAL) for s in stages], REHEARSAL
-        found = measure(stages, shared, out, seconds, about)
-        print("\n" + results.markdown(about, found), flush=True)
-    return int(given.rehearse and any(r.status != "ok" for r in found))
+        outcomes = measure(stages, shared, out, seconds, about)
+        print("\n" + results.markdown(about, outcomes), flush=True)
+    return int(options.rehearse and any(r.status != "ok" for r in outcomes))
 
 
 def why_not(shared: Run) -> str:
     """Why there is no GPU; "" where there is one. A process of its own asks: this one stays free of CUDA."""
-    known = {**os.environ, **shared.environment}
-    asked = subprocess.run(
-        [sys.executable, "-c", WHY_NOT], cwd=ROOT, env=known, capture_output=True, text=True, check=False
+    variables = {**os.environ, **shared.environment}
+    answer = subprocess.run(
+        [sys.executable, "-c", WHY_NOT], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
     )
-    return asked.stdout.strip() if asked.returncode == 0 else asked.stderr.strip()[-500:]
+    return answer.stdout.strip() if answer.returncode == 0 else answer.stderr.strip()[-500:]
 
 
 def _stop(number: int, frame: object) -> NoReturn:
-    sys.exit(128 + number)  # the stage's processes end with this one, and what they found is written
+    sys.exit(128 + number)  # the stage's processes end with this one, and earlier results are in the files
 
 
 if __name__ == "__main__":

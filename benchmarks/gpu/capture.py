@@ -10,7 +10,7 @@ from .place import Place
 
 
 class Repeated:
-    """In a rehearsal: what a graph would do, by calling the function. Its results are in the arrays that it writes."""
+    """In a rehearsal: where a graph would launch kernels, it calls the function, which writes into the same arrays."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.launch = function
@@ -26,7 +26,7 @@ class Captured:
     def __init__(self, cupy: Any, function: Callable[[], Any]) -> None:
         self._pool = cupy.cuda.MemoryPool()
         self._stream = cupy.cuda.Stream(non_blocking=True)
-        cupy.cuda.Device().synchronize()  # what was written on another stream is there
+        cupy.cuda.Device().synchronize()  # other streams have written their arrays
         with cupy.cuda.using_allocator(self._pool.malloc), self._stream:
             function()  # kernels are compiled and loaded before the capture
             self._stream.synchronize()
@@ -34,7 +34,7 @@ class Captured:
             try:
                 function()
             except BaseException:
-                with suppress(RuntimeError):  # the capture is void, and its end says so
+                with suppress(RuntimeError):  # the capture is void, and its end reports that
                     self._stream.end_capture()
                 raise
             self._graph = self._stream.end_capture()

@@ -1,4 +1,4 @@
-"""The process of a stage: it does the items that no process has begun, and writes what each has found.
+"""The process of a stage: it does the items that no process has begun, and writes their rows.
 
     python -m benchmarks.gpu.child STAGE MODULE ROWS OPTIONS
 
@@ -28,14 +28,14 @@ LOST = 70  # the exit code of a process whose GPU does not answer any more
 
 
 def main(stage: str, module: str, file: str, options: str) -> int:
-    """Do what is left of the stage. Returns the exit code."""
+    """Do the rest of the stage. Returns the exit code."""
     rows = Path(file)
-    given = json.loads(options)
-    place = Place(stage, rows, given["device"], Path(given["work"]), given["seconds"])
+    option = json.loads(options)
+    place = Place(stage, rows, option["device"], Path(option["work"]), option["seconds"])
     place.begin()
-    begun, _ = read(rows)
+    names, _ = read(rows)
     for name, function in importlib.import_module(module).items(place).items():
-        if name in begun:
+        if name in names:
             continue
         append(rows, {"begin": name})
         start = time.perf_counter()
@@ -63,7 +63,7 @@ def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in JSON's types: numbers of NumPy's become Python's, and what is not finite becomes a word."""
+    """A row in JSON's types: NumPy's numbers become Python's, and NaN and infinities become words."""
     values = {k: v.item() if hasattr(v, "item") else v for k, v in row.items()}
     return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
 

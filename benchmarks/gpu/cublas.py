@@ -20,7 +20,7 @@ COMPUTE = {
     "TF32": 77,
 }  # cublasComputeType_t: sums in 32 or 64 bits
 DEFAULT_ALGORITHM = -1
-WORKSPACE = 32 << 20  # bytes; what cuBLAS takes by itself while a stream is captured would be the graph's
+WORKSPACE = 32 << 20  # bytes; else cuBLAS allocates it in the graph
 
 
 class CublasError(RuntimeError):
@@ -47,7 +47,7 @@ class Cublas:
         name = precision or str(out.dtype)
         kind, compute = TYPES["float32" if name == "TF32" else name], COMPUTE[name]
         one, zero = (ctypes.c_double if name == "float64" else ctypes.c_float for _ in range(2))
-        # What cuBLAS reads by columns is the transposed of what lies there by rows: outᵀ = bᵀ aᵀ.
+        # cuBLAS reads by columns, and so sees the transposed of each array: outᵀ = bᵀ aᵀ.
         right, left = _operand(b), _operand(a)
         self._on_stream()
         self._call(
@@ -80,7 +80,7 @@ class Plain:
 
 
 def products(place: Place) -> Any:
-    """Products by ctypes, or what stands in for them."""
+    """Products by ctypes, or their stand-in."""
     return Plain(place.xp()) if place.rehearsal else Cublas(place.xp())
 
 

@@ -61,13 +61,13 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
     """Steps of two sizes, in three ways, and whether the ways agree."""
     sizes = place.choose([(4, 256, 64), (8, 1024, 256)], [(2, 32, 4)])
     ways = {"by CuPy's products": plain, "by ctypes' products": own, "as a graph": graph}
-    found: dict[str, Callable[[], Any]] = {}
+    steps: dict[str, Callable[[], Any]] = {}
     for size in sizes:
         make = partial(Mlp, place, *size)
         title = "{} layers × {}, batch {}".format(*size)
-        found |= {f"{title} {way}": partial(f, place, make, title, way) for way, f in ways.items()}
-        found[f"{title} the same weights"] = partial(same, place, make)
-    return found
+        steps |= {f"{title} {way}": partial(f, place, make, title, way) for way, f in ways.items()}
+        steps[f"{title} the same weights"] = partial(same, place, make)
+    return steps
 
 
 Make = Callable[[], Mlp]
@@ -86,18 +86,18 @@ def own(place: Place, make: Make, title: str, way: str) -> dict[str, Any]:
 
 def graph(place: Place, make: Make, title: str, way: str) -> dict[str, Any]:
     """Times of a step as a graph."""
-    made = captured(place, make().step)
-    with made.on_stream():
-        return {"MLP": title, "launched": way, **place.time(made.launch, place.choose(0.5, 0.01))}
+    launcher = captured(place, make().step)
+    with launcher.on_stream():
+        return {"MLP": title, "launched": way, **place.time(launcher.launch, place.choose(0.5, 0.01))}
 
 
 def same(place: Place, make: Make) -> dict[str, Any]:
     """A graph changes the weights as single launches do. Raises ArithmeticError: it does not."""
     one, other = make(), make()
-    made = captured(place, other.step)  # which has done one step
-    with made.on_stream():
+    launcher = captured(place, other.step)  # which has done one step
+    with launcher.on_stream():
         for _ in range(STEPS - 1):
-            made.launch()
+            launcher.launch()
         place.synchronize()
     for _ in range(STEPS):
         one.step()

@@ -1,4 +1,4 @@
-"""The card and its versions, and what it can do at most: copies, products, launches; and how fast the host is."""
+"""The card, its versions and its ceilings: copies, products, launches; and the host's speed."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def driver() -> str:
     """The version of NVIDIA's driver."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return asked.stdout.split()[0]
+    return answer.stdout.split()[0]
 
 
 def _number(version: int) -> str:
@@ -77,11 +77,11 @@ def rate(place: Place, precision: str) -> dict[str, Any]:
     """Floating-point operations of a product, in a second."""
     multiply, xp = products(place).matmul, place.xp()
     n = place.choose(2048 if precision == "float64" else 8192, 16)
-    held = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)  # CuPy 13 has no bfloat16
-    a, b = (_random(place, n).astype("float16" if held == "uint16" else held) for _ in range(2))
-    if held == "uint16":  # the upper half of a float32 is a bfloat16
+    dtype = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)  # CuPy 13 has no bfloat16
+    a, b = (_random(place, n).astype("float16" if dtype == "uint16" else dtype) for _ in range(2))
+    if dtype == "uint16":  # the upper half of a float32 is a bfloat16
         a, b = ((x.astype("float32").view("uint32") >> 16).astype("uint16") for x in (a, b))
-    out = xp.empty((n, n), held)
+    out = xp.empty((n, n), dtype)
     ms = place.time(lambda: multiply(a, b, out, precision), place.choose(0.3, 0.01))["ms"]
     return {"ceiling": f"product in {precision}, TFLOP/s", "of": f"{n} × {n} × {n}", "figure": 2 * n**3 / ms / 1e9}
 

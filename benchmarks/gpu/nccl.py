@@ -1,4 +1,4 @@
-"""NCCL with one rank, under PyTorch's names: what one GPU can say of several."""
+"""NCCL with one rank, under PyTorch's names: as much as one GPU can show."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def reduced(device: str) -> None:
 
 
 def moved(device: str) -> None:
-    """What is moved arrives."""
+    """Tensors arrive as they were sent."""
     x = mg.tensor(_numbers("float32"), device=device)
     dist.broadcast(x, 0)
-    gathered = [mg.zeros(2, 3, device=device)]
-    dist.all_gather(gathered, x)
+    parts = [mg.zeros(2, 3, device=device)]
+    dist.all_gather(parts, x)
     dist.barrier()
-    np.testing.assert_array_equal(gathered[0].cpu().numpy(), _numbers("float32"))
+    np.testing.assert_array_equal(parts[0].cpu().numpy(), _numbers("float32"))
 
 
 def in_parallel(device: str) -> None:

@@ -1,4 +1,4 @@
-"""What is carried to a machine without a network: texts, and packages that it lacks, in a folder that git ignores."""
+"""Texts, and packages that the machine lacks, for a machine without a network, in a folder that git ignores."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ FOLDER = ROOT / "carry"
 TEXTS = ("tinyshakespeare/input.txt", "multi30k")  # of MINIGRAD_DATA
 SUFFIXES = {".txt", ".en", ".de"}
 MOST_BYTES = 60 << 20
-GLIBC = ("2_28", "2_27", "2_17")  # of the wheels: what a system of 2019 or later has
+GLIBC = ("2_28", "2_27", "2_17")  # of the wheels: a system of 2019 or later has it
 
 
 def gather(missing: list[str], python: str) -> int:
     """Fill ``carry/`` again. Returns the exit status.
 
     Args:
-        missing: packages whose wheels pip fetches, without what they need. python: their version of it.
+        missing: packages whose wheels pip fetches, without their dependencies. python: the machine's version.
     """
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    copied = [_copy(data() / text, FOLDER / text) for text in TEXTS if (data() / text).exists()]
+    counts = [_copy(data() / text, FOLDER / text) for text in TEXTS if (data() / text).exists()]
     if missing and (status := subprocess.run(_download(missing, python), check=False).returncode):
         return status
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
-    print(f"{FOLDER}: {len(files)} files, {size / 2**20:.1f} MiB; {sum(copied)} of them are texts")
-    if not any(copied):
+    print(f"{FOLDER}: {len(files)} files, {size / 2**20:.1f} MiB; {sum(counts)} of them are texts")
+    if not any(counts):
         print("no texts: set MINIGRAD_DATA to carry some; without them the shipped corpus is learned")
     if size > MOST_BYTES:
         print(f"error: more than {MOST_BYTES >> 20} MiB", file=sys.stderr)
@@ -62,7 +62,7 @@ def _download(packages: list[str], python: str) -> list[str]:
 
 
 def install(site: Path) -> Path | None:
-    """Install the carried wheels into a folder. Returns it, or None if there are none, or pip says why it fails."""
+    """Install the carried wheels into a folder. Returns it, or None if there are none or pip fails."""
     wheels = [str(path) for path in sorted((FOLDER / "wheels").glob("*.whl"))]
     if not wheels:
         return None

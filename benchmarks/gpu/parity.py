@@ -56,7 +56,7 @@ def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
     Raises:
         Differ: by more than EXACT. Missing: PyTorch has none.
     """
-    theirs = place.found("parity-torch").get(f"{name} {dtype}")
+    theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
         raise Missing("PyTorch's numbers")
     ours = numbers(place, name, dtype)

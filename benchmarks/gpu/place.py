@@ -33,7 +33,7 @@ class Place:
 
     Attributes:
         stage, rows: its name, and the file of its rows. device: "cuda", or "strict", the stand-in.
-        work: the folder of the run's files. seconds: what is left to this process.
+        work: the folder of the run's files. seconds: until the limit.
     """
 
     stage: str
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def library(self) -> str:
-        """What the stage measures: "minigrad" or "torch"."""
+        """The library that the stage measures: "minigrad" or "torch"."""
         return "torch" if self.stage.endswith("-torch") else "minigrad"
 
     def choose(self, real: T, tiny: T) -> T:
@@ -77,7 +77,7 @@ class Place:
         return "cpu" if self.rehearsal and self.library == "torch" else self.device
 
     def xp(self) -> Any:
-        """CuPy, or what stands in for it."""
+        """CuPy, or its stand-in."""
         return self._backend().xp
 
     def array(self, values: Any) -> Any:
@@ -121,7 +121,7 @@ class Place:
         start = ["-c", AS_IN_A_PROGRAM, module] if self.rehearsal else ["-m", module]
         return [sys.executable, *start, *words]
 
-    def found(self, stage: str) -> dict[str, dict[str, Any]]:
+    def earlier(self, stage: str) -> dict[str, dict[str, Any]]:
         """The rows of an earlier stage by item; {} if it has none."""
         file = self.rows.with_name(f"{stage}.jsonl")
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -130,7 +130,7 @@ class Place:
 
     def time(self, step: Callable[[], Any], seconds: float, warm_up: int = 2, most: int = 100) -> dict[str, float]:
         """Milliseconds of a step that does not wait for the device: "ms" by the device's clock, and "host ms", in
-        which the host has given all its orders."""
+        which the host has launched everything."""
         for _ in range(warm_up):
             step()
         self.synchronize()

@@ -1,4 +1,4 @@
-"""First contact: what the library does on a GPU, one small thing at a time, against the same on the CPU."""
+"""First contact: the library on a GPU, one small thing at a time, against the CPU."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 def compared(place: Place, probe: Probe) -> None:
     """Run a probe on the CPU and on the device. Raises AssertionError: they differ."""
-    expected, found = flat(probe("cpu")), flat(probe(place.device))
-    assert len(expected) == len(found)
-    for want, got in zip(expected, found, strict=True):
+    expected, actual = flat(probe("cpu")), flat(probe(place.device))
+    assert len(expected) == len(actual)
+    for want, got in zip(expected, actual, strict=True):
         assert want.shape == got.shape and want.dtype == got.dtype, (want.shape, want.dtype, got.shape, got.dtype)
         np.testing.assert_allclose(got, want, rtol=tolerance(want.dtype), atol=tolerance(want.dtype))
 
@@ -161,16 +161,16 @@ def fancy_indices_are_written(device: str) -> Any:
 @probe
 def boolean_indices(device: str) -> Any:
     x = grid(device, 5, 6)
-    picked = [x[x > 1], x[x.sum(1) > 0], x.masked_select(x < 0), x.nonzero()]
+    subsets = [x[x > 1], x[x.sum(1) > 0], x.masked_select(x < 0), x.nonzero()]
     x[x > 1] = 0
-    return [*picked, x, x.masked_fill(x < 0, 9.0), mg.where(x == 0, x + 1, x)]
+    return [*subsets, x, x.masked_fill(x < 0, 9.0), mg.where(x == 0, x + 1, x)]
 
 
 @probe
 def gather_and_scatter(device: str) -> Any:
     x, where = grid(device, 3, 5), mg.tensor([[0, 2, 2], [1, 1, 0], [4, 3, 4]], device=device)
-    summed = mg.zeros(3, 5, device=device).scatter_add(1, where, mg.ones(3, 3, device=device))
-    return [x.gather(1, where), summed, mg.zeros(3, 5, device=device).scatter(1, where[:, :1], 2.0)]
+    sums = mg.zeros(3, 5, device=device).scatter_add(1, where, mg.ones(3, 3, device=device))
+    return [x.gather(1, where), sums, mg.zeros(3, 5, device=device).scatter(1, where[:, :1], 2.0)]
 
 
 # In place, sorts, reductions --------------------------------------------------------------------------------
@@ -228,8 +228,8 @@ def a_sum_of_a_million(device: str) -> Any:
 @probe
 def join_and_split(device: str) -> Any:
     x = grid(device, 4, 6)
-    joined = [mg.cat([x, x[:1]]), mg.stack([x, x], 1), F.pad(x, (1, 2, 0, 1)), x.repeat(2, 3), mg.roll(x, 2, 1)]
-    return [*joined, *x.chunk(3, 1), *x.split([1, 3]), x.tril(), mg.outer(x[0], x[1]), x.repeat_interleave(2, 1)]
+    joins = [mg.cat([x, x[:1]]), mg.stack([x, x], 1), F.pad(x, (1, 2, 0, 1)), x.repeat(2, 3), mg.roll(x, 2, 1)]
+    return [*joins, *x.chunk(3, 1), *x.split([1, 3]), x.tril(), mg.outer(x[0], x[1]), x.repeat_interleave(2, 1)]
 
 
 # Products and layers, with gradients ------------------------------------------------------------------------
@@ -237,11 +237,11 @@ def join_and_split(device: str) -> Any:
 
 @probe
 def products_in_all_widths(device: str) -> Any:
-    found = []
+    results = []
     for dtype in ("float16", "float32", "float64"):
         a, b = grid(device, 2, 3, 4, dtype=dtype), grid(device, 2, 4, 5, dtype=dtype)
-        found += [a @ b, a[0] @ b[1], a @ b[0], a.transpose(1, 2) @ a, a[0, 0] @ b[0], mg.einsum("bij,bjk->ik", a, b)]
-    return found
+        results += [a @ b, a[0] @ b[1], a @ b[0], a.transpose(1, 2) @ a, a[0, 0] @ b[0], mg.einsum("bij,bjk->ik", a, b)]
+    return results
 
 
 def with_gradients(module: Any, *inputs: Any) -> Any:
@@ -284,8 +284,8 @@ def recurrent_layers(device: str) -> Any:
 @probe
 def norms(device: str) -> Any:
     x = grid(device, 4, 6)
-    found = [with_gradients(layer(device, kind, 6), x.clone()) for kind in (nn.LayerNorm, nn.RMSNorm, nn.BatchNorm1d)]
-    return [*found, *with_gradients(layer(device, nn.GroupNorm, 2, 6), grid(device, 4, 6, 3))]
+    results = [with_gradients(layer(device, kind, 6), x.clone()) for kind in (nn.LayerNorm, nn.RMSNorm, nn.BatchNorm1d)]
+    return [*results, *with_gradients(layer(device, nn.GroupNorm, 2, 6), grid(device, 4, 6, 3))]
 
 
 @probe
@@ -313,7 +313,7 @@ def optimisers(device: str) -> Any:
         mg.optim.AdamW: {"amsgrad": True},
         mg.optim.Muon: {},
     }
-    found = []
+    results = []
     for kind, options in kinds.items():
         model = layer(device, nn.Linear, 6, 3, bias=False)
         optimizer = kind(model.parameters(), lr=0.01, **options)
@@ -322,11 +322,11 @@ def optimisers(device: str) -> Any:
             model(grid(device, 5, 6)).square().sum().backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-        found += list(model.parameters())
-    return found
+        results += list(model.parameters())
+    return results
 
 
-# Other rooms of the library ---------------------------------------------------------------------------------
+# Other parts of the library ---------------------------------------------------------------------------------
 
 
 @probe
@@ -357,8 +357,8 @@ def special_functions(device: str) -> Any:
 def random_numbers(device: str) -> Any:
     mg.manual_seed(3)
     x = mg.rand(1000, device=device)
-    kept = F.dropout(mg.ones(200, 500, device=device), 0.25)
-    drawn = mg.multinomial(mg.tensor([0.0, 1.0, 1.0], device=device), 500, replacement=True)
-    shares = [(kept != 0).float().mean().item(), (drawn == 1).float().mean().item(), x.mean().item()]
+    dropped = F.dropout(mg.ones(200, 500, device=device), 0.25)
+    draws = mg.multinomial(mg.tensor([0.0, 1.0, 1.0], device=device), 500, replacement=True)
+    shares = [(dropped != 0).float().mean().item(), (draws == 1).float().mean().item(), x.mean().item()]
     near = [abs(share - expected) < 0.1 for share, expected in zip(shares, (0.75, 0.5, 0.5), strict=True)]
-    return [*near, (drawn == 0).any().item(), kept.max().item()]
+    return [*near, (draws == 0).any().item(), dropped.max().item()]

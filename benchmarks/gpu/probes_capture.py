@@ -29,14 +29,14 @@ def _matrix(place: Place, *shape: int, dtype: str = "float32") -> Any:
     return place.array(np.random.default_rng(0).standard_normal(shape).astype(dtype))
 
 
-def _close(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
-    np.testing.assert_allclose(found.get(), expected.get(), rtol=tolerance, atol=tolerance)
+def _close(actual: Any, expected: Any, tolerance: float = 1e-5) -> None:
+    np.testing.assert_allclose(actual.get(), expected.get(), rtol=tolerance, atol=tolerance)
 
 
 def multiplied(place: Place, precision: str) -> None:
     """Products of arrays in both orders agree with those of NumPy. Raises AssertionError: they do not."""
-    held = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)
-    if held == "uint16" and place.rehearsal:
+    dtype = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)
+    if dtype == "uint16" and place.rehearsal:
         raise NeedsGpu("a product in bfloat16")
     multiply = products(place).matmul
     host = [
@@ -45,15 +45,15 @@ def multiplied(place: Place, precision: str) -> None:
     expected = host[0] @ host[1]  # of small whole numbers, which all precisions hold
     for order in ("plain", "transposed"):
         a, b = (place.array(np.ascontiguousarray(x if order == "plain" else x.T)) for x in host)
-        a, b = (_as(x, held) for x in (a, b))
-        out = place.xp().empty((6, 4), held)
+        a, b = (_as(x, dtype) for x in (a, b))
+        out = place.xp().empty((6, 4), dtype)
         multiply(a if order == "plain" else a.T, b if order == "plain" else b.T, out, precision)
-        wide = (out.astype("uint32") << 16).view("float32") if held == "uint16" else out
+        wide = (out.astype("uint32") << 16).view("float32") if dtype == "uint16" else out
         np.testing.assert_array_equal(wide.get(), expected)
 
 
-def _as(x: Any, held: str) -> Any:
-    return (x.view("uint32") >> 16).astype("uint16") if held == "uint16" else x.astype(held)
+def _as(x: Any, dtype: str) -> Any:
+    return (x.view("uint32") >> 16).astype("uint16") if dtype == "uint16" else x.astype(dtype)
 
 
 def a_sum(place: Place) -> None:
@@ -63,9 +63,9 @@ def a_sum(place: Place) -> None:
     def step() -> None:
         total.__iadd__(x * 2 + 1)
 
-    made = captured(place, step)
+    graph = captured(place, step)
     for _ in range(2):
-        made.launch()
+        graph.launch()
     place.synchronize()
     _close(total, 3 * (x * 2 + 1))
 
@@ -78,10 +78,10 @@ def a_kernel(place: Place) -> None:
     def step() -> None:
         out[...] = softmax.forward((False, False), x, -1)[0]
 
-    made = captured(place, step)
+    graph = captured(place, step)
     out.fill(0)
     place.synchronize()
-    made.launch()
+    graph.launch()
     place.synchronize()
     _close(out, softmax.forward((False, False), x, -1)[0])
 
@@ -90,10 +90,10 @@ def a_product(place: Place) -> None:
     """cuBLAS by ctypes in a graph."""
     multiply, a, b = products(place).matmul, _matrix(place, 6, 8), _matrix(place, 8, 4)
     out = place.xp().zeros((6, 4), "float32")
-    made = captured(place, lambda: multiply(a, b, out))
+    graph = captured(place, lambda: multiply(a, b, out))
     out.fill(0)
     place.synchronize()
-    made.launch()
+    graph.launch()
     place.synchronize()
     _close(out, a @ b)
 

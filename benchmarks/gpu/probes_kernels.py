@@ -59,14 +59,14 @@ CASES: dict[str, Case] = {
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each kernel in each width, and what has no plain counterpart."""
+    """Each kernel in each width, and checks that no plain definition has."""
     widths = {16: "float16", 32: "float32", 64: "float64"}
-    found: dict[str, Callable[[], Any]] = {}
+    checks: dict[str, Callable[[], Any]] = {}
     for name, case in CASES.items():
         for bits, dtype in widths.items():
             if bits == 32 or not place.rehearsal:  # the tests of the kernels do them all on the stand-in
-                found[f"{name}, {bits} bits"] = partial(checked, place, case, dtype)
-    return {**found, "keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
+                checks[f"{name}, {bits} bits"] = partial(checked, place, case, dtype)
+    return {**checks, "keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
 
 
 def checked(place: Place, case: Case, dtype: str) -> dict[str, float]:
@@ -75,9 +75,9 @@ def checked(place: Place, case: Case, dtype: str) -> dict[str, float]:
     draw = np.random.default_rng(1)
     inputs = [draw.standard_normal(shape).astype(dtype) for shape in shapes]
     expected = results(function, "cpu", [x.astype("float64") for x in inputs])
-    found = results(function, place.device, inputs)
+    actual = results(function, place.device, inputs)
     worst = 0.0
-    for want, got in zip(expected, found, strict=True):
+    for want, got in zip(expected, actual, strict=True):
         assert got.shape == want.shape and str(got.dtype) == dtype, f"{got.shape} of {got.dtype}"
         worst = max(worst, float(np.abs(got.astype("float64") - want).max() / max(1.0, np.abs(want).max())))
     assert worst <= TOLERANCE[dtype], f"differs by {worst:.1e} of the largest number"
@@ -95,12 +95,12 @@ def results(function: Callable[..., Any], device: str, inputs: list[Any]) -> lis
 
 def masks(place: Place) -> None:
     """Masks repeat with their seed, and drop as many as they should."""
-    kept = []
+    draws = []
     for _ in range(2):
         mg.manual_seed(5)
-        kept.append(F.dropout(mg.ones(300, 400, device=place.device), 0.3).cpu().numpy() > 0)
-    assert (kept[0] == kept[1]).all()
-    share, rows = kept[0].mean(), kept[0].mean(1)
+        draws.append(F.dropout(mg.ones(300, 400, device=place.device), 0.3).cpu().numpy() > 0)
+    assert (draws[0] == draws[1]).all()
+    share, rows = draws[0].mean(), draws[0].mean(1)
     assert abs(share - 0.7) < 0.01 and rows.min() > 0.5, f"{share:.3f} are kept, of a row at least {rows.min():.3f}"
 
 
@@ -110,5 +110,5 @@ def frequent(place: Place) -> None:
     table: Any = mg.zeros(5, 64, device=place.device, requires_grad=True)
     out = F.embedding(mg.zeros(count, dtype=mg.int64, device=place.device), table)
     out.backward(mg.full(out.shape, 0.5, device=place.device))
-    found = table.grad.cpu().numpy()
-    assert (found[0] == count / 2).all() and not found[1:].any(), found[:2, :3]
+    actual = table.grad.cpu().numpy()
+    assert (actual[0] == count / 2).all() and not actual[1:].any(), actual[:2, :3]

@@ -1,4 +1,4 @@
-"""What the stages have found: one file of JSON, and tables for docs/gpu.md."""
+"""The results of all stages: one file of JSON, and tables for docs/gpu.md."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def table(title: str, results: list[Result]) -> Table:
     """The table of the stages that share a title: rows with the same words are one."""
     brief = all(BY_NAME[r.name].brief for r in results)
     rows = [_count(r) for r in results] if brief else merged(v for r in results for v in _shown(r))
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["found"]
-    made = Table(title, columns, [">" if _numeric(rows, name) else "" for name in columns])
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["result"]
+    grid = Table(title, columns, [">" if _numeric(rows, name) else "" for name in columns])
     for row in rows:
-        made.add(*(written(row.get(name)) for name in columns))
-    made.notes += reasons(results)
-    return made
+        grid.add(*(written(row.get(name)) for name in columns))
+    grid.notes += reasons(results)
+    return grid
 
 
 def _shown(result: Result) -> list[Row]:
@@ -70,8 +70,8 @@ def _shown(result: Result) -> list[Row]:
     if BY_NAME[result.name].brief:
         return []
     rows = (row.get("values", {}) for row in result.rows)
-    kept = ({k: v for k, v in row.items() if isinstance(v, (str, int, float))} for row in rows if "card" not in row)
-    return [row for row in kept if row]
+    parts = ({k: v for k, v in row.items() if isinstance(v, (str, int, float))} for row in rows if "card" not in row)
+    return [row for row in parts if row]
 
 
 def _count(result: Result) -> Row:
@@ -81,11 +81,11 @@ def _count(result: Result) -> Row:
 
 def merged(rows: Iterable[Row]) -> list[Row]:
     """Rows with the same words in the same columns are one row, with the numbers of all."""
-    found: dict[tuple[tuple[str, str], ...], Row] = {}
+    by_words: dict[tuple[tuple[str, str], ...], Row] = {}
     for row in rows:
         words = tuple((k, v) for k, v in row.items() if isinstance(v, str))
-        found.setdefault(words, {}).update(row)
-    return list(found.values())
+        by_words.setdefault(words, {}).update(row)
+    return list(by_words.values())
 
 
 def reasons(results: list[Result]) -> list[str]:

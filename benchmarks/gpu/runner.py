@@ -1,7 +1,7 @@
 """Stages as processes of their own, each with its own limit of time, killed as a group.
 
 A stage's process appends a line of JSON to its file of rows when an item begins and when it ends (see ``child``). So
-what a stage has found survives whatever ends it: an error, a lost CUDA context, the limit. An item whose process dies,
+its rows survive any end of it: an error, a lost CUDA context, the limit. An item whose process dies,
 or is silent for too long, has failed, and another process goes on with the next item.
 """
 
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What all stages share.
+    """The settings that all stages share.
 
     Attributes:
         device: "cuda"; "strict" in a rehearsal. work: a folder for files of this run.
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass
 class Result:
-    """What a stage has found. ``status``: "ok", "failed", "out of time" or "left out"."""
+    """The rows of a stage. ``status``: "ok", "failed", "out of time" or "left out"."""
 
     name: str
     status: str = "left out"
@@ -61,30 +61,30 @@ def run(stage: Stage, shared: Run, seconds: float) -> Result:
     while status is None:
         before = len(read(rows)[0])
         code = _process(stage, shared, rows, log, end)
-        begun, _ = read(rows)
+        names, _ = read(rows)
         _give_up(rows, code, stage.patience, _tail(log))
         if code == "limit":
             status = "out of time"
-        elif code == 0 or len(begun) == before:  # the end, or a process that does not even begin
+        elif code == 0 or len(names) == before:  # the end, or a process that does not even begin
             status = "ok" if code == 0 else "failed"
-    found = read(rows)[1]
-    if status == "ok" and any("failed" in row for row in found):
+    results = read(rows)[1]
+    if status == "ok" and any("failed" in row for row in results):
         status = "failed"
     tail = [] if status == "ok" else _tail(log)
-    return Result(stage.name, status, round(time.monotonic() - start, 2), found, tail)
+    return Result(stage.name, status, round(time.monotonic() - start, 2), results, tail)
 
 
 def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> int | str:
     """One process of a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
     options = {"device": shared.device, "work": str(shared.work), "seconds": max(1.0, end - time.monotonic())}
     command = [sys.executable, "-m", "benchmarks.gpu.child", stage.name, stage.module, str(rows), json.dumps(options)]
-    known = {**os.environ, "PYTHONUNBUFFERED": "1", **shared.environment}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **shared.environment}
     with log.open("ab") as written:
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, cwd=ROOT, env=known, start_new_session=True, **streams)
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **streams)
         try:
             return _watched(process, rows, stage.patience, end)
-        finally:  # what it started ends with it
+        finally:  # its children end with it
             _kill(process)
 
 
@@ -99,39 +99,39 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _watched(process: subprocess.Popen[bytes], rows: Path, patience: float, end: float) -> int | str:
-    started = time.time()
+    start = time.time()
     while (code := process.poll()) is None:
         time.sleep(POLL)
         if time.monotonic() > end:
             return "limit"
-        if time.time() - max(started, rows.stat().st_mtime) > patience:
+        if time.time() - max(start, rows.stat().st_mtime) > patience:
             return "silence"
     return code
 
 
 def read(file: Path) -> tuple[list[str], list[Row]]:
     """The items that have begun, and the rows of those that have ended."""
-    begun, found = [], []
+    names, results = [], []
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             row = json.loads(line)
             name = row.get("begin")
-            begun += [name] if name else []
-            found += [] if name else [{"item": row["item"], **row}]
+            names += [name] if name else []
+            results += [] if name else [{"item": row["item"], **row}]
         except (ValueError, KeyError, AttributeError):
-            found.append({"item": "a row", "failed": f"not what a stage writes: {line[:200]}"})
-    return begun, found
+            results.append({"item": "a row", "failed": f"no row of a stage: {line[:200]}"})
+    return names, results
 
 
 def _give_up(file: Path, code: int | str, patience: float, tail: list[str]) -> None:
     """If an item has begun and not ended, write that it has failed."""
-    begun, found = read(file)
-    if not begun or begun[-1] in [row["item"] for row in found]:
+    names, results = read(file)
+    if not names or names[-1] in [row["item"] for row in results]:
         return
     last = next((line for line in reversed(tail) if line.strip()), "")
     why = {"limit": "the stage's time was over", "silence": f"nothing was heard of it for {patience:g} s"}
     reason = why.get(str(code), f"its process ended with code {code}: {last[:300]}")
-    append(file, {"item": begun[-1], "failed": reason})
+    append(file, {"item": names[-1], "failed": reason})
 
 
 def append(file: Path, row: Row) -> None:

@@ -58,7 +58,7 @@ def trained(place: Place) -> list[dict[str, Any]]:
     model = build(torch, work, work.dropout).to(device)
     adam = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.99), weight_decay=0.1)
     every, batches, most = place.choose((100, 20, 5000), (1, 1, 2))
-    found: list[tuple[float, int, float]] = []
+    points: list[tuple[float, int, float]] = []
     start, end = time.perf_counter(), place.left() - RESERVE
     for number in range(1, most + 1):
         adam.param_groups[0]["lr"] = RATE * min(1.0, number / WARM_UP)
@@ -67,10 +67,10 @@ def trained(place: Place) -> list[dict[str, Any]]:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
         if number % every == 0:
-            found.append((time.perf_counter() - start, number, validated(torch, model, text, device, batches)))
-            if found[-1][2] <= BARS[-1] or time.perf_counter() - start > end:
+            points.append((time.perf_counter() - start, number, validated(torch, model, text, device, batches)))
+            if points[-1][2] <= BARS[-1] or time.perf_counter() - start > end:
                 break
-    return _rows(place, text.name, found)
+    return _rows(place, text.name, points)
 
 
 def _loss(torch: Any, model: Any, tokens: Any, targets: Any) -> Any:
@@ -87,13 +87,13 @@ def validated(torch: Any, model: Any, text: Text, device: str, batches: int) -> 
     return float(np.mean(losses))
 
 
-def _rows(place: Place, name: str, found: list[tuple[float, int, float]]) -> list[dict[str, Any]]:
+def _rows(place: Place, name: str, points: list[tuple[float, int, float]]) -> list[dict[str, Any]]:
     """A row for each bar that was reached, and one for the end."""
     who = place.library
-    reached = [(f"{bar}", next((f for f in found if f[2] <= bar), None)) for bar in BARS]
+    firsts = [(f"{bar}", next((f for f in points if f[2] <= bar), None)) for bar in BARS]
     rows = [
-        {"text": name, "loss": bar, f"{who} s": first[0], f"{who} updates": first[1]} for bar, first in reached if first
+        {"text": name, "loss": bar, f"{who} s": first[0], f"{who} updates": first[1]} for bar, first in firsts if first
     ]
-    seconds, updates, loss = found[-1]
+    seconds, updates, loss = points[-1]
     last = {f"{who} s": seconds, f"{who} updates": updates, f"{who} loss": loss}
     return [*rows, {"text": name, "loss": "at the end", **last}]

@@ -1,4 +1,4 @@
-"""The stages, in the order of their worth. Nothing here imports what they measure."""
+"""The stages, in the order of their worth. Nothing here imports a library that they measure."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from .works import PRECISIONS, Step, as_graph, larger
 def items(place: Place) -> dict[str, Callable[[], Any]]:
     """Each step in each precision; for PyTorch also as a graph."""
     pairs = [(name, precision) for precision in PRECISIONS for name in larger(place)]
-    found: dict[str, Callable[[], Any]] = {f"{n} {p}": partial(eager, place, n, p) for n, p in pairs}
+    checks: dict[str, Callable[[], Any]] = {f"{n} {p}": partial(eager, place, n, p) for n, p in pairs}
     if place.library == "torch":
-        found |= {f"{n} {p} as a graph": partial(graph, place, n, p) for n, p in pairs if p != "TF32"}
-    return found
+        checks |= {f"{n} {p} as a graph": partial(graph, place, n, p) for n, p in pairs if p != "TF32"}
+    return checks
 
 
 def eager(place: Place, name: str, precision: str) -> dict[str, Any]:
@@ -33,12 +33,12 @@ def eager(place: Place, name: str, precision: str) -> dict[str, Any]:
 
 
 def _memory(place: Place) -> Any:
-    """The library's functions of memory, after it has given back what earlier items held."""
+    """The library's functions of memory, after it has freed the memory of earlier items."""
     gc.collect()
     if place.library == "torch":
         cuda = place.module().cuda
         cuda.reset_peak_memory_stats()
-    else:  # whose count of the peak would make all later steps slower; its pool keeps what it had at most
+    else:  # whose count of the peak would make all later steps slower; its pool keeps its largest size
         cuda = importlib.import_module("minigrad.cuda")
     cuda.empty_cache()
     return cuda

@@ -1,4 +1,4 @@
-"""The texts of the stages: what was carried, or else what ships with minigrad."""
+"""The texts of the stages: those in ``carry/``, or else the corpus that ships with minigrad."""
 
 from __future__ import annotations
 

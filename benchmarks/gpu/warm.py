@@ -31,8 +31,8 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 def warmed(place: Place) -> dict[str, Any]:
     """Do the jobs; a rehearsal does a part of them."""
     command = [sys.executable, "-m", "benchmarks.gpu.warm", place.device]
-    started = [subprocess.Popen([*command, str(number)]) for number in range(place.choose(PROCESSES, 1))]
-    return {"processes": len(started), "that came to their end": [process.wait() for process in started].count(0)}
+    processes = [subprocess.Popen([*command, str(number)]) for number in range(place.choose(PROCESSES, 1))]
+    return {"processes": len(processes), "that came to their end": [process.wait() for process in processes].count(0)}
 
 
 def main(device: str, number: str) -> None:

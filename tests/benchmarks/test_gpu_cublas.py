@@ -16,7 +16,7 @@ from tests.support import strict  # noqa: F401 (it gives the stand-in its stream
 from tests.support.strict_array import NAMESPACE, wrap
 
 NUMBERS = {number: np.dtype(name) for name, number in TYPES.items() if name != "bfloat16"}
-# What the GPU's side of benchmarks.gpu uses of CuPy.
+# The names of CuPy that benchmarks.gpu uses on a GPU.
 NAMES = """
     __version__ RawModule RawModule.compile cuda.Device cuda.Device.synchronize cuda.Event cuda.Event.record
     cuda.get_current_stream cuda.get_elapsed_time cuda.MemoryPool cuda.MemoryPool.malloc cuda.Stream
@@ -26,7 +26,7 @@ NAMES = """
 
 
 class Library:
-    """What libcublas.so does, in NumPy."""
+    """libcublas.so in NumPy."""
 
     def __init__(self, status: int = 0) -> None:
         self.status, self.calls = status, list[str]()
@@ -68,10 +68,10 @@ def columns(pointer: ctypes.c_void_p, shape: tuple[int, int], distance: int, kin
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
-    made = Library()
+    fake = Library()
     monkeypatch.setattr(cublas, "_loaded", lambda cupy: "libcublas.so")
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: made)
-    return made
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
+    return fake
 
 
 @pytest.mark.parametrize("precision", ["float16", "float32", "float64", "TF32"])
@@ -80,11 +80,11 @@ def test_products_in_both_orders(turned: tuple[bool, bool], precision: str, libr
     dtype = "float32" if precision == "TF32" else precision
     draw = np.random.default_rng(0)
     a, b = (draw.integers(-4, 5, shape).astype(dtype) for shape in ((3, 5), (5, 2)))
-    given: list[Any] = [
+    operands: list[Any] = [
         wrap(np.ascontiguousarray(x.T)).T if turn else wrap(x) for x, turn in zip((a, b), turned, strict=True)
     ]
     out = NAMESPACE.zeros((3, 2), dtype)
-    Cublas(NAMESPACE).matmul(given[0], given[1], out, precision)
+    Cublas(NAMESPACE).matmul(operands[0], operands[1], out, precision)
     np.testing.assert_array_equal(out.get(), a @ b)
     assert library.calls == ["create", "stream", "workspace", "product"]  # a new stream forgets the workspace
 

@@ -17,7 +17,7 @@ from benchmarks.gpu.place import Place
 
 
 class Cupy:
-    """Stands for ``cupy``: it notes calls, and its events are a millisecond apart."""
+    """A fake ``cupy``: it notes calls, and its events are a millisecond apart."""
 
     __version__ = "14.2.0"
 
@@ -78,10 +78,10 @@ class Cupy:
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Cupy:
-    made = Cupy()
-    monkeypatch.setitem(sys.modules, "cupy", made)
-    monkeypatch.setattr(Place, "xp", lambda self: made)
-    return made
+    fake = Cupy()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(Place, "xp", lambda self: fake)
+    return fake
 
 
 def place(stage: str) -> Place:
@@ -93,9 +93,9 @@ AFTER = ["end capture", "end of stream", "end of allocator: the pool's"]
 
 
 def test_a_capture_has_a_stream_and_a_pool_of_its_own(cupy: Cupy) -> None:
-    made = Captured(cupy, cupy.note("function"))
+    fake = Captured(cupy, cupy.note("function"))
     assert cupy.calls == [*BEFORE, "function", *AFTER]
-    made.launch()
+    fake.launch()
     assert cupy.calls[-1] == "launch on True"
 
 
@@ -126,7 +126,7 @@ def test_the_card(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Torch:
-    """Stands for ``torch`` with a GPU."""
+    """A fake ``torch`` with a GPU."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -154,16 +154,16 @@ class Torch:
         def event(name: str, device: str, us: float) -> Any:
             return SimpleNamespace(name=name, device_type=device, time_range=SimpleNamespace(elapsed_us=lambda: us))
 
-        found = [event("gemm", "cuda", 30.0), event("gemm", "cuda", 20.0), event("add", "cuda", 5.0)]
-        found += [event("Memcpy HtoD", "cuda", 9.0), event("aten::add", "cpu", 70.0)]
-        yield SimpleNamespace(events=lambda: found)
+        events = [event("gemm", "cuda", 30.0), event("gemm", "cuda", 20.0), event("add", "cuda", 5.0)]
+        events += [event("Memcpy HtoD", "cuda", 9.0), event("aten::add", "cpu", 70.0)]
+        yield SimpleNamespace(events=lambda: events)
 
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
-    made = Torch()
-    monkeypatch.setitem(sys.modules, "torch", made)
-    return made
+    fake = Torch()
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    return fake
 
 
 def test_kernels_are_counted_by_the_profiler(cupy: Cupy, torch: Torch) -> None:

@@ -1,4 +1,4 @@
-"""What is carried to a machine: texts, and wheels for its Python."""
+"""The folder for another machine: texts, and wheels for its Python."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_what_was_carried_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("MINIGRAD_DATA")
     assert "MINIGRAD_DATA" not in main.environment(folder, False)
     folder.mkdir()
-    known = main.environment(folder, False)
-    assert known["MINIGRAD_DATA"] == str(folder) and known["CUPY_CACHE_DIR"]
+    variables = main.environment(folder, False)
+    assert variables["MINIGRAD_DATA"] == str(folder) and variables["CUPY_CACHE_DIR"]
 
 
 def test_git_ignores_it() -> None:

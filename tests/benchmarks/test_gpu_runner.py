@@ -1,4 +1,4 @@
-"""Stages that raise, die, hang or write garbage are reported, and what comes after them runs."""
+"""Stages that raise, die, hang or write garbage are reported, and the next stages run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ran(tmp_path: Path, name: str, seconds: float = LONG, patience: float = LONG
 
 
 def ends(result: Result) -> dict[str, str]:
-    """What became of each item."""
+    """How each item ended."""
     kinds = ("failed", "missing", "needs", "values")
     return {row["item"]: next(kind for kind in kinds if kind in row) for row in result.rows}
 
@@ -53,7 +53,7 @@ def gone(pid: int) -> bool:
 def test_an_item_that_raises_leaves_the_others(tmp_path: Path) -> None:
     result = ran(tmp_path, "raises")
     assert ends(result) == {"works": "values", "raises": "failed", "works, too": "values"}
-    assert result.rows[1]["failed"] == "ValueError: what is\nwrong"
+    assert result.rows[1]["failed"] == "ValueError: all is\nwrong"
     assert [row["values"]["ms"] for row in result.rows[2:]] == [2.5, "nan"]
     assert result.status == "failed"
     assert len(result.tail) == runner.TAIL and "line 59" in result.tail
@@ -74,7 +74,7 @@ def test_after_a_process_that_dies_another_goes_on(tmp_path: Path) -> None:
 def test_garbage_is_reported(tmp_path: Path) -> None:
     result = ran(tmp_path, "writes garbage")
     assert result.status == "failed"
-    assert len([row for row in result.rows if "not what a stage writes" in row.get("failed", "")]) == 3
+    assert len([row for row in result.rows if "no row of a stage" in row.get("failed", "")]) == 3
     assert ends(result)["writes garbage"] == ends(result)["works, too"] == "values"
 
 
@@ -110,10 +110,10 @@ def test_what_hangs_is_killed_with_all_that_it_started(
 
 def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[list[str]] = []
-    kept = results.write
+    write = results.write
 
-    def watched(folder: Path, about: dict[str, Any], found: list[Result]) -> None:
-        kept(folder, about, found)
+    def watched(folder: Path, about: dict[str, Any], outcomes: list[Result]) -> None:
+        write(folder, about, outcomes)
         written.append(list(json.loads((folder / "results.json").read_text(encoding="utf-8"))["stages"]))
 
     chosen = [stage("raises"), stage("lacks")]
@@ -123,7 +123,7 @@ def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.
     assert written == [["raises"], ["raises", "lacks"]]
     assert not list(tmp_path.glob(".*.tmp"))
     table = (tmp_path / "table.md").read_text(encoding="utf-8")
-    assert "raises/raises: failed: ValueError: what is wrong" in table
+    assert "raises/raises: failed: ValueError: all is wrong" in table
     assert "lacks/lacks: missing: not installed" in table
 
 
@@ -144,8 +144,8 @@ def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(main, "run", instant)
     monkeypatch.setattr(main.results, "write", lambda *_: None)
     short, long = (Stage(name, name, "none", 10.0, least, 1.0) for name, least in (("short", 1.0), ("long", 50.0)))
-    found = main.measure([long, short, long], Run("strict", tmp_path), tmp_path, 20.0, ABOUT)
-    assert [r.status for r in found] == ["left out", "ok", "left out"]
+    outcomes = main.measure([long, short, long], Run("strict", tmp_path), tmp_path, 20.0, ABOUT)
+    assert [r.status for r in outcomes] == ["left out", "ok", "left out"]
     assert 0 < left[0] <= 20.0 - main.RESERVE
 
 

@@ -35,7 +35,7 @@ def raises() -> None:
     """An error of many lines."""
     for number in range(60):
         print(f"line {number}")
-    raise ValueError("what is\nwrong")
+    raise ValueError("all is\nwrong")
 
 
 def lacks() -> None:
