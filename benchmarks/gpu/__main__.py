@@ -75,9 +75,10 @@ def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: 
 
 def environment(work: Path, rehearsal: bool) -> dict[str, str]:
     """Variables of all stages: one cache of kernels, the texts and the packages from ``carry/``."""
+    variables = {"MINIGRAD_FAST": "0"}  # the CPU, which only checks, waits for no compiled kernels
     if rehearsal:
-        return {"MINIGRAD_FAST": "0"}  # no kernel is compiled that no GPU needs
-    variables = {"CUPY_CACHE_DIR": os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))}
+        return variables
+    variables["CUPY_CACHE_DIR"] = os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))
     if pack.FOLDER.is_dir() and "MINIGRAD_DATA" not in os.environ:
         variables["MINIGRAD_DATA"] = str(pack.FOLDER)
     if site := pack.install(work / "site"):

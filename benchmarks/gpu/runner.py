@@ -23,6 +23,7 @@ from .stages import Stage
 ROOT = Path(__file__).parents[2]
 TAIL = 40  # lines that are kept of a stage that fails
 POLL = 0.05  # seconds between looks at a process
+DYING = 5.0  # seconds to wait for a process that was killed
 Row = dict[str, Any]
 
 
@@ -95,7 +96,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     else:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with suppress(subprocess.TimeoutExpired):  # a driver may hold a process back
+        process.wait(DYING)
 
 
 def _watched(process: subprocess.Popen[bytes], rows: Path, patience: float, end: float) -> int | str:
