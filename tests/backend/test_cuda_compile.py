@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,8 +32,9 @@ def nvrtc() -> Any:
     return compiler
 
 
-def headers(major: int) -> tuple[str, ...]:
-    """The option for the folder of the headers of a CUDA: from PyPI, or of a toolkit."""
+def headers() -> tuple[str, ...]:
+    """The option for the folder of CUDA's headers, of the compiler's version: from PyPI, or of a toolkit."""
+    major: int = importlib.import_module("cupy_backends.cuda.libs.nvrtc").getVersion()[0]
     spec = importlib.util.find_spec("nvidia")
     packages = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
     name = "cuda_runtime" if major < 13 else f"cu{major}"  # nvidia-cuda-runtime-cu12; nvidia-cuda-runtime from 13 on
@@ -61,23 +63,24 @@ def test_headers_are_found(major: int, folder: str, tmp_path: Path, monkeypatch:
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
     (tmp_path / folder / "cuda_fp16.h").touch()
     there = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
+    compiler = SimpleNamespace(getVersion=lambda: (major, 0))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: there)
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.libs.nvrtc", compiler)
     monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
-    assert headers(major) == (f"-I{tmp_path / folder}",)
+    assert headers() == (f"-I{tmp_path / folder}",)
     (tmp_path / folder / "cuda_fp16.h").unlink()
-    assert headers(major) == ()
+    assert headers() == ()
 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("bits", [16, 32, 64])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_source_compiles(nvrtc: Any, source: str, bits: int, arch: str) -> None:
-    include = headers(nvrtc.getVersion()[0])
-    if bits == 16 and not include:
+    if bits == 16 and not headers():
         pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12, or nvidia-cuda-runtime for CUDA 13)")
     defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
     as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", f"-arch={arch}")
-    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + include)
+    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + headers())
     assert len(code) > 1000
     assert "warning" not in log
 
