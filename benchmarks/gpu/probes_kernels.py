@@ -1,4 +1,4 @@
-"""Probes of the CUDA kernels: forward and backward in 16, 32 and 64 bits, against the CPU in float64."""
+"""Probes of the CUDA kernels: forward and backward in all dtypes, against the CPU in float64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minigrad import nn
 from .place import Place
 
 F = nn.functional
-TOLERANCE = {"float16": 8e-3, "float32": 2e-5, "float64": 1e-10}  # of the largest number of a result
+TOLERANCE = {"float32": 2e-5, "float16": 8e-3, "bfloat16": 5e-2, "float64": 1e-10}  # of a result's largest number
 Case = tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]
 
 
@@ -52,6 +52,8 @@ CASES: dict[str, Case] = {
         ((6, 9), (50, 9), (50,)),
     ),
     "linear": (lambda device, x, w, b: F.linear(x, w, b), ((6, 9), (5, 9), (5,))),
+    "product": (lambda device, a, b: a @ b, ((6, 9), (9, 5))),
+    "batched product": (lambda device, a, b: a @ b, ((2, 3, 6, 9), (2, 3, 9, 5))),
     "causal attention": (_attend, ((2, 2, 40, 16), (2, 2, 40, 16), (2, 2, 40, 16))),
     "masked attention": (_attend_masked, ((1, 2, 9, 8), (1, 2, 19, 8), (1, 2, 19, 8))),
     "embedding": (_look_up, ((7, 33),)),
@@ -59,38 +61,45 @@ CASES: dict[str, Case] = {
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each kernel in each width, and checks that no plain definition has."""
-    widths = {16: "float16", 32: "float32", 64: "float64"}
-    checks: dict[str, Callable[[], Any]] = {}
-    for name, case in CASES.items():
-        for bits, dtype in widths.items():
-            if bits == 32 or not place.rehearsal:  # the tests of the kernels do them all on the stand-in
-                checks[f"{name}, {bits} bits"] = partial(checked, place, case, dtype)
+    """Each kernel in each dtype, and checks that no plain definition has."""
+    dtypes = place.choose(tuple(TOLERANCE), ("float32", "bfloat16") if has_bfloat16(place) else ("float32",))
+    pairs = [(name, dtype) for name in CASES for dtype in dtypes]
+    checks = {f"{name}, {dtype}": partial(checked, place, CASES[name], dtype) for name, dtype in pairs}
     return {**checks, "keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
+
+
+def has_bfloat16(place: Place) -> bool:
+    """Whether the device takes bfloat16."""
+    try:
+        mg.zeros(1).to(mg.bfloat16).to(place.device)
+    except (ImportError, RuntimeError, TypeError):
+        return False
+    return True
 
 
 def checked(place: Place, case: Case, dtype: str) -> dict[str, float]:
     """Compare the results and gradients of a case. Raises AssertionError: they differ."""
     function, shapes = case
-    draw = np.random.default_rng(1)
-    inputs = [draw.standard_normal(shape).astype(dtype) for shape in shapes]
-    expected = results(function, "cpu", [x.astype("float64") for x in inputs])
+    draw, kind = np.random.default_rng(1), getattr(mg, dtype)
+    inputs = [mg.tensor(draw.standard_normal(shape)).to(kind) for shape in shapes]
+    expected = results(function, "cpu", [x.double() for x in inputs])
     actual = results(function, place.device, inputs)
     worst = 0.0
     for want, got in zip(expected, actual, strict=True):
-        assert got.shape == want.shape and str(got.dtype) == dtype, f"{got.shape} of {got.dtype}"
-        worst = max(worst, float(np.abs(got.astype("float64") - want).max() / max(1.0, np.abs(want).max())))
+        assert got.shape == want.shape and got.dtype == kind, f"{got.shape} of {got.dtype}"
+        wide, right = got.double().numpy(), want.numpy()
+        worst = max(worst, float(np.abs(wide - right).max() / max(1.0, np.abs(right).max())))
     assert worst <= TOLERANCE[dtype], f"differs by {worst:.1e} of the largest number"
     return {"differs by": worst}
 
 
 def results(function: Callable[..., Any], device: str, inputs: list[Any]) -> list[Any]:
-    """The result, and the gradient of each input along a direction, as NumPy arrays."""
-    tensors: list[Any] = [mg.tensor(x, device=device, requires_grad=True) for x in inputs]
-    out = function(device, *tensors)
-    g = np.random.default_rng(3).standard_normal(out.shape).astype(inputs[0].dtype)
-    out.backward(mg.tensor(g, device=device))
-    return [out.detach().cpu().numpy(), *(t.grad.cpu().numpy() for t in tensors)]
+    """The result, and the gradient of each input along a direction, on the CPU."""
+    leaves = [x.to(device).requires_grad_() for x in inputs]
+    out = function(device, *leaves)
+    g = np.random.default_rng(3).standard_normal(tuple(out.shape))
+    out.backward(mg.tensor(g).to(inputs[0].dtype).to(device))
+    return [out.detach().cpu(), *(leaf.grad.cpu() for leaf in leaves)]
 
 
 def masks(place: Place) -> None:
