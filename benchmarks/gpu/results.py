@@ -40,8 +40,10 @@ def markdown(about: dict[str, Any], results: list[Result]) -> str:
         "a rehearsal, without a GPU" if about["rehearsal"] else ""
     )
     parts = [f"{about['date']}: {where or 'the card is not known'}; {about['machine']}"]
-    for title in dict.fromkeys(BY_NAME[r.name].title for r in results):
-        parts.append(table(title, [r for r in results if BY_NAME[r.name].title == title]).markdown())
+    shown = [r for r in results if r.status != "left out"]
+    for title in dict.fromkeys(BY_NAME[r.name].title for r in shown):
+        grid = table(title, [r for r in shown if BY_NAME[r.name].title == title])
+        parts.append(grid.markdown() if grid.rows else "\n\n".join([f"### {title}", *grid.notes]))
     return "\n\n".join([*parts, _ends(results).markdown()]) + "\n"
 
 

@@ -43,7 +43,7 @@ STAGES = [
     _stage("sources", "CUDA sources compile", 45, 15, 30, brief=True),
     _stage("warm", "CuPy's array functions are compiled", 45, 15, 45, brief=True),
     _stage("probes", "First contact", 60, 15, 20, brief=True),
-    _stage("kernels", TESTS, 45, 20, 45, "suites"),
+    _stage("kernels", TESTS, 40, 20, 40, "suites"),
     _stage("parity-torch", PARITY, 25, 15, 20, "parity", brief=True),
     _stage("parity", PARITY, 50, 15, 30),
     _stage("steps-torch", STEPS, 40, 15, 30, "steps"),
@@ -53,10 +53,10 @@ STAGES = [
     _stage("graph", "A step of an MLP, launched one by one and as a CUDA graph", 20, 10, 20),
     _stage("updates", "Updates of the programs", 40, 15, 30),
     _stage("toy", "The toy translator, trained by its command", 75, 40, 75),
-    _stage("shakespeare-torch", SHAKESPEARE, 40, 30, 40, "shakespeare"),
-    _stage("shakespeare", SHAKESPEARE, 40, 30, 40),
-    _stage("tests", TESTS, 60, 30, 60, "suites"),
+    _stage("shakespeare", SHAKESPEARE, 35, 25, 35),
+    _stage("shakespeare-torch", SHAKESPEARE, 35, 25, 35, "shakespeare"),
     _stage("nccl", "NCCL with one rank", 15, 10, 15, brief=True),
+    _stage("tests", TESTS, 60, 20, 60, "suites"),
     _stage("threads", "Steps on the CPU by threads, ms", 60, 30, 30),
 ]
 BY_NAME = {stage.name: stage for stage in STAGES}

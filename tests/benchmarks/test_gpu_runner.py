@@ -235,7 +235,7 @@ def test_the_card_is_above_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
         {"item": "card", "values": card},
         {"item": "copy", "values": {"ceiling": "copy", "figure": 3.0, "kept": [1]}},
     ]
-    text = results.markdown(ABOUT, [Result("machine", "ok", 1.0, rows), Result("probes")])
+    text = results.markdown(ABOUT, [Result("machine", "ok", 1.0, rows), Result("probes", "out of time"), Result("toy")])
     assert text.startswith("2026-01-01: card GeForce, CUDA 13.0; a machine")
     assert "| copy | 3 |" in text and "GeForce" not in text[60:]
-    assert "probes: left out" in text
+    assert "probes: out of time" in text and "| toy | left out | 0 |" in text and "toy translator" not in text
