@@ -1,0 +1,105 @@
+"""Probes and comparisons can fail: a device that computes something else is noticed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from benchmarks.gpu import graph, parity, probes_arrays, probes_kernels
+from benchmarks.gpu.place import NeedsGpu, Place
+from benchmarks.gpu.probes_arrays import PROBES
+from benchmarks.process import Differ, Missing
+from tests.support.kernel_checks import needs_emulator
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    where = Place("parity", tmp_path / "parity.jsonl", "strict", tmp_path, 60.0)
+    where.begin()
+    return where
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_the_stand_in_passes(name: str, place: Place) -> None:
+    probes_arrays.compared(place, PROBES[name])
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ([1.0, 2.0], [1.0, 2.001]),
+        ([1, 2], [1, 3]),
+        ([1.0, float("nan")], [1.0, 0.0]),
+        ([1.0, float("inf")], [1.0, 3e38]),
+        ([1.0], [1.0, 1.0]),
+        ([1.0, 2.0], [1, 2]),
+        ([True, True], [True, False]),
+    ],
+)
+def test_other_results_are_noticed(here: list[Any], there: list[Any], place: Place) -> None:
+    with pytest.raises(AssertionError):
+        probes_arrays.compared(place, lambda device: mg.tensor(here if device == "cpu" else there))
+
+
+@needs_emulator
+def test_a_kernel_with_another_gradient_is_noticed(place: Place) -> None:
+    def twice(device: str, x: Any) -> Any:
+        return x * (1 if device == "cpu" else 1.001)
+
+    probes_kernels.checked(place, (lambda device, x: x * 1, ((3, 4),)), "float32")
+    with pytest.raises(AssertionError, match="differs by"):
+        probes_kernels.checked(place, (twice, ((3, 4),)), "float32")
+
+
+def pytorchs(place: Place, **changes: Any) -> None:
+    """Write the rows of the stage ``parity-torch``: minigrad's numbers, of which some are changed."""
+    row = {**parity.numbers(place, "tiny", "float64"), **changes}
+    file = place.rows.with_name("parity-torch.jsonl")
+    file.write_text(json.dumps({"item": "tiny float64", "values": row}) + "\n", encoding="utf-8")
+
+
+def test_the_same_numbers_are_no_difference(place: Place) -> None:
+    pytorchs(place)
+    row = parity.compared(place, "tiny", "float64")
+    assert row["loss differs by"] == row["gradients"] == row["after 3 × Adam"] == 0
+
+
+@pytest.mark.parametrize("what", ["losses", "norms"])
+def test_other_numbers_than_pytorchs_are_a_difference(what: str, place: Place) -> None:
+    numbers = parity.numbers(place, "tiny", "float64")[what]
+    pytorchs(place, **{what: [*numbers[:-1], numbers[-1] * (1 + 1e-6) + 1e-6]})
+    with pytest.raises(Differ, match="1e-09 allowed"):
+        parity.compared(place, "tiny", "float64")
+
+
+def test_without_pytorchs_numbers(place: Place) -> None:
+    with pytest.raises(Missing):
+        parity.compared(place, "tiny", "float64")
+
+
+@needs_emulator
+def test_a_graph_that_does_something_else_is_noticed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    same = graph.items(place)["2 layers × 32, batch 4 the same weights"]
+    same()
+    monkeypatch.setattr(graph, "captured", lambda place, step: Idle())
+    with pytest.raises(ArithmeticError, match="weights differ"):
+        same()
+
+
+class Idle:
+    """A graph that does nothing."""
+
+    launch = staticmethod(lambda: None)
+
+    def on_stream(self) -> Any:
+        return np.errstate()
+
+
+def test_a_kernel_that_nothing_emulates_needs_a_gpu(place: Place) -> None:
+    with pytest.raises(NeedsGpu, match="no g"):
+        place.kernel("no such kernel")
