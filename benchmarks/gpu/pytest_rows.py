@@ -20,10 +20,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     random.Random(0).shuffle(items)
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note the end of a test, or a failure before or after it."""
-    if FILE is None or os.environ.get("PYTEST_XDIST_WORKER"):  # the main process hears of all
-        return
-    if report.when == "call" or report.outcome != "passed":
-        why = getattr(getattr(report.longrepr, "reprcrash", None), "message", str(report.longrepr or ""))
-        append(Path(FILE), {"test": report.nodeid, "end": report.outcome, "why": why[:LONGEST]})
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the main process writes: it hears of all tests."""
+    if FILE is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Rows(Path(FILE)))
+
+
+class Rows:
+    """Writes to a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the end of a test, or a failure before or after it."""
+        if report.when == "call" or report.outcome != "passed":
+            why = getattr(getattr(report.longrepr, "reprcrash", None), "message", str(report.longrepr or ""))
+            append(self.file, {"test": report.nodeid, "end": report.outcome, "why": why[:LONGEST]})

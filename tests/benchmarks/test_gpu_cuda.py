@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gpu import launches, machine, steps, suites, works
+from benchmarks.gpu import launches, machine, runner, steps, suites, works
 from benchmarks.gpu.capture import Captured
 from benchmarks.gpu.place import Place
 
@@ -211,3 +214,27 @@ def test_a_suite_that_fails_is_told_by_its_reasons() -> None:
     with pytest.raises(AssertionError, match="'passed': 0"):
         suites.counted("tests", [])
     assert suites.counted("tests", tests[:1]) == {"tests": "tests", "passed": 1, "failed": 0, "skipped": 0}
+
+
+@pytest.mark.parametrize("beside", [[], ["-n", "2"]])
+def test_each_end_of_a_test_is_written_once(beside: list[str], tmp_path: Path) -> None:
+    if beside:
+        pytest.importorskip("xdist")
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "def test_passes(): pass\n"
+        "def test_fails(): assert 1 == 2\n"
+        "def test_skips(): pytest.skip('no')\n"
+        "@pytest.fixture\n"
+        "def broken(): raise ValueError('broken')\n"
+        "def test_does_not_begin(broken): pass\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.gpu.pytest_rows", *beside, str(tmp_path)]
+    rows = tmp_path / "rows"
+    variables = {**os.environ, "MINIGRAD_TESTS": str(rows), "PYTHONPATH": str(runner.ROOT)}
+    subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, check=False)
+    ends = sorted(
+        (row["test"].partition("::")[2], row["end"]) for row in map(json.loads, rows.read_text().splitlines())
+    )
+    bad = [("test_does_not_begin", "failed"), ("test_fails", "failed")]
+    assert ends == [*bad, ("test_passes", "passed"), ("test_skips", "skipped")]
