@@ -25,6 +25,7 @@ from ..autograd import is_grad_enabled, mode
 from ..autograd.calls import apply
 from ..backend import dtype as dt
 from ..backend import of
+from ..backend.device import Device
 from ..cuda import is_available
 from ..extension import PACKAGE
 from ..nn import functional
@@ -38,7 +39,6 @@ __all__ += ["is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast
 __all__ += ["set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
 Dtypes = Mapping[str, dt.DType]
 
 
@@ -302,8 +302,8 @@ class autocast:
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if device_type not in DEVICES:
-            raise RuntimeError(f"{device_type!r} is not a device type: expected one of {', '.join(DEVICES)}")
+        if not is_autocast_available(device_type):
+            raise RuntimeError(f"{device_type!r} is not a device type: expected 'cpu' or 'cuda', without a number")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dt.as_dtype(dtype)
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
@@ -383,7 +383,10 @@ def _carried() -> Callable[[], Any]:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is an autocast for a type of device."""
-    return device_type in DEVICES
+    try:
+        return Device(device_type).type == device_type
+    except RuntimeError:
+        return False
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
