@@ -20,7 +20,8 @@ _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, element
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
 _MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
-_FUSED = frozenset(("dropout", "gelu", "layer_norm", "log_softmax", "rms_norm", "softmax"))
+_FUSED = frozenset(("add_dropout", "cross_entropy", "dropout", "gelu", "layer_norm", "log_softmax", "relu"))
+_FUSED |= {"relu_dropout", "rms_norm", "rotate", "scaled_dot_product_attention", "softmax"}
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:
@@ -29,14 +30,14 @@ def moves(op: Op, args: tuple[Any, ...]) -> bool:
 
 
 def computes(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op on a GPU reads bfloat16, if all its operands are of it, and computes in float32."""
+    """Whether an op on a GPU reads bfloat16, if all its operands of floats are of it, and computes in float32."""
     if op not in _MULTIPLYING and op.kernel not in _FUSED:
         return False
     arrays = [a.array for a in args if isinstance(a, Traced)]
-    backend = of(arrays[0])
-    if backend.device_type in ("cpu", "meta") or any(x.dtype.kind == "f" for x in arrays):
+    kinds = "V" if op.promote else "Vbiu"
+    if of(arrays[0]).device_type in ("cpu", "meta") or any(x.dtype.kind not in kinds for x in arrays):
         return False
-    return op in _MULTIPLYING or bool(backend.kernels(op.kernel))
+    return op in _MULTIPLYING or any(not hasattr(k, "takes") or k.takes(*arrays) for k in op.find_kernels(arrays))
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:

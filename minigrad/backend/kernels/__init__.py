@@ -34,6 +34,7 @@ class Kernel(Protocol):
 
     ``args`` are the op's arguments, arrays and attributes, in the order of its forward; ``backward`` gets those that
     the op's rules name, and None for all others. What ``needs`` does not ask for is neither computed nor kept.
+    Before a call in bfloat16, ``takes(*arrays)``, which a kernel may have, says whether ``forward`` will take them.
     """
 
     def forward(self, needs: Needs, *args: Any) -> tuple[Any, Any]:

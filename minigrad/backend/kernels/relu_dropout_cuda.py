@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtype import Array
+from ..dtype import Array, kind_of
 from ..registry import xp
 from . import Gradients, Needs
 from ._launch import contiguous, over_elements
@@ -12,7 +12,7 @@ from .dropout_cuda import dropped
 
 
 def forward(needs: Needs, x: Array, keep: Any = None, scale: float = 1.0) -> tuple[Array, Array]:
-    if x.dtype.kind != "f":
+    if kind_of(x) != "f":
         return NotImplemented
     out = dropped(x, keep, scale, rectify=True)
     return out, out

@@ -173,7 +173,7 @@ __device__ inline void score_gradients(const Attention& a, i64 query, i64 key, c
 // keys) is given, it gets ds; the rest of it stays as it was.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query_gradients(
     const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
-    const real* STRIDED(out), real* STRIDED(dq), const wide* lse, wide* delta, real* dmask,
+    const real* STRIDED(out), real* STRIDED(dq), const wide* lse, wide* delta, wide* dmask,
     ATTENTION_PARAMETERS) {
     DYNAMIC_SHARED(wide, shared);
     wide *q_tile = shared, *k_tile = q_tile + TILE * PITCH, *g_tile = k_tile + TILE * PITCH;
@@ -209,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query
                 i64 row = first + threadIdx.y + i * SIDE, column = start + threadIdx.x + j * SIDE;
                 ds_tile[(threadIdx.y + i * SIDE) * SCORE_PITCH + threadIdx.x + j * SIDE] = ds[i][j];
                 if (dmask && row < queries && column < keys)
-                    dmask[(head * queries + row) * keys + column] = (real)ds[i][j];
+                    dmask[(head * queries + row) * keys + column] = ds[i][j];
             }
         __syncthreads();
         add_product(ds_tile, SCORE_PITCH, 1, k_tile, sums);

@@ -69,6 +69,10 @@ def _plan_for(q: Array, k: Array, v: Array) -> Plan | None:
     return plan(max(q.shape[-1], v.shape[-1]), length, wide(q)().itemsize, _most_bytes[gpu])
 
 
+def takes(q: Array, k: Array, v: Array, *mask: Array) -> bool:
+    return _plan_for(q, k, v) is not None
+
+
 def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
     """ATTENTION_PARAMETERS of the source."""
     mask, keep, is_causal, scale, dropout_p = how
@@ -114,7 +118,7 @@ def backward(
     inputs = *strided(g, q.dtype), *strided(q), *strided(k, q.dtype), *strided(v, q.dtype)
     tail = _attention_args(q, k, v, *how)
     delta, (dq, dk, dv) = xp(q).empty_like(lse), laid_like(q, k, v)
-    dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), q.dtype) if needs[3] else None
+    dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), wide(q)) if needs[3] else None
 
     def run(name: str, length: int, scores: int, *results: Any) -> None:
         """A kernel of blocks of ``length``, with shared memory for so many tiles of scores."""

@@ -76,7 +76,8 @@ def attend(
         keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
     scale = 1 / math.sqrt(query.array.shape[-1]) if scale is None else scale
     args = (query, key, value, mask, keep, is_causal, float(scale), float(dropout_p))
-    return apply(ops.scaled_dot_product_attention, args)
+    out: Tensor = apply(ops.scaled_dot_product_attention, args)
+    return out if out.array.dtype == query.array.dtype else out.to(query.dtype)  # a wider mask changes no dtype
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
