@@ -11,6 +11,8 @@ from ._launch import NULL, contiguous, drawn, over_elements
 
 
 def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, None]:
+    if keep.shape != x.shape:  # a gradient of more axes than were dropped
+        return NotImplemented
     return dropped(x, keep, scale), None
 
 
