@@ -185,6 +185,14 @@ def test_clipping_of_several_dtypes(place: str) -> None:
         np.testing.assert_allclose(after, g / (norm + 1e-6), rtol=1e-6)
 
 
+def test_a_norm_too_large_for_the_first_dtype(place: str) -> None:
+    params = parameters(place, [np.ones(2, "float16"), np.full(3, 1e5, "float32")])
+    total = clip_grad_norm_(params, 1.0)
+    assert total.dtype == mg.float32
+    np.testing.assert_allclose(total.item(), np.sqrt(3e10 + 2), rtol=1e-6)
+    np.testing.assert_allclose(gradients_of(params)[1], 3**-0.5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
 def test_clipping_of_extreme_numbers_is_as_in_float64(place: str, value: float) -> None:
     """Squares that float32 does not hold are no matter; what is not finite spreads as in PyTorch."""

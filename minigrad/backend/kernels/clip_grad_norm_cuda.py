@@ -11,8 +11,8 @@ from ._launch import BLOCK, NULL, launch
 
 
 def norm(many: Many) -> Array:
-    """√ of the sum of all squares, without axes, in the dtype of the first."""
-    like = many.rows[0][0]
+    """√ of the sum of all squares, without axes, in the widest dtype."""
+    like = max((row[0] for row in many.rows), key=lambda x: x.itemsize)
     sums, total = xp(like).empty(many.parts, "float64"), xp(like).empty((), like.dtype)
     many.each("clip_grad_norm", "squares", sums)
     launch(total, "clip_grad_norm", "root", (1,), (BLOCK,), (sums, total, many.parts))
