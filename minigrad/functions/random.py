@@ -396,7 +396,8 @@ def multinomial(
 def _inverted(weights: Any, draws: Any) -> Any:
     """For each uniform draw the first place in a row where the running share of the weights reaches it."""
     m = xp(weights)
-    shares = m.cumsum(weights, -1, dtype=weights.dtype)
+    # NumPy adds from left to right, a GPU in parts: only in float64 do their roundings give nothing to a weight of 0
+    shares = m.cumsum(weights, -1, dtype=weights.dtype if m is np else np.float64)
     shares = shares / shares[:, -1:]
     shares[:, -1] = 1
     if draws.shape[1] == 1:

@@ -63,6 +63,13 @@ def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: st
         assert bool((indices[:, 0] != indices[:, 1]).all())
 
 
+def test_drawn_among_many_in_16_bits(device: str) -> None:
+    """50,000 equal weights: a running sum in float16 would stop growing before an eighth of them."""
+    minigrad.manual_seed(5)
+    indices = minigrad.full((100, 50_000), 2e-5, dtype=minigrad.float16, device=device).multinomial(1)
+    assert 20_000 <= indices.double().mean().item() <= 30_000
+
+
 def test_no_draw_without_weights_that_suffice(device: str) -> None:
     with pytest.raises(RuntimeError, match="cannot draw 3 samples without replacement"):
         minigrad.ones(2, device=device).multinomial(3)
