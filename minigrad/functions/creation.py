@@ -294,11 +294,14 @@ def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:
     def create(
         *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
     ) -> Tensor:
-        shape, kind = sized(size, size_kw), float_dtype(dtype)
-        if _is_meta(device):
-            return tensor_on(_unset(shape, kind), device, requires_grad)
-        return tensor_on(_array_on(device, kind, lambda xp: getattr(xp, name)(shape, kind)), device, requires_grad)
+        place, shape, kind = _device(device), sized(size, size_kw), float_dtype(dtype)
+        if place is None or place.type in ("cpu", "meta"):
+            array = (_unset if place is not None and place.type == "meta" else make)(shape, kind)
+        else:
+            array = _array_on(place, kind, lambda xp: getattr(xp, name)(shape, kind))
+        return tensor_on(array, place, requires_grad)
 
+    make = getattr(np, name)
     return function(named(create, name, doc))
 
 
@@ -321,8 +324,8 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    shape, filling = shape_of(size), np.full((), value, of_value.numpy)[()]
-    return _array_on(device, of_value.numpy, lambda xp: xp.full(shape, filling, of_value.numpy))
+    shape, kind = shape_of(size), of_value.numpy
+    return _array_on(device, kind, lambda xp: xp.full(shape, value if xp is np else np.full((), value, kind)[()], kind))
 
 
 @creating
