@@ -46,9 +46,9 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
 
 // Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each where it is given. A block adds up 16 columns,
 // each thread every 64th row, in the same order in every run. Block: 16 columns, 64 rows.
-extern "C" __global__ void layer_norm_parameter_gradients(const real* g, const real* x, const wide* mean,
-                                                          const wide* inverse_std, real* dweight, real* dbias,
-                                                          i64 rows, i64 n) {
+extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradients(
+    const real* g, const real* x, const wide* mean, const wide* inverse_std, real* dweight, real* dbias, i64 rows,
+    i64 n) {
     __shared__ wide of_weight[64][16], of_bias[64][16];
     int y = threadIdx.y, column = threadIdx.x;
     i64 j = (i64)blockIdx.x * 16 + column;
