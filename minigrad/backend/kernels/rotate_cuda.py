@@ -11,7 +11,7 @@ from ._launch import contiguous, each_element, launch, strided, wide
 def forward(needs: Needs, x: Array, turns: Array, back: bool) -> tuple[Array, None]:
     """The result lies in memory as x does: of heads that were split off a row, in the order of the rows."""
     pairs = x.shape[-1] // 2
-    if x.ndim > 4 or kind_of(x) != "f" or turns.shape != (x.shape[-2], pairs, 2):
+    if x.ndim > 4 or kind_of(x) != "f" or x.shape[-1] % 2 or turns.shape != (x.shape[-2], pairs, 2):
         return NotImplemented
     inputs = strided((contiguous(x) if 0 in x.strides else x)[(None,) * (4 - x.ndim)])
     out = xp(x).empty_like(inputs[0])
