@@ -674,7 +674,7 @@ def bitwise_not(x: Array) -> Array:
 
 
 def _truth(x: Array) -> Array:
-    """What the logical functions take: CuPy's take no complex numbers."""
+    """An operand for the logical functions: CuPy's take no complex numbers."""
     return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 

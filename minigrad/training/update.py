@@ -122,7 +122,7 @@ def update(
     present = [p.grad for p in parameters if p.grad is not None]
     factor = parts[0].weight / sum(part.weight for part in parts)
     if factor != 1:
-        scale_(present, factor)
+        scale_(present, float(factor))
     norm = get_total_norm(present)
     done = Updated(parts, norm, step)
     if done.is_known:

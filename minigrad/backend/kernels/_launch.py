@@ -50,7 +50,7 @@ def launch(
     Raises:
         TypeError: ``like`` does not hold floating point numbers.
     """
-    if kind_of(like) not in "fb":  # a kernel of masks alone has no ``real``
+    if kind_of(like) not in "fb":  # a kernel that has only masks has no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
     if like.dtype.name == "bfloat16":
         defines = (*defines, ("REAL_BFLOAT", 1))
@@ -140,7 +140,7 @@ def drawn(keep: Any) -> tuple[Any, int, int]:
 
 
 def along(source: str, name: str) -> tuple[Any, Any]:
-    """Forward and backward of an op of rows along ``dim``, whose gradient is made from the result."""
+    """Forward and backward of an op of rows along ``dim``, whose gradient needs the result."""
 
     def run(name: str, dim: int, *inputs: Array) -> Array:
         last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]

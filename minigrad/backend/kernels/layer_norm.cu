@@ -1,5 +1,5 @@
 // Layer normalization of the rows of x (rows, n), with an optional weight (n,) and bias (n,).
-// "Layer Normalization", Ba, Kiros and Hinton 2016. Where no ``mean`` is given, none is subtracted: "Root Mean Square
+// "Layer Normalization", Ba, Kiros and Hinton 2016. Without ``mean`` none is subtracted: "Root Mean Square
 // Layer Normalization", Zhang and Sennrich 2019.
 
 // out = (x - mean) / std * weight + bias; the row's mean and 1 / std are kept for the gradient.
@@ -44,7 +44,7 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
     }
 }
 
-// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each where it is given. A block adds up 16 columns,
+// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array. A block adds up 16 columns,
 // each thread every 64th row, in the same order in every run. Block: 16 columns, 64 rows.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradients(
     const real* g, const real* x, const wide* mean, const wide* inverse_std, real* dweight, real* dbias, i64 rows,

@@ -22,7 +22,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
     m, rows, classes = xp(x), x.shape[0], weight.shape[0]
     target = contiguous(target, m.int64)
     scale = 1 / (target != ignore_index).sum(dtype=wide(x)) if reduction == "mean" else m.ones((), wide(x))
-    losses, dx = m.empty(rows, wide(x)), []
+    losses, dx = m.empty(rows, wide(x)), m.empty(x.shape, x.dtype) if needs[0] else None
     dweight = dbias = None
     step = max(1, CHUNK_BYTES // max(1, classes * x.dtype.itemsize))
     for start in range(0, max(1, rows), step):
@@ -32,15 +32,19 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
             logits += bias
         rows_args = logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing)
         over_rows(logits, "cross_entropy", "cross_entropy_in_place", *rows_args)
-        dx += [logits @ weight] if needs[0] else []
+        if dx is not None:
+            m.matmul(logits, weight, out=dx[part])
         dweight = _plus(dweight, logits.T @ x[part]) if needs[1] else None
         dbias = _plus(dbias, logits.sum(axis=0)) if needs[2] else None
     loss = (losses.sum() * scale).astype(x.dtype, copy=False)
-    return loss, (m.concatenate(dx) if len(dx) > 1 else dx[0] if dx else None, dweight, dbias)
+    return loss, (dx, dweight, dbias)
 
 
 def _plus(total: Array | None, part: Array) -> Array:
-    return part if total is None else total + part
+    if total is None:
+        return part
+    total += part
+    return total
 
 
 def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:

@@ -38,7 +38,7 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
 def _iterate(x: Array, out: Array, coefficients: list[float]) -> None:
     """A step of Newton's and Schulz's iteration for a batch, by XXᵀ or XᵀX, whichever is smaller."""
     lib, turned, wide = xp(x), x.swapaxes(1, 2), x.shape[1] <= x.shape[2]
-    gram = matmul(x, turned) if wide else matmul(turned, x)  # CuPy's own copies what is transposed
+    gram = matmul(x, turned) if wide else matmul(turned, x)  # CuPy's own copies a transposed operand
     factor = lib.matmul(gram, gram)
     over_elements(factor, "muon", "polynomial", factor, gram, *coefficients, len(gram[0]))
     lib.matmul(*((factor, x) if wide else (x, factor)), out=out)

@@ -49,7 +49,7 @@ __device__ inline wide dropout_factor(const Attention& a, i64 i, i64 j) {
     return is_kept(a.keep, a.seed, a.bound, a.drawn + i * a.keys + j) ? a.keep_scale : (wide)0;
 }
 
-// TILE rows of an array (rows, n) from row ``first`` on; zeros fill what lies beyond its end.
+// TILE rows of an array (rows, n) from row ``first`` on; the rest are zeros.
 __device__ inline void load_tile(const real* from, i64 pitch, i64 first, i64 rows, i64 n, wide* tile) {
     for (int at = threadIdx.y * SIDE + threadIdx.x; at < TILE * HEAD; at += SIDE * SIDE) {
         int row = at / HEAD, column = at % HEAD;
