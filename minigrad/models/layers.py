@@ -143,8 +143,8 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """(B, T, D) -> (B, T, D)"""
         if self.norm_first:
-            return self.dropout.residual(x, sublayer(self.norm(x)))
-        return self.norm(self.dropout.residual(x, sublayer(x)))
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
 
 
 class TransformerLayer(nn.Module):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ..ops.op import watch
 from ..tensor import Tensor
 from . import functional as F
 from .functional._checks import probability
-from .functional.dropout import add_dropout
 from .layer import FunctionLayer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
@@ -34,15 +32,6 @@ class Dropout(_DropoutNd, function=F.dropout):
     >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
     [0.0, 2.0]
     """
-
-    def residual(self, x: Tensor, part: Tensor) -> Tensor:
-        """``x + self(part)``, as one op where nobody looks between the two.
-
-        >>> nn.Dropout(0.5).eval().residual(mg.ones(2), mg.ones(2))
-        tensor([2., 2.])
-        """
-        is_seen = type(self) is not Dropout or self.inplace or self._has_hooks() or watch.observers
-        return add_dropout(x, part, self.p) if self.training and self.p and not is_seen else x + self(part)
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):

@@ -20,7 +20,7 @@ _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, element
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
 _MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
-_FUSED = frozenset(("add_dropout", "cross_entropy", "dropout", "gelu", "layer_norm", "log_softmax", "relu"))
+_FUSED = frozenset(("cross_entropy", "dropout", "gelu", "layer_norm", "log_softmax", "relu"))
 _FUSED |= {"relu_dropout", "rms_norm", "rotate", "scaled_dot_product_attention", "softmax"}
 
 

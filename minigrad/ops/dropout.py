@@ -13,12 +13,6 @@ def dropout(x: Array, keep: Array, scale: float) -> Array:
     return x * (keep * x.dtype.type(scale))
 
 
-@op("dx = g; dy = g · keep · scale", x=lambda g: g, y=lambda g, keep, scale: dropout(g, keep, scale), promote="same")
-def add_dropout(x: Array, y: Array, keep: Array, scale: float) -> Array:
-    """x + dropout(y), a residual connection"""
-    return x + dropout(y, keep, scale)
-
-
 @op("dx = g · scale where y > 0, else 0", x=lambda g, out, scale: g * (out > 0) * scale)
 def relu_dropout(x: Array, keep: Array, scale: float) -> Array:
     """dropout(max(x, 0)): its gradient needs neither the mask nor what was dropped"""

@@ -201,14 +201,6 @@ case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), 
 case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
 case("dropout", lambda t, x, m: dropout.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25)
 case(
-    "add_dropout",
-    lambda t, a, x, m: dropout.add_dropout(a, x, m.array, 1.25),
-    (2, 3),
-    (2, 3),
-    _MASK,
-    theirs=lambda t, a, x, m: a + x * m * 1.25,
-)
-case(
     "relu_dropout",
     lambda t, x, m: dropout.relu_dropout(x, m.array, 1.25),
     (2, 3),

@@ -1,13 +1,12 @@
-// Dropout, and the operations beside it in the same pass. "Dropout", Srivastava et al. 2014.
+// Dropout, and ReLU before it in the same pass. "Dropout", Srivastava et al. 2014.
 
-// out = base + x * scale where x is kept, else base. Without a base that is 0; with ``rectify``, x is max(x, 0) first.
-extern "C" __global__ void dropout(const real* x, const real* base, real* out, i64 rectify, const bool* keep, i64 seed,
-                                   i64 bound, double scale, i64 count) {
+// out = x * scale where x is kept, else 0. With ``rectify``, x is max(x, 0) first.
+extern "C" __global__ void dropout(const real* x, real* out, i64 rectify, const bool* keep, i64 seed, i64 bound,
+                                   double scale, i64 count) {
     EACH_ELEMENT(i, count) {
         wide v = (wide)x[i];
         if (rectify && v <= 0) v = 0;  // NaN stays
-        v *= is_kept(keep, seed, bound, i) ? (wide)scale : (wide)0;
-        out[i] = (real)(base ? (wide)base[i] + v : v);
+        out[i] = (real)(v * (is_kept(keep, seed, bound, i) ? (wide)scale : (wide)0));
     }
 }
 

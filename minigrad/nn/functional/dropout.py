@@ -10,7 +10,6 @@ from ...autograd.inplace import mutate
 from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...backend import of, random
-from ...ops.dropout import add_dropout as add_op
 from ...ops.dropout import dropout as op
 from ...ops.dropout import relu_dropout as relu_op
 from ...tensor import Tensor
@@ -37,11 +36,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
     """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
     return apply(relu_op, _drawn(input, p))
-
-
-def add_dropout(x: Tensor, input: Tensor, p: float) -> Tensor:
-    """``x + dropout(input, p)`` in training, in one pass."""
-    return apply(add_op, (x, *_drawn(input, p)))
 
 
 def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
