@@ -19,7 +19,7 @@ class _State(threading.local):
 
 state = _State()
 # State of a thread that its results depend on: each function here, called when a checkpoint begins, gives a function
-# that makes the context in which the checkpoint runs again.
+# that makes the context of each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 

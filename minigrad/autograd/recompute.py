@@ -8,7 +8,7 @@ The graph itself stays whole, so ``grad``, hooks and second order work as withou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
@@ -46,7 +46,7 @@ class Region(Observer):
         self.second: AbstractContextManager[Any] = nullcontext()
         if contexts is not None:
             self.first, self.second = contexts()
-        self.around = [state() for state in carried]
+        self.around = states()
         self.names: list[str] = []
         self.complete = False  # whether the first run is over, and all names are known
         self.remaining = 0  # how many nodes have not got back what they lost
@@ -54,7 +54,7 @@ class Region(Observer):
 
     def run(self) -> Any:
         """The function's result; its nodes keep nothing."""
-        with self.first, observed(self):
+        with within(self.around, self.first), observed(self):
             result = self.function(*self.args, **self.kwargs)
         self.complete = True
         return result
@@ -87,10 +87,10 @@ class Region(Observer):
         if self.random is not None:
             default_generator.set_state(self.random)
         try:
-            with ExitStack() as around:
-                for context in (*(context() for context in self.around), enable_grad(), self.second):
-                    around.enter_context(context)
-                around.enter_context(observed(*_not_of_regions(), _Recorded(again), alone=True))
+            with (
+                within(self.around, enable_grad(), self.second),
+                observed(*_not_of_regions(), _Recorded(again), alone=True),
+            ):
                 self.function(*self.args, **self.kwargs)
         finally:
             if self.random is not None:
@@ -138,6 +138,19 @@ def _difference(first: list[str], second: list[str]) -> str:
 def _not_of_regions() -> tuple[Observer, ...]:
     """The observers but for those of other runs, to which the nodes of a second run do not belong."""
     return tuple(o for o in watch.observers if not isinstance(o, (Region, _Recorded)))
+
+
+def states() -> list[Callable[[], AbstractContextManager[Any]]]:
+    """For each kind of state that a run depends on (``mode.carried``), a function that makes its context."""
+    return [state() for state in carried]
+
+
+def within(around: Sequence[Callable[[], AbstractContextManager[Any]]], *contexts: Any) -> ExitStack:
+    """Enter the contexts that ``around`` makes, and then others."""
+    with ExitStack() as stack:
+        for context in (*(make() for make in around), *contexts):
+            stack.enter_context(context)
+        return stack.pop_all()
 
 
 def is_in_first_run() -> bool:

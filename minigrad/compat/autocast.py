@@ -40,6 +40,7 @@ __all__ += ["set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_en
 
 F = TypeVar("F", bound=Callable[..., Any])
 Dtypes = Mapping[str, dt.DType]
+Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
 class _State(threading.local):
@@ -49,18 +50,29 @@ class _State(threading.local):
         enabled: the dtype of each device type whose functions convert.
         chosen: dtypes that take the place of the usual ones.
         caches: whether conversions of parameters stay in ``cache``, by the parameter's id.
-        before: enabled, chosen and caches around each context, the innermost last.
+        cache: conversions of parameters within the outermost context, or within a run of a checkpoint.
+        before: enabled, chosen, caches and cache around each context, the innermost last.
         inside: within a function of the tables, which converts nothing more.
     """
 
     enabled: Dtypes = MappingProxyType({})
     chosen: Dtypes = MappingProxyType({})
     caches = True
-    before: tuple[tuple[Dtypes, Dtypes, bool], ...] = ()
+    before: tuple[tuple[Dtypes, Dtypes, bool, Cache], ...] = ()
     inside = False
 
     def __init__(self) -> None:
-        self.cache: dict[int, tuple[Tensor, Any, Tensor]] = {}
+        self.cache: Cache = {}
+
+    def enter(self, enabled: Dtypes, chosen: Dtypes, caches: bool, cache: Cache) -> None:
+        """Replace all four, until ``leave``."""
+        self.before = (*self.before, (self.enabled, self.chosen, self.caches, self.cache))
+        self.enabled, self.chosen, self.caches, self.cache = enabled, chosen, caches, cache
+
+    def leave(self) -> None:
+        """Bring back the four of before the last ``enter``."""
+        *before, (self.enabled, self.chosen, self.caches, self.cache) = self.before
+        self.before = tuple(before)
 
 
 _state = _State()
@@ -318,18 +330,13 @@ class autocast:
 
     def __enter__(self) -> autocast:
         state = _state
-        state.before = (*state.before, (state.enabled, state.chosen, state.caches))
+        state.enter(state.enabled, state.chosen, self._cache_enabled, state.cache if state.before else {})
         set_autocast_dtype(self.device, self.fast_dtype)
         set_autocast_enabled(self.device, self._enabled)
-        state.caches = self._cache_enabled
         return self
 
     def __exit__(self, *error: object) -> None:
-        state = _state
-        *before, (state.enabled, state.chosen, state.caches) = state.before
-        state.before = tuple(before)
-        if not before:
-            state.cache.clear()
+        _state.leave()
 
     def __call__(self, function: F) -> F:
         return autocast_decorator(self, function)
@@ -361,21 +368,17 @@ class CpuAutocast(autocast):
 
 
 @contextmanager
-def _as_it_was(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
-    """The state of another time, such as that of a function's first run when a checkpoint runs it again."""
-    state = _state
-    before = state.enabled, state.chosen, state.caches
-    state.enabled, state.chosen, state.caches = enabled, chosen, caches
+def _run_of_a_checkpoint(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
+    """The state in which a checkpoint began, with a cache of its own: each run makes the same conversions."""
+    _state.enter(enabled, chosen, caches, {})
     try:
         yield
     finally:
-        state.enabled, state.chosen, state.caches = before
-        if not state.before:
-            state.cache.clear()
+        _state.leave()
 
 
 def _carried() -> Callable[[], Any]:
-    return functools.partial(_as_it_was, _state.enabled, _state.chosen, _state.caches)
+    return functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches)
 
 
 # Settings ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import cuda
 from ..autograd import is_grad_enabled
-from ..autograd.recompute import Contexts, Region, is_in_first_run
+from ..autograd.recompute import Contexts, Region, is_in_first_run, states, within
 from ..tensor import Tensor
 from ..tracebacks import border_functions, warn
 
@@ -41,8 +41,11 @@ def checkpoint(
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
-    if not is_grad_enabled() or is_in_first_run():
+    if not is_grad_enabled():
         return function(*args, **kwargs)
+    if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again
+        with within(states()):
+            return function(*args, **kwargs)
     region = Region(function, args, kwargs, preserve_rng_state, context_fn, determinism_check == "default")
     return region.run()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import threading
@@ -390,12 +391,18 @@ def test_each_thread_has_its_own() -> None:
     assert log == [mg.float32, mg.float16]
 
 
+def first_node_after(w: Any, node: Any) -> Any:
+    """The op that takes a leaf, at the end of the first inputs of a node."""
+    before = node.next_functions[0][0]
+    return node if getattr(before, "variable", None) is w else first_node_after(w, before)
+
+
 @pytest.mark.parametrize("cached", [True, False])
 def test_a_parameter_is_converted_once(cached: bool) -> None:
     w = mg.ones(2, 2, requires_grad=True)
     with mg.autocast("cpu", cache_enabled=cached):
         first, second = (w @ mg.ones(2, 2) for _ in range(2))
-        nodes = {id(y.grad_fn.next_functions[0][0].next_functions[0][0]) for y in (first, second)}
+        conversions = {first_node_after(w, y.grad_fn) for y in (first, second)}
         with mg.no_grad():
             assert not (w @ w).requires_grad
             w.mul_(3)
@@ -403,7 +410,7 @@ def test_a_parameter_is_converted_once(cached: bool) -> None:
     assert not amp._state.cache
     (first.float() + second.float()).sum().backward()
     assert w.grad is not None and w.grad.dtype is mg.float32 and w.grad.tolist() == [[4, 4], [4, 4]]
-    assert len(nodes) >= 1
+    assert len(conversions) == (1 if cached else 2)
 
 
 def test_gradients_add_up_within_one_context() -> None:
@@ -443,6 +450,46 @@ def test_a_checkpoint_runs_again_as_it_ran() -> None:
         slopes.append(mg.autograd.grad(slope.square().sum(), w)[0])
     assert slopes[0].equal(slopes[2])
     assert slopes[1].allclose(slopes[3], rtol=2e-2)  # which runs it once more
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("name", ["before", "after", "twice", "nested", "with a part that is not lowered"])
+def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> None:
+    """A weight that is used outside, too, is converted in both runs, wherever the backward pass begins."""
+
+    def slopes(t: Any, checkpoint: Any) -> list[Any]:
+        w = t.tensor(numbers(3, 3)).requires_grad_()
+
+        def f(x: Any) -> Any:
+            return (x @ w).tanh() @ w
+
+        def mixed(x: Any) -> Any:
+            with t.autocast("cpu", enabled=False):
+                y = x.float().tanh()
+            return y @ w
+
+        def again(f: Any, x: Any) -> Any:
+            return checkpoint(f, x, use_reentrant=False)
+
+        programs = {
+            "before": lambda x: again(f, x @ w),
+            "after": lambda x: again(f, x) @ w,
+            "twice": lambda x: again(f, again(f, x)),
+            "nested": lambda x: again(lambda x: again(f, x @ w) @ w, x),
+            "with a part that is not lowered": lambda x: again(lambda x: mixed(x @ w), x),
+        }
+        with t.autocast("cpu"):
+            loss = programs[name](t.ones(2, 3)).float().sum()
+            if within:
+                loss.backward()
+        if not within:
+            loss.backward()
+        return list(w.grad.tolist())
+
+    expected = slopes(torch, importlib.import_module("torch.utils.checkpoint").checkpoint)
+    np.testing.assert_allclose(slopes(mg, checkpoint), expected, rtol=2e-2)
+    assert not amp._state.cache
 
 
 @pytest.mark.parametrize("cast_inputs", [None, "float32"])
