@@ -23,6 +23,7 @@ from ..tensor import Tensor
 
 __all__ = ["GradScaler"]
 
+LARGEST = float(np.finfo(np.float32).max)  # scales, and most losses, are of float32
 _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
 
 
@@ -64,6 +65,7 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
+        self._scaled = False  # whether ``scale`` was called
         # By optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient is;
         # once somebody has looked, whether one is.
         self._overflow: dict[int, list[Array] | bool] = {}
@@ -81,6 +83,7 @@ class GradScaler:
         """A tensor, or tensors in lists and tuples, times the scale."""
         if not self._enabled:
             return outputs
+        self._scaled = True
         if isinstance(outputs, Tensor):
             if outputs.dtype is float32:
                 return outputs * self._scale
@@ -96,6 +99,7 @@ class GradScaler:
         """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say).
 
         Raises:
+            AssertionError: ``scale`` was never called, so that the gradients are not scaled.
             RuntimeError: a second call in one iteration, or a call after ``step``.
             ValueError: gradients of float16, which only a float32 copy of the parameters can be updated by.
         """
@@ -105,6 +109,8 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         if id(optimizer) in self._overflow:
             raise RuntimeError("unscale_() has already been called on this optimizer since update().")
+        if not self._scaled:
+            raise AssertionError("The gradients are not scaled: scale() was never called.")
         parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
         grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
         if any(grad.dtype is float16 for grad in grads):
@@ -127,7 +133,7 @@ class GradScaler:
 
         Raises:
             RuntimeError: a second step without ``update``; a closure.
-            AssertionError: no parameter has a gradient.
+            AssertionError: no parameter has a gradient, or ``scale`` was never called.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -160,7 +166,7 @@ class GradScaler:
             self._growth_tracker += 1
             if self._growth_tracker == self._growth_interval:
                 self._growth_tracker = 0
-                if math.isfinite(self._scale * self._growth_factor):
+                if self._scale * self._growth_factor <= LARGEST:
                     self._scale *= self._growth_factor
         self._overflow.clear()
         self._stepped.clear()

@@ -65,6 +65,20 @@ def test_scales_grow_back_off_and_skip_as_pytorchs(steps_of: str) -> None:
             np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
+@pytest.mark.parity
+def test_a_scale_stays_within_float32() -> None:
+    scales = []
+    for t in (mg, torch):
+        optimizer, weights = grads_of(t, [[1.0]])
+        scaler = t.amp.GradScaler("cpu", init_scale=2.0**126, growth_interval=1)
+        for _ in range(3):
+            scaler.scale(weights[0])
+            scaler.step(optimizer)
+            scaler.update()
+            scales.append(scaler.get_scale())
+    assert scales == [2.0**127] * 6
+
+
 def test_a_scale_is_not_lost_in_float16() -> None:
     scaler = amp.GradScaler("cpu")
     loss = mg.tensor(0.5, dtype=mg.float16)
@@ -83,6 +97,13 @@ def test_mistakes_are_named() -> None:
     scaler = amp.GradScaler("cpu")
     with pytest.raises(AssertionError, match="inf checks"):
         scaler.update()
+    weight.grad = mg.ones(1)
+    for early in (scaler.unscale_, scaler.step):
+        with pytest.raises(AssertionError, match="never called"):
+            early(optimizer)
+    assert weight.item() == weight.grad.item() == 1
+    weight.grad = None
+    scaler.scale(weight)
     with pytest.raises(AssertionError, match="no gradient"):
         scaler.step(optimizer)
     weight.grad = mg.ones(1)
