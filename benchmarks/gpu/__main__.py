@@ -27,6 +27,7 @@ from .stages import BY_NAME, STAGES, Stage
 
 RESERVE = 2.0  # seconds in which the tables are written
 REHEARSAL = 600.0  # seconds: other programs may run beside a rehearsal
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # by the keyboard, by another program, by a connection that is lost
 WHY_NOT = "from minigrad.backend import cuda; print(cuda.why_not())"
 
 
@@ -87,17 +88,18 @@ def environment(work: Path, rehearsal: bool) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Returns 1 if a stage of a rehearsal failed."""
+    """Run the command. Returns 1 if it cannot begin, or if a stage of a rehearsal failed."""
     options = parse(arguments)
     if options.list:
         print("\n".join(f"{s.name:18} at most {s.seconds:3.0f} s  {s.title}" for s in STAGES))
         return 0
     if options.pack:
         return pack.gather(options.missing.split(",") if options.missing else [], options.python)
-    signal.signal(signal.SIGTERM, _stop)
+    for name in ENDS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     with tempfile.TemporaryDirectory(prefix="minigrad-gpu-") as folder:
         out = options.out or Path(folder)
-        out.mkdir(parents=True, exist_ok=True)
         shared = Run(
             "strict" if options.rehearse else "cuda", Path(folder), environment(Path(folder), options.rehearse)
         )
@@ -106,6 +108,12 @@ def main(arguments: list[str]) -> int:
             return 1
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         about = {"date": now, "machine": describe("torch"), "rehearsal": options.rehearse, "seconds": options.seconds}
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            results.write(out, about, [])
+        except OSError as error:
+            print(f"error: --out: {error}", file=sys.stderr)
+            return 1
         stages, seconds = options.only, options.seconds
         if options.rehearse:
             stages, seconds = [replace(s, seconds=REHEARSAL, patience=REHEARSAL) for s in stages], REHEARSAL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -184,13 +185,31 @@ def test_without_a_gpu_it_says_so(
     assert "no GPU to measure: no card\n--rehearse" in capsys.readouterr().err
 
 
-def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["a file", "a folder that cannot be written"])
+def test_where_no_result_can_be_written(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so before it measures."""
+    out = tmp_path / "out"
+    if place == "a file":
+        out.touch()
+    else:
+        (out / ".results.json.tmp").mkdir(parents=True)
+    monkeypatch.setattr(main, "measure", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
+    assert main.main(["--rehearse", "--out", str(out)]) == 1
+    assert "error: --out: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)])
+def test_a_run_that_is_ended_ends_its_stage(number: int, tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import benchmarks.gpu.__main__ as m\n"
         "from benchmarks.gpu.stages import Stage\n"
-        "s = Stage('hangs', 'T', 'tests.support.stages', 300.0, 1.0, 300.0)\n"
-        "m.signal.signal(m.signal.SIGTERM, m._stop)\n"
-        "m.measure([s], m.Run('strict', Path(sys.argv[1])), Path(sys.argv[1]), 300.0, {})\n"
+        "stage = Stage('hangs', 'T', 'tests.support.stages', 300.0, 1.0, 300.0)\n"
+        "shared = m.Run('strict', Path(sys.argv[1]))\n"
+        "m.measure = lambda *_: [m.run(stage, shared, 300.0)]\n"
+        "m.main(['--rehearse'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT)
     pids = tmp_path / "pids"
@@ -198,8 +217,8 @@ def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
         if pids.exists() and pids.read_text():
             break
         time.sleep(0.1)
-    process.terminate()
-    assert process.wait(60) == 128 + 15
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
     numbers = [int(pid) for pid in pids.read_text().split()]
     for _ in range(600):
         if all(map(gone, numbers)):
