@@ -58,7 +58,7 @@ def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
     """
     theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
-        raise Missing("PyTorch's numbers")
+        raise Missing("PyTorch's numbers, which the stage parity-torch writes")
     ours = numbers(place, name, dtype)
     whole = math.sqrt(sum(norm * norm for norm in theirs["norms"]))
     losses = [abs(a - b) / abs(b) for a, b in zip(ours["losses"], theirs["losses"], strict=True)]

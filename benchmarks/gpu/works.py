@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
+from ..process import Missing
 from ..workloads import TINY, WORK, Work, build, loss_function, optimizer
 from .place import Place
 
@@ -41,10 +43,15 @@ class Step:
     Args:
         precision: "float32"; "TF32", of products; "bfloat16", by autocast.
         capturable: whether PyTorch may capture it as a CUDA graph.
+
+    Raises:
+        Missing: the library lacks a package for bfloat16.
     """
 
     def __init__(self, place: Place, work: Work, precision: str = "float32", capturable: bool = False) -> None:
         torch = self.torch = place.module()
+        if precision == "bfloat16" and place.library == "minigrad" and not find_spec("ml_dtypes"):
+            raise Missing("ml_dtypes is not installed")
         self.device, self.precision, self.cache = place.named(), precision, not capturable
         torch.set_float32_matmul_precision("high" if precision == "TF32" else "highest")
         torch.manual_seed(0)

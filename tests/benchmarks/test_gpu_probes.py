@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from benchmarks.gpu import graph, parity, probes_arrays, probes_kernels
+from benchmarks.gpu import graph, parity, probes_arrays, probes_kernels, works
 from benchmarks.gpu.place import NeedsGpu, Place
 from benchmarks.gpu.probes_arrays import PROBES
 from benchmarks.process import Differ, Missing
@@ -44,6 +44,13 @@ def test_the_stand_in_passes(name: str, place: Place) -> None:
 def test_other_results_are_noticed(here: list[Any], there: list[Any], place: Place) -> None:
     with pytest.raises(AssertionError):
         probes_arrays.compared(place, lambda device: mg.tensor(here if device == "cpu" else there))
+
+
+def test_bfloat16_without_its_package_is_missing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(works, "find_spec", lambda name: None)
+    with pytest.raises(Missing, match="ml_dtypes is not installed"):
+        works.Step(place, works.TINY["tiny"], "bfloat16")
+    works.Step(place, works.TINY["tiny"], "float32")
 
 
 @needs_emulator
