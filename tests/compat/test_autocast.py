@@ -550,7 +550,7 @@ def losses(t: Any, model: Any, place: str, context: Any, scaler: Any = None) -> 
             x = model["embedding"](tokens[:, :-1])
             logits = model["out"](model["norm"](model["block"](x)))
             loss = t.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].reshape(-1))
-        assert loss.dtype is t.float32 or loss.dtype == t.float32
+        assert loss.dtype == t.float32
         if scaler is None:
             loss.backward()
         else:
