@@ -14,6 +14,7 @@ from benchmarks.gpu import graph, parity, probes_arrays, probes_kernels, works
 from benchmarks.gpu.place import NeedsGpu, Place
 from benchmarks.gpu.probes_arrays import PROBES
 from benchmarks.process import Differ, Missing
+from benchmarks.workloads import TINY
 from tests.support.kernel_checks import needs_emulator
 
 
@@ -49,8 +50,8 @@ def test_other_results_are_noticed(here: list[Any], there: list[Any], place: Pla
 def test_bfloat16_without_its_package_is_missing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(works, "find_spec", lambda name: None)
     with pytest.raises(Missing, match="ml_dtypes is not installed"):
-        works.Step(place, works.TINY["tiny"], "bfloat16")
-    works.Step(place, works.TINY["tiny"], "float32")
+        works.Step(place, TINY["tiny"], "bfloat16")
+    works.Step(place, TINY["tiny"], "float32")
 
 
 @needs_emulator
