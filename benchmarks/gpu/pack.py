@@ -24,6 +24,9 @@ def gather(missing: list[str], python: str) -> int:
     Args:
         missing: packages whose wheels pip fetches, without their dependencies. python: the machine's version.
     """
+    if data().resolve().is_relative_to(FOLDER.resolve()):
+        print(f"error: the texts in {data()} would be deleted: set MINIGRAD_DATA to another folder", file=sys.stderr)
+        return 1
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     counts = [_copy(data() / text, FOLDER / text) for text in TEXTS if (data() / text).exists()]

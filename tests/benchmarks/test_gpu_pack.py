@@ -37,6 +37,13 @@ def test_texts_are_gathered_again_each_time(folder: Path) -> None:
     assert (folder / "multi30k" / "train.de").read_text() == "multi30k/train.de"
 
 
+def test_its_own_texts_stay(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--pack"]) == 0
+    monkeypatch.setenv("MINIGRAD_DATA", str(folder))
+    assert main.main(["--pack"]) == 1
+    assert len(files(folder)) == 3 and "would be deleted" in capsys.readouterr().err
+
+
 def test_without_texts_it_says_what_is_learned(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
