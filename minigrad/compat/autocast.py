@@ -293,7 +293,7 @@ class autocast:
     each parameter's is of the parameter's own. float16 needs a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ...: only tensors there are converted.
+        device_type: "cpu", "cuda", ...: only tensors there are converted. A number after it does not matter.
         dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
         enabled: False for a part of an autocast in which nothing is converted.
         cache_enabled: whether a parameter that is used several times is converted once.
@@ -314,9 +314,7 @@ class autocast:
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if not is_autocast_available(device_type):
-            raise RuntimeError(f"{device_type!r} is not a device type: expected 'cpu' or 'cuda', without a number")
-        self.device = device_type
+        self.device = device_type = Device(device_type).type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dt.as_dtype(dtype)
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         why = ""
@@ -387,7 +385,7 @@ def _carried() -> Callable[[], Any]:
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is an autocast for a type of device."""
     try:
-        return Device(device_type).type == device_type
+        return bool(Device(device_type).type)
     except RuntimeError:
         return False
 

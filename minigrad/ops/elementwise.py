@@ -70,7 +70,12 @@ def floor_divide(a: Array, b: Array) -> Array:
     return m.where(m.isnan(rest) & (b == 0), a / b, m.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0))))
 
 
-@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor_divide(a, b), promote="same")
+@op(
+    "da = g; db = −g ⌊a / b⌋",
+    a=lambda g: g,
+    b=lambda g, a, b, out: -g * where(abs(b) < math.inf, round((a - out) / b), floor_divide(a, b)),
+    promote="same",
+)
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)

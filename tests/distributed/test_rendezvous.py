@@ -222,8 +222,10 @@ def test_one_that_dies_before_the_last_comes_is_missing(place: Places) -> None:
     """Else all would wait for it in MPI, for ever."""
     here = place(3, seconds=1.5)
     first = here.peer().join(0, 3)
-    here.peer().join(1, 3).close()
-    until(lambda: 1 in here.server.left or 1 not in here.server.members, "rank 1 is gone")
+    second = here.peer().join(1, 3)
+    until(lambda: 1 in here.server.members, "rank 1 has joined")
+    second.close()
+    until(lambda: 1 not in here.server.members, "rank 1 is gone")
     third = here.peer().join(2, 3)
     assert first.hear() == third.hear() == {"cmd": "missing", "ranks": "1"}
 
@@ -231,8 +233,10 @@ def test_one_that_dies_before_the_last_comes_is_missing(place: Places) -> None:
 def test_one_that_dies_before_the_last_comes_may_come_again(place: Places) -> None:
     here = place(3)
     first = here.peer().join(0, 3)
-    here.peer().join(1, 3).close()
-    until(lambda: 1 in here.server.left or 1 not in here.server.members, "rank 1 is gone")
+    second = here.peer().join(1, 3)
+    until(lambda: 1 in here.server.members, "rank 1 has joined")
+    second.close()
+    until(lambda: 1 not in here.server.members, "rank 1 is gone")
     again = here.peer().join(1, 3)
     third = here.peer().join(2, 3)
     assert [peer.hear()["cmd"] for peer in (again, first, third)] == ["all"] * 3

@@ -25,8 +25,9 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Found:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed: no comparison with it")
     folder = tmp_path_factory.mktemp("theirs")
-    for ran in map(finished, by_hand(PROGRAM, 2, folder, None, str(folder))):
-        assert ran.status == 0, ran.err
+    for rank, ran in enumerate(map(finished, by_hand(PROGRAM, 2, folder, None, str(folder)))):
+        # Now and then a thread of PyTorch's aborts its process at the end, after the results are written.
+        assert ran.status == 0 or (folder / f"{rank}.json").exists(), ran.err
     return _read(folder)
 
 
