@@ -107,6 +107,7 @@ NO_ENTROPY = [
 NO_ENTROPY += [n for n in KINDS if n.startswith(("Relaxed", "NegativeBinomial", "MixtureSameFamily"))]
 _FROM_GAMMA = ("Poisson", "Gamma", "Chi2", "StudentT", "Dirichlet", "Beta", "InverseGamma", "LKJCholesky")
 _FROM_GAMMA += ("FisherSnedecor", "Wishart")
+OF_CATEGORIES = ("Categorical", "Independent, two", "MixtureSameFamily", "OneHotCategorical", "straight through")
 OWN_DRAWS = [n for n in KINDS if n.split(",")[0] in _FROM_GAMMA or "Binomial" in n]
 
 
@@ -131,9 +132,13 @@ def draw(name: str, shape: tuple[int, ...] = (3,)) -> Any:
 @pytest.mark.parametrize("name", [n for n in KINDS if n not in OWN_DRAWS])
 def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...], device: str) -> None:
     (_, mine), (_, other) = pair(name, dtype, device)
+    if device != "cpu" and name.startswith(OF_CATEGORIES):
+        pytest.skip("a GPU draws categories by an algorithm of its own: tests/functions/test_creation_devices.py")
     minigrad.manual_seed(5)
     torch.manual_seed(5)
     rtol = 1e-12 if dtype is np.float64 else 1e-6
+    if name == "ContinuousBernoulli" and dtype is np.float32:
+        rtol = 1e-5  # near a probability of 1/2 its quantiles are quotients of differences
     for _ in range(2):
         found, expected = mine.sample(shape), other.sample(shape)
         assert host(found).dtype == host(expected).dtype and not found.requires_grad
