@@ -25,7 +25,7 @@ class Many:
 
     Attributes:
         rows: the argument. device: the GPU of the first array.
-        taken: for each row whether kernels take it: contiguous arrays of one size and one floating dtype on that GPU;
+        fits: for each row whether kernels take it: contiguous arrays of one size and one floating dtype on that GPU;
             none where two rows have one memory.
         parts: how many parts there are.
     """
@@ -36,7 +36,7 @@ class Many:
         places = [row[0].data.ptr for row, size in zip(rows, self._sizes, strict=True) if size > 0]
         if len({*places}) < len(places):
             self._sizes = [-1] * len(rows)
-        self.taken = [size >= 0 for size in self._sizes]
+        self.fits = [size >= 0 for size in self._sizes]
         self.parts = sum(-(-size // PART) for size in self._sizes if size > 0)
 
     def each(self, source: str, name: str, *args: Any, rates: Sequence[tuple[float, ...]] | None = None) -> None:

@@ -49,8 +49,8 @@ class Many:
 
     Attributes:
         table: the addresses of their objects, (rows, arrays of a row).
-        taken: for each row whether loops take it; none where two rows have one memory.
-        parts: the (row, first element, elements) of each part, of all rows that are taken.
+        fits: for each row whether loops take it; none where two rows have one memory.
+        parts: the (row, first element, elements) of each part, of all rows that fit.
     """
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
@@ -59,7 +59,7 @@ class Many:
             rows = [tuple(map(_known, row)) for row in rows]
             sizes = self._look(rows)
         self.rows = rows  # for as long as their addresses are in use
-        self.taken = [size >= 0 for size in sizes]
+        self.fits = [size >= 0 for size in sizes]
         self.parts = _parts(tuple(sizes))
 
     def each(self, update: Any, *args: Any) -> None:

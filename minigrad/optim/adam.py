@@ -122,9 +122,9 @@ class Adam(Optimizer):
             for p, state in zip(params, states, strict=True)
         ]
         many = kernel.Many(rows)
-        steps = [advance(state) if taken else 0 for state, taken in zip(states, many.taken, strict=True)]
+        steps = [advance(state) if fits else 0 for state, fits in zip(states, many.fits, strict=True)]
         kernel.step_all(many, *numbers(steps, options))
-        return [p for p, taken in zip(params, many.taken, strict=True) if not taken]
+        return [p for p, fits in zip(params, many.fits, strict=True) if not fits]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         arrays = param, grad, state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None

@@ -61,7 +61,7 @@ class SGD(Optimizer):
         many = kernel.Many(rows)
         sign, rest = -1.0 if options.maximize else 1.0, 1 - options.dampening
         kernel.step_all(many, sign, options.weight_decay, options.momentum, rest, options.nesterov, options.lr)
-        done = {p for p, taken in zip(begun, many.taken, strict=True) if taken}
+        done = {p for p, fits in zip(begun, many.fits, strict=True) if fits}
         return [p for p in params if p not in done]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:

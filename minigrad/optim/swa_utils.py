@@ -56,7 +56,7 @@ def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) ->
     if kernel := together("sgd", means):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
         kernel.step_all(many, -1.0, 1.0, 0.0, 1.0, False, weight)
-        changed = many.taken
+        changed = many.fits
     for m, n, done in zip(means, new, changed, strict=True):
         if done:
             note_change(m._version, "lerp_", "move_means()")

@@ -62,7 +62,7 @@ def test_adam(case: dict[str, Any], amsgrad: bool, dtype: str) -> None:
     start = rows(5 if amsgrad else 4, dtype)
     steps, arrays = [1 + i % 3 for i in range(len(start))], moved(start)
     many = kernel("adam").Many(arrays)
-    assert all(many.taken)
+    assert all(many.fits)
     kernel("adam").step_all(many, *numbers(steps, options))
     for step, after, row in zip(steps, arrays, start, strict=True):
         expected = wide(row) + [None] * (not amsgrad)
@@ -138,11 +138,11 @@ def test_what_kernels_do_not_take() -> None:
     a, b, c, d = (on_device(np.zeros((4, 6), "float32")) for _ in range(4))
     double = on_device(np.zeros((4, 6)))
     for other in double, b.T, b[:, ::2], b[:3], on_device(np.zeros((4, 6), "int32")), np.zeros((4, 6), "float32"), None:
-        assert many_cuda.Many([(a, c), (d, other)]).taken == [True, False]
-    assert many_cuda.Many([(a, b), (double, double + 1)]).taken == [True, True]  # a launch for each dtype
-    assert many_cuda.Many([(a, b), (a.reshape(-1), c.reshape(-1))]).taken == [False, False]  # one memory
-    assert many_cuda.Many([(on_device(np.zeros(3, "int32")),)]).taken == [False]
-    assert many_cuda.Many([(a, b), (np.zeros(3), np.zeros(3))]).taken == [True, False]  # a parameter on the CPU
+        assert many_cuda.Many([(a, c), (d, other)]).fits == [True, False]
+    assert many_cuda.Many([(a, b), (double, double + 1)]).fits == [True, True]  # a launch for each dtype
+    assert many_cuda.Many([(a, b), (a.reshape(-1), c.reshape(-1))]).fits == [False, False]  # one memory
+    assert many_cuda.Many([(on_device(np.zeros(3, "int32")),)]).fits == [False]
+    assert many_cuda.Many([(a, b), (np.zeros(3), np.zeros(3))]).fits == [True, False]  # a parameter on the CPU
 
 
 # clipping

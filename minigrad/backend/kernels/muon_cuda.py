@@ -16,10 +16,10 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
     """Update the matrices of rows (θ, g, m) in place; whether it took each."""
     shapes: dict[Any, list[int]] = {}
     for i, (param, *_) in enumerate(many.rows):
-        if many.taken[i] and param.size:
+        if many.fits[i] and param.size:
             shapes.setdefault((param.shape, param.dtype), []).append(i)
     if not shapes:
-        return many.taken
+        return many.fits
     shrink, rest, share, *coefficients, eps = map(float, numbers)
     lib, todo = xp(many.rows[0][0]), [i for members in shapes.values() for i in members]
     batches = [lib.empty((2, len(members), *shape), dtype) for (shape, dtype), members in shapes.items()]
@@ -32,7 +32,7 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
         for k in range(steps):
             _iterate(batch[k % 2], batch[1 - k % 2], coefficients)
     whole.each("muon", "descend", 3 + steps % 2, shrink, rates=[(float(rates[i]),) for i in todo])
-    return many.taken
+    return many.fits
 
 
 def _iterate(x: Array, out: Array, coefficients: list[float]) -> None:

@@ -83,7 +83,7 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
     """
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
-    small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.taken, works, strict=True)]
+    small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]
     order = sorted((i for i, fits in enumerate(small) if fits), key=works.__getitem__, reverse=True)
     todo = [(i, *many.rows[i][0].shape) for i in order]
     if todo:

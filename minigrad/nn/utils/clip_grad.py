@@ -97,7 +97,7 @@ def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
     """The kernel for many arrays, and these as it takes them; two None where it does not."""
     kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
     many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
-    return (kernels[0], many) if many is not None and all(many.taken) else (None, None)
+    return (kernels[0], many) if many is not None and all(many.fits) else (None, None)
 
 
 @no_grad()

@@ -49,7 +49,7 @@ def stepped(
 ) -> list[tuple[Any, ...]]:
     copies = [tuple(a.copy() for a in row) for row in given]
     many = adam_numba.Many(copies)
-    assert all(many.taken)
+    assert all(many.fits)
     options = Values(lr=0.01, betas=(0.9, 0.99), eps=1e-8, weight_decay=weight_decay, maximize=maximize)
     options.decoupled_weight_decay = decoupled
     adam_numba.step_all(many, *numbers([1 + i for i in range(len(copies))], options))
@@ -100,8 +100,8 @@ def test_what_a_loop_cannot_take() -> None:
     fixed.flags.writeable = False
     others = [a.astype(np.float64), np.asfortranarray(a), a[:, ::2], a[:3].copy(), fixed, None, a.astype(np.int32)]
     for other in others:
-        assert adam_numba.Many([(a, b, c, d), (c.copy(), other, d.copy(), b.copy())]).taken == [True, False]
-    assert adam_numba.Many([(a, b), (a.reshape(-1), c)]).taken == [False, False]  # one memory
+        assert adam_numba.Many([(a, b, c, d), (c.copy(), other, d.copy(), b.copy())]).fits == [True, False]
+    assert adam_numba.Many([(a, b), (a.reshape(-1), c)]).fits == [False, False]  # one memory
 
 
 def mixed() -> list[mg.Tensor]:
@@ -127,18 +127,18 @@ def trained(params: list[mg.Tensor], **options: Any) -> mg.optim.Optimizer:
 
 @pytest.mark.parametrize("options", [{}, {"amsgrad": True, "maximize": True, "weight_decay": 0.3}], ids=str)
 def test_the_optimiser_is_what_it_is_without_loops(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
+    counts = []
     together = mg.optim.Adam._update_together
 
     def spy(self: Any, params: Any, *args: Any) -> Any:
         left = together(self, params, *args)
-        taken.append(len(params) - len(left))
+        counts.append(len(params) - len(left))
         return left
 
     monkeypatch.setattr(mg.optim.Adam, "_update_together", spy)
     mine, plain = mixed(), mixed()
     found = trained(mine, **options)
-    assert taken == [2, 2, 1, 2, 2, 2]  # of float32 and contiguous
+    assert counts == [2, 2, 1, 2, 2, 2]  # of float32 and contiguous
     monkeypatch.setattr(mg.optim.Adam, "_update_together", lambda self, params, *_: params)
     expected = trained(plain, **options)
     for a, b in zip(mine, plain, strict=True):

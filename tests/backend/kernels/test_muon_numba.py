@@ -37,7 +37,7 @@ def rows(scale: float = 1.0) -> list[tuple[Any, ...]]:
 def stepped(given: list[tuple[Any, ...]], options: Values) -> list[tuple[Any, ...]]:
     copies = [tuple(a.copy() for a in row) for row in given]
     many = Many(copies)
-    assert all(many.taken)
+    assert all(many.fits)
     rates = [muon.rate_of(options.lr, row[0].shape, options.adjust_lr_fn) for row in copies]
     share = options.momentum if options.nesterov else 1.0
     shares = 1 - options.lr * options.weight_decay, 1 - options.momentum, share
@@ -106,11 +106,11 @@ def test_the_optimiser_is_what_it_is_without_loops(monkeypatch: pytest.MonkeyPat
     matrices: list[Any] = [rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (30, 20), (512, 512), (8, 8))]
     matrices[1] = matrices[1].astype(np.float64)
     assert matrices[2].size * 512 > muon_numba.SMALL  # too large for one core
-    taken = []
+    changed = []
     step_all = muon_numba.step_all
-    monkeypatch.setattr(muon_numba, "step_all", lambda *args: taken.append(step_all(*args)) or taken[-1])
+    monkeypatch.setattr(muon_numba, "step_all", lambda *args: changed.append(step_all(*args)) or changed[-1])
     found, others = trained(matrices, 1), trained(matrices, 3)
-    assert taken == [[True, False, False]] * 6
+    assert changed == [[True, False, False]] * 6
     for i in (0, 1, 3):  # products of large matrices are cut for the threads
         np.testing.assert_array_equal(found[i], others[i])
     monkeypatch.setattr(muon, "together", lambda name, params: None)

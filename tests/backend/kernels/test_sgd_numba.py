@@ -39,11 +39,11 @@ def trained(dtype: Any, options: dict[str, Any], gradients: float = 1.0) -> tupl
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_against_float64(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
+    counts: list[int] = []
     update = sgd_numba.update
-    monkeypatch.setattr(sgd_numba, "update", lambda *args: (taken.append(args[0]), update(*args)))
+    monkeypatch.setattr(sgd_numba, "update", lambda *args: (counts.append(args[0]), update(*args)))
     found = trained(mg.float32, case)
-    assert len([count for count in taken if count]) == (2 if "momentum" in case else 3)  # a first b is the gradient
+    assert len([count for count in counts if count]) == (2 if "momentum" in case else 3)  # a first b is the gradient
     expected = trained(mg.float64, case)
     for ours, theirs in zip(found, expected, strict=True):
         assert len(ours) == len(theirs) > 0 or "momentum" not in case
