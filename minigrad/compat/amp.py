@@ -19,6 +19,7 @@ from ..backend import of, xp
 from ..backend.dtype import Array, float16, float32
 from ..cuda import is_available
 from ..functions.creation import tensor
+from ..nn.utils.clip_grad import scale_
 from ..tensor import Tensor
 
 __all__ = ["GradScaler"]
@@ -116,8 +117,7 @@ class GradScaler:
         if any(grad.dtype is float16 for grad in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
         with no_grad(), np.errstate(all="ignore"):
-            for grad in grads:
-                grad.mul_(1 / self._scale)
+            scale_(grads, 1 / self._scale)
             if grads:
                 self._overflow[id(optimizer)] = _sums([grad.array for grad in grads])
 

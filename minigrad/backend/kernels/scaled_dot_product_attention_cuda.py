@@ -70,6 +70,7 @@ def _plan_for(q: Array, k: Array, v: Array) -> Plan | None:
 
 
 def takes(q: Array, k: Array, v: Array, *mask: Array) -> bool:
+    """Whether heads are narrow enough for a block's shared memory."""
     return _plan_for(q, k, v) is not None
 
 
