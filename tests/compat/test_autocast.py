@@ -344,7 +344,7 @@ def test_decorators() -> None:
 
 
 def test_what_is_refused_or_disabled() -> None:
-    with pytest.raises(RuntimeError, match="'gpu' is not a device type"):
+    with pytest.raises(RuntimeError, match="'gpu' is not a device"):
         mg.autocast("gpu")
     with pytest.raises(ValueError, match="device_type"):
         mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
