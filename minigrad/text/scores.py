@@ -134,6 +134,11 @@ def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[li
     return left, right
 
 
+def check_installed() -> None:
+    """Raise ImportError if sacrebleu is missing; the message says how to install it."""
+    _library("sacrebleu.metrics")
+
+
 def _library(name: str) -> Any:
     package = name.partition(".")[0]
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.text import EncodedPairs, Pairs, TokenizerPair
+from minigrad.text.scores import check_installed
 from minigrad.training import Settings as LoopSettings
 from minigrad.training import Trainer
 from minigrad.utils.bar import bar
@@ -37,6 +38,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     updates.schedule_of(settings.training)
+    check_installed()  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     text = as_toml(settings, f"Settings of the run {folder.name}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,7 @@ import minigrad as mg
 from minigrad.text import TokenizerPair, WordTokenizer
 from minigrad.translate import settings
 from minigrad.translate.architectures import ARCHITECTURES, build
-from minigrad.translate.training import optimizer_of
+from minigrad.translate.training import optimizer_of, train
 from tests.support.transformers import small
 
 
@@ -43,3 +45,11 @@ def test_muon_takes_the_matrices_of_the_layers() -> None:
     assert all(name.endswith(".weight") and name.startswith(("encoder.", "decoder.")) for name in muon)
     assert {name for name in rest if "embedding" in name}
     assert type(optimizer_of(model, replace(chosen, optimizer="adamw"))) is mg.optim.AdamW
+
+
+def test_a_training_that_cannot_report_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    folder = tmp_path / "run"
+    with pytest.raises(ImportError, match="pip install.*sacrebleu"):
+        train(settings.preset("toy"), folder)
+    assert not folder.exists()
