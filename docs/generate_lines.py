@@ -39,7 +39,7 @@ ROOMS = [  # what to call it, the places, what it is
         "subwords, decoding; MIDI; the loop",
     ),
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
-    ("`compat/`", ["minigrad/compat"], "what exists for PyTorch's sake alone"),
+    ("`compat/`", ["minigrad/compat"], "names that only programs for PyTorch need"),
     ("`models/`", ["minigrad/models"], "complete architectures"),
     (
         "`programs/`, `translate/`",

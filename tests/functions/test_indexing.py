@@ -253,11 +253,11 @@ ROWS = {
 @pytest.mark.parametrize(("name", "dim"), [(n, d) for n in ROWS for d in (None, 0, -1) if n != "nan" or d is None])
 def test_unique(name: str, dim: int | None, device: str) -> None:
     x = ROWS[name]
-    found = ours(x, device=device).unique(return_inverse=True, return_counts=True, dim=dim)
+    parts = ours(x, device=device).unique(return_inverse=True, return_counts=True, dim=dim)
     expected = theirs(x).unique(return_inverse=True, return_counts=True, dim=dim)
-    for f, e in zip(found, expected, strict=True):
-        assert_close(f, e)
-        assert f.device.type == device
+    for part, e in zip(parts, expected, strict=True):
+        assert_close(part, e)
+        assert part.device.type == device
     assert_close(ours(x, device=device).unique(dim=dim), expected[0])
 
 

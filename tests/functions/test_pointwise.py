@@ -419,8 +419,8 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
 @pytest.mark.parametrize("name", QUOTIENTS)
 def test_quotients_of_large_integers(name: str, device: str) -> None:
     a, b = np.array([2**53 + 1, -(2**53) - 1, 7, -7, 7, -7]), np.array([2, 2, 2, 2, -2, -2])
-    found = QUOTIENTS[name](minigrad, ours(a, device=device), ours(b, device=device))
-    assert_close(found, QUOTIENTS[name](torch, theirs(a), theirs(b)))
+    quotients = QUOTIENTS[name](minigrad, ours(a, device=device), ours(b, device=device))
+    assert_close(quotients, QUOTIENTS[name](torch, theirs(a), theirs(b)))
 
 
 def test_frexp_and_nextafter(device: str) -> None:

@@ -288,8 +288,8 @@ class StrictArray:
     def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
         launched("take")
         into = None if out is None else out._array
-        found = wrap(np.asarray(self._array.take(_index(indices, ())[0], axis, into, mode="wrap")))
-        return found if out is None else out
+        elements = wrap(np.asarray(self._array.take(_index(indices, ())[0], axis, into, mode="wrap")))
+        return elements if out is None else out
 
     def scatter_add(self, index: Any, value: Any) -> None:
         if self._array.dtype.char not in "iIefdQ":

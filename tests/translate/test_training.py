@@ -50,6 +50,6 @@ def test_muon_takes_the_matrices_of_the_layers() -> None:
 def test_a_training_that_cannot_report_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     folder = tmp_path / "run"
-    with pytest.raises(ImportError, match="pip install.*sacrebleu"):
+    with pytest.raises(ImportError, match=r"pip install.*sacrebleu"):
         train(settings.preset("toy"), folder)
     assert not folder.exists()
