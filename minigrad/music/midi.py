@@ -17,11 +17,11 @@ import math
 import os
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,9 @@ TEMPOS = (4.0, 1000.0)  # the slowest and fastest to be written: a quarter note 
 _MINUTE = 60_000_000  # microseconds
 _MOST_TICKS = 1 << 48
 _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four bytes with seven bits each
-_MOST_HIGH_BYTES = 8192  # in a row: mido would read such a number, in quadratic time
+_MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
 _MOST_TRACKS = 32_000
+_META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
 
@@ -80,7 +81,7 @@ class Song:
 
 
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
-    """Read a file of type 0, 1 or 2.
+    """Read a file of type 0, 1 or 2, or one within RIFF (RMID).
 
     A note's ``track`` is the number of the file's track, not counting a first one without notes, which holds the
     tempos; in a file of type 0 it is the number of the channel among those with notes. The sequences of a file of
@@ -125,21 +126,76 @@ def _content(file: Path) -> bytes:
         data = source.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"{file} is larger than {MOST_BYTES >> 20} MiB, the most that is read of a MIDI file")
+    if data[:4] == b"RIFF" and data[8:12] == b"RMID":
+        data = next((chunk[8:] for chunk in _chunks(data[12:], "little") if chunk[:4] == b"data"), b"RIFF without MIDI")
     if data[:4] != b"MThd":
         raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
     return data
+
+
+def _chunks(data: bytes, order: Literal["big", "little"]) -> Iterator[bytes]:
+    """Each chunk, with the 8 bytes of its kind and its length. RIFF's lengths are little endian, and a byte follows an
+    odd one; MIDI's are big."""
+    start = 0
+    while start + 8 <= len(data):
+        length = int.from_bytes(data[start + 4 : start + 8], order)
+        yield data[start : start + 8 + length]
+        start += 8 + length + (order == "little" and length % 2)
 
 
 def _parsed(data: bytes, mido: Any) -> Any:
     """mido's MidiFile. Raises ValueError: it is damaged."""
     low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
     if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
-        raise ValueError("it is damaged: it holds a number of thousands of bytes")
+        raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
     try:
-        return mido.MidiFile(file=io.BytesIO(data))
+        try:
+            return mido.MidiFile(file=io.BytesIO(data))
+        except Exception:
+            return mido.MidiFile(file=io.BytesIO(_without_extras(data)))
     except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise ValueError(f"it is damaged: {reason}") from None
+
+
+def _without_extras(data: bytes) -> bytes:
+    """A file that mido refused, without the parts that no note depends on: chunks of other kinds are left out, and
+    meta messages other than tempos get a type that mido does not interpret."""
+    chunks = (chunk for chunk in _chunks(data, "big") if chunk[:4] in (b"MThd", b"MTrk"))
+    return b"".join(_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
+
+
+def _plain_track(track: bytes) -> bytes:
+    """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
+    has no meaning."""
+    plain, place, status = bytearray(track), 8, 0
+    try:
+        while place < len(track):
+            _, place = _number(track, place)
+            is_meta = track[place] == _META
+            if is_meta:
+                if track[place + 1] not in (_TEMPO, _END):
+                    plain[place + 1] = 0x60
+                place += 2
+            elif track[place] >= 0x80:
+                status, place = track[place], place + 1
+            if is_meta or status in (0xF0, 0xF7):
+                length, place = _number(track, place)
+                place += length
+            else:
+                place += 1 if status >> 4 in (0xC, 0xD) else 2
+    except IndexError:
+        pass  # the track is cut off, and mido will say so
+    return bytes(plain)
+
+
+def _number(track: bytes, place: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and the place after it."""
+    number = 0
+    while True:
+        number, place = number << 7 | track[place] & 0x7F, place + 1
+        if track[place - 1] < 0x80:
+            return number, place
 
 
 def _song(file: Any, sustain: bool) -> Song:
