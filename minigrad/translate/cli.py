@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from ..programs.cli import CLOSED, Command, add_run, add_settings, add_training, check_output, start_of, values_of
 from ..programs.models import check_device
 from ..programs.options import whole
-from .settings import Settings, as_toml, preset
+from .settings import BLEU_TOKENIZERS, Settings, as_toml, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"
 DEFAULT_RUN = Path("runs") / "toy"
 
 
@@ -77,6 +79,11 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     _search(p)
     p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
     p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
+    p.add_argument(
+        "--bleu-tokenizer",
+        choices=BLEU_TOKENIZERS,
+        help="sacreBLEU's tokenizer; auto: by the name of the target (default: that of the training)",
+    )
     p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
     p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
 
@@ -105,7 +112,7 @@ def languages(data: tuple[str, ...]) -> dict[str, str]:
         return {}
     if len(data) == 2:
         endings = [Path(path.removesuffix(".gz")).suffix.removeprefix(".") for path in data]
-        if all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings):
+        if all(LANGUAGE.fullmatch(ending) and ending != "txt" for ending in endings):
             return dict(zip(("source", "target"), endings, strict=True))
     return {"source": "source", "target": "target"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from minigrad.serialization.source import replaced
-from minigrad.text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf
+from minigrad.text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf, tokenizer_for
 
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
 SHOWN = 300  # characters of a sentence that are printed
@@ -126,6 +126,7 @@ def report(
     language: str | None = None,
     worst: int = 5,
     bootstrap: int = 1000,
+    tokenizer: str = "auto",
 ) -> Report:
     """Measure translations against references.
 
@@ -134,12 +135,14 @@ def report(
         references: one for each.
         sources: the sentences before translation.
         language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands
-            for tokenised text, of which BLEU takes the words as they are.
+            for tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of
+            their own.
         worst: the number of sentences with the lowest chrF to show.
         bootstrap: samples for BLEU's confidence interval; 0: none.
+        tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
     Raises:
-        ValueError: no sentences, or sides of different length. ImportError: sacrebleu is missing.
+        ValueError: no sentences, or sides of different length. ImportError: sacrebleu, or its tokenizer's dictionary, is missing.
     """
     texts = [t if isinstance(t, str) else t.text for t in translations]
     if sources is None:
@@ -153,10 +156,10 @@ def report(
     if bootstrap and len(texts) > MOST_RESAMPLED:
         samples = 0
         notes.append(f"no confidence interval for more than {MOST_RESAMPLED:,} sentences")
-    tokenize = "none" if language is not None and "tok" in language.split(".") else "13a"
+    tokenize = tokenizer_for(language or "") if tokenizer == "auto" else tokenizer
     total = bleu(texts, references, tokenize, bootstrap=samples)
     moses = None
-    if language is not None and tokenize != "none":
+    if language is not None and tokenize == "13a":
         try:
             moses = moses_bleu(texts, references, language.split(".")[-1], samples)
         except (ImportError, ValueError) as error:

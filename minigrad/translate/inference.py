@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import minigrad as mg
 from minigrad.serialization.source import replaced
 from minigrad.text import Lines, read_pairs
+from minigrad.text.scores import check_installed, tokenizer_for
 from minigrad.utils.bar import bar
 
 from . import data
@@ -212,12 +213,16 @@ def evaluate(options: argparse.Namespace) -> int:
         if options.split not in splits:
             raise ValueError(f"the training's data has no {options.split} set; give --data")
         pairs = splits[options.split]
+    tokenizer = options.bleu_tokenizer or translator.settings.bleu_tokenizer
+    if tokenizer == "auto":
+        tokenizer = tokenizer_for(chosen.target)
+    check_installed(tokenizer)  # before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
-    source, start = list(pairs.source), time.perf_counter()
+    source, target, start = list(pairs.source), list(pairs.target), time.perf_counter()
     with bar(len(source), "translating", " sentences") as shown:
         translations = _translated(translator, options, source, shown.update)
     _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
-    results = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
+    results = report(translations, target, language=chosen.target, worst=options.worst, tokenizer=tokenizer)
     print(results.text())
     if options.json is not None:
         write(options.json, results, translations)

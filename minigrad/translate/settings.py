@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minigrad.text.scores import tokenizer_for
+
 from ..programs.settings import ALMOST_ONE, Sections, amount, chance, count, setting
 from ..programs.updates import FREE, Updates
 
+BLEU_TOKENIZERS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 MODELS = (
     "transformer",
     "convolution",
@@ -79,6 +82,7 @@ class TrainingSettings(Updates):
     word_dropout: float = chance(0.0, "probability that the model reads <unk> in place of a token")
     both_ways: int = amount(0, "first epochs, in which half of the pairs are learned from target to source")
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
+    bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,12 @@ class Settings(Sections):
             raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
         if not subwords and (self.data.lowercase or not self.data.joint or self.data.subword_model != "bpe"):
             raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
+
+    @property
+    def bleu_tokenizer(self) -> str:
+        """sacreBLEU's tokenizer for the target."""
+        choice = self.training.bleu_tokenizer
+        return tokenizer_for(self.data.target if self.data.data else "") if choice == "auto" else choice
 
 
 FIELDS = Settings.fields()

@@ -38,7 +38,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     updates.schedule_of(settings.training)
-    check_installed()  # the report at the end needs it
+    check_installed(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     text = as_toml(settings, f"Settings of the run {folder.name}")
@@ -145,7 +145,8 @@ def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Set
     source, target = list(pairs.source), list(pairs.target)
     with bar(len(source), f"translating {split}", " sentences") as shown:
         translations = translator.translate(source, progress=shown.update)
-    scores = report(translations, target, language=settings.data.target if settings.data.data else None, worst=0)
+    language = settings.data.target if settings.data.data else None
+    scores = report(translations, target, language=language, worst=0, tokenizer=settings.bleu_tokenizer)
     write(path, scores, translations)
     share = scores.exact / scores.sentences
     print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)

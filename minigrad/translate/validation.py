@@ -39,8 +39,8 @@ class Evaluation:
         """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
         translator = Translator(model, self.translator.tokenizers, self.translator.settings)
         translations = translator.translate(self.source, beam=1)
-        tokenize = "none" if "tok" in self.translator.languages[1].split(".") else "13a"
-        score = bleu([t.text for t in translations], self.target, tokenize).value
+        tokenizer = self.translator.settings.bleu_tokenizer
+        score = bleu([t.text for t in translations], self.target, tokenizer).value
         right = sum(t.text == wanted for t, wanted in zip(translations, self.target, strict=True))
         return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import math
 import os
 import random
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from minigrad.text import scores
-from minigrad.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf
+from minigrad.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf, tokenizer_for
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
@@ -141,6 +142,38 @@ def test_moses_bleu_of_raw_text_is_bleu_of_the_tokenised() -> None:
     assert score.value == bleu([tokens[i] for i in picked], tokens, "none").value
     assert 50 < score.value < 80
     assert "ref_len = 12103" in score.text
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenizer"),
+    [
+        *(("zh", "zh"), ("zh-CN", "zh"), ("zh_TW", "zh"), ("zho_Hans", "zh"), ("cmn", "zh"), ("2016.zh", "zh")),
+        *(("ja", "ja-mecab"), ("jpn", "ja-mecab"), ("JA", "ja-mecab"), ("ko", "ko-mecab"), ("kor_Hang", "ko-mecab")),
+        *(("de", "13a"), ("", "13a"), ("target", "13a"), ("tok.zh", "none"), ("lc.norm.tok.de", "none")),
+        *(("jav", "13a"), ("za", "13a")),
+    ],
+)
+def test_languages_without_spaces_have_their_tokenizer(language: str, tokenizer: str) -> None:
+    assert tokenizer_for(language) == tokenizer
+
+
+def test_chinese_is_counted_by_characters() -> None:
+    score = bleu(["我今天很高兴。"], ["我今天非常高兴。"], tokenizer_for("zh"))
+    assert 20 < score.value < 80 and "tok:zh" in score.signature
+    assert bleu(["我今天很高兴。"], ["我今天非常高兴。"]).value == 0
+
+
+def test_japanese_needs_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("sacrebleu.tokenizers.tokenizer_ja_mecab")
+    monkeypatch.setattr(module, "MeCab", None)
+    with pytest.raises(ImportError, match=r"ja-mecab needs mecab-python3: .*pip install mecab-python3 ipadic"):
+        scores.check_installed("ja-mecab")
+
+
+def test_japanese_is_counted_by_words() -> None:
+    pytest.importorskip("ipadic")
+    score = bleu(["私は今日とても嬉しいです。"], ["私は今日とても楽しいです。"], "ja-mecab")
+    assert 20 < score.value < 90 and "tok:ja-mecab" in score.signature
 
 
 def test_moses_bleu_looks_past_case_and_quotation_marks() -> None:

@@ -67,6 +67,15 @@ def test_moses_and_tokenised_text() -> None:
     assert tokenised.by_length[0].bleu == tokenised.bleu.value
 
 
+def test_the_target_chooses_the_tokenizer() -> None:
+    sides = ["我今天很高兴。"], ["我今天非常高兴。"], ["x"]
+    chinese = report(*sides, language="zh")
+    assert "tok:zh" in chinese.bleu.signature and chinese.bleu.value > 20
+    assert chinese.by_length[0].bleu == chinese.bleu.value and chinese.moses is None and not chinese.notes
+    assert report(*sides, language="target", tokenizer="zh").bleu == chinese.bleu
+    assert "tok:char" in report(*sides, language="zh", tokenizer="char").bleu.signature
+
+
 def test_what_is_missing_for_one_score_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     told = report(["a"], ["a"], ["a"], language="it")

@@ -33,6 +33,14 @@ def test_the_base_model_is_the_papers() -> None:
     assert base.training.batch_tokens * base.training.accumulate == pytest.approx(25_000, rel=0.05)
 
 
+def test_the_target_or_an_option_chooses_the_tokenizer_of_bleu() -> None:
+    assert Settings().bleu_tokenizer == "13a"
+    chinese = Settings().changed({"data": ("corpus",), "target": "zh-CN"})
+    assert chinese.bleu_tokenizer == "zh" and chinese.changed({"bleu_tokenizer": "char"}).bleu_tokenizer == "char"
+    assert Settings().changed({"target": "zh"}).bleu_tokenizer == "13a"  # the shipped corpus is Italian
+    assert cli.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
+
+
 @pytest.mark.parametrize(
     "name", ['a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"]
 )
