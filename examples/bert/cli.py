@@ -209,7 +209,8 @@ def _lines(o: argparse.Namespace) -> Iterator[str]:
     elif o.input is not None:
         yield from (line for _, line in lines(o.input))
     else:
-        yield from (line.rstrip("\r\n") for line in sys.stdin)
+        for number, line in enumerate(sys.stdin):
+            yield line.removeprefix("" if number else "\ufeff").rstrip("\r\n")
 
 
 def _do_evaluate(o: argparse.Namespace) -> None:

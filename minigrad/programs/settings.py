@@ -152,7 +152,7 @@ class Sections:
         if path.is_char_device():
             raise ValueError(f"{path} is a device, which may have no end, not a file")
         try:
-            parts = tomllib.loads(path.read_text(encoding="utf-8"))
+            parts = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not TOML: {error}") from None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from pathlib import Path
@@ -28,7 +29,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
-            source, tab, target), or two files, line by line.
+            source, tab, target; a spreadsheet's quotes around cells are left out), or two files, line by line.
         source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
 
@@ -47,8 +48,8 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
         raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
-    lines = Lines(paths[0])
-    return {"train": _kept(lines, lines, (0, 1), _full_rows(lines, paths[0]), str(paths[0]))}
+    lines, quotes = Lines(paths[0]), _Quotes()
+    return {"train": _kept(lines, lines, quotes, _full_rows(lines, paths[0], quotes), str(paths[0]))}
 
 
 def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
@@ -101,13 +102,53 @@ def _aligned(source: Path, target: Path) -> Pairs:
     return _kept(left, right, None, full, f"{source} and {target}")
 
 
-def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
-    """For each line of a table, whether both columns hold text."""
+class _Quotes:
+    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within.
+
+    Spreadsheets put all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so
+    the whole table decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted
+    cells alone, must show that no person wrote them.
+    """
+
+    def __init__(self) -> None:
+        self.quoted = self.plain = 0
+        self.doubled = self.comma = self.plain_comma = self.broken = False
+
+    def add(self, cell: str) -> None:
+        """Look at a cell, without spaces around it."""
+        if '"' not in cell:
+            self.plain += 1
+            self.plain_comma = self.plain_comma or "," in cell
+        elif _QUOTED.fullmatch(cell):
+            self.quoted += 1
+            self.doubled = self.doubled or '""' in cell[1:-1]
+            self.comma = self.comma or "," in cell
+        else:
+            self.broken = True
+
+    def __bool__(self) -> bool:
+        alone = self.comma and not self.plain_comma
+        return bool(self.quoted) and not self.broken and (not self.plain or self.doubled or alone)
+
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+def _full_rows(lines: Lines, path: Path, quotes: _Quotes) -> Iterator[bool]:
+    """For each line of a table, whether both columns hold text; ``quotes`` looks at every cell."""
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            yield False
+            continue
         source, tab, rest = line.partition("\t")
-        if not tab and line.strip():
+        if not tab:
             raise ValueError(_no_tab(path, number, line))
-        yield bool(source.strip() and rest.partition("\t")[0].strip())
+        if "\r" in rest and "\t" in rest.partition("\r")[2]:
+            raise ValueError(f"{path}, line {number}: two rows, with a carriage return between them and no line feed")
+        row = source.strip(), rest.partition("\t")[0].strip()
+        for cell in row:
+            quotes.add(cell)
+        yield all(cell.strip('" ') for cell in row)
 
 
 def _no_tab(path: Path, number: int, line: str) -> str:
@@ -119,33 +160,40 @@ def _no_tab(path: Path, number: int, line: str) -> str:
             f"python -c \"import csv, sys; [print(*row[:2], sep='\\t') for row in csv.reader(sys.stdin, "
             f"delimiter='{mark}')]\" <{path} >tabs.tsv"
         )
+    elif line.count('"') % 2:
+        advice = (
+            ". A quoted cell seems to go on over several lines: take the line breaks out of the spreadsheet's cells"
+        )
     elif "  " in line:
         advice = ". It has spaces in a row: did an editor put them in the tab's place?"
     return f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation{advice}"
 
 
-def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str) -> Pairs:
-    """The pairs whose sides both hold text."""
+def _kept(left: Lines, right: Lines, quotes: _Quotes | None, full: Iterable[bool], where: str) -> Pairs:
+    """The pairs whose sides both hold text; ``quotes`` are those of a table, and None of two files."""
     mask = np.fromiter(full, np.bool_, len(left))
     places = np.flatnonzero(mask).astype(np.uint32)
     if not len(places):
         raise ValueError(f"{where}: no sentence pairs ({len(mask)} lines, all with an empty side)")
     kept = None if len(places) == len(mask) else places
-    source, target = columns or (None, None)
-    return Pairs(Side(left, kept, source), Side(right, kept, target), len(mask) - len(places))
+    source, target = (None, None) if quotes is None else (0, 1)
+    quoted = bool(quotes)
+    return Pairs(Side(left, kept, source, quoted), Side(right, kept, target, quoted), len(mask) - len(places))
 
 
 class Side(Texts):
     """One language of a corpus on disk: the lines with the numbers ``kept`` (n,), uint32, ascending (None: all), or a
-    column of them, stripped."""
+    column of them, stripped; if ``quoted``, cells lose a spreadsheet's quotes."""
 
-    def __init__(self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None) -> None:
-        self._lines, self._kept, self._column = lines, kept, column
+    def __init__(
+        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None, quoted: bool = False
+    ) -> None:
+        self._lines, self._kept, self._column, self._quoted = lines, kept, column, quoted
 
     def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
         """The texts with some numbers, which must be ascending."""
         kept = places if self._kept is None else self._kept[places]
-        return Side(self._lines, kept.astype(np.uint32), self._column)
+        return Side(self._lines, kept.astype(np.uint32), self._column, self._quoted)
 
     def __len__(self) -> int:
         return len(self._lines if self._kept is None else self._kept)
@@ -163,8 +211,9 @@ class Side(Texts):
     @property
     def digest(self) -> str:
         kept = b"" if self._kept is None else self._kept.tobytes()
-        origin = f"{self._lines.digest} {self._column} ".encode()
+        origin = f"{self._lines.digest} {self._column} {'quoted ' * self._quoted}".encode()
         return hashlib.blake2b(origin + kept, digest_size=16).hexdigest()
 
     def _text(self, line: str) -> str:
-        return (line if self._column is None else line.split("\t", self._column + 1)[self._column]).strip()
+        text = (line if self._column is None else line.split("\t", self._column + 1)[self._column]).strip()
+        return text[1:-1].replace('""', '"').strip() if self._quoted and text[:1] == '"' else text

@@ -62,9 +62,10 @@ class Texts(Sequence[str]):
 class Lines(Texts):
     """The lines of a UTF-8 file, gzipped or not, without their ends.
 
-    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks
-    the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file, which
-    goes with this object. The file must not change.
+    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. In a file with more
+    carriage returns elsewhere than line feeds, as some spreadsheets write it, carriage returns end lines, too. One
+    pass checks the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file,
+    which goes with this object. The file must not change.
 
     Raises:
         ValueError: a device or a pipe; bytes that are not UTF-8, with their line; a damaged archive; or, later, a
@@ -79,7 +80,7 @@ class Lines(Texts):
         self._file = _unpacked(path) if path.suffix == ".gz" else path.open("rb")
         weakref.finalize(self, self._file.close)
         try:
-            self._starts, self._digest = _scan(self._file)
+            self._starts, self._digest, self._by_returns = _scan(self._file)
         except UnicodeDecodeError:
             raise ValueError(_bad_line(path, self._file)) from None
 
@@ -94,7 +95,10 @@ class Lines(Texts):
         while start < len(self):
             block = int(np.searchsorted(self._starts, self._starts[start] + BLOCK, side="right")) - 1
             end = min(max(block, start + 1), len(self))
-            lines = self._bytes(start, end).decode().split("\n")  # splitlines() splits at other characters, too
+            text = self._bytes(start, end).decode()
+            if self._by_returns:
+                text = text.replace("\r\n", "\n").replace("\r", "\n")
+            lines = text.split("\n")  # splitlines() splits at other characters, too
             yield from (line.rstrip("\r") for line in lines[: end - start])
             start = end
 
@@ -139,26 +143,44 @@ def _unpacked(path: Path) -> IO[bytes]:
     return file
 
 
-def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file. Raises
-    UnicodeDecodeError: it is not UTF-8."""
+def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bool]:
+    """The offsets of all lines, and of the end, (lines + 1,) int64; a checksum of the file; and whether carriage
+    returns end its lines. Raises UnicodeDecodeError: it is not UTF-8."""
     file.seek(0)
     marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
     starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
     file.seek(0)
     checksum = hashlib.blake2b(digest_size=16)
     decoder = codecs.getincrementaldecoder("utf-8")()
-    size = 0
+    size = returns = 0  # of the latter, those before no line feed
+    last = b""
     while block := file.read(BLOCK):
+        returns += block.count(b"\r") - (last + block).count(b"\r\n")
+        last = block[-1:]
         checksum.update(block)
         decoder.decode(block)
         starts.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
         size += len(block)
     decoder.decode(b"", final=True)
+    if by_returns := returns > sum(map(len, starts)) - 1:
+        starts[1:] = [*_starts_by_returns(file), np.array([size])]
     offsets = np.concatenate(starts)
     if offsets[-1] < size:  # the last line has no line feed
         offsets = np.append(offsets, size)
-    return offsets, checksum.hexdigest()
+    return offsets, checksum.hexdigest(), by_returns
+
+
+def _starts_by_returns(file: IO[bytes]) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
+    """The offsets of all lines but the first that end in a carriage return, a line feed, or both."""
+    file.seek(0)
+    size = 0
+    before = np.zeros(1, np.uint8)
+    while block := file.read(BLOCK):
+        data = np.frombuffer(block, np.uint8)
+        previous = np.concatenate([before, data[:-1]])
+        feeds = previous == ord("\n")
+        yield np.flatnonzero(feeds | ((previous == ord("\r")) & (data != ord("\n")))) + size
+        before, size = data[-1:], size + len(block)
 
 
 def _bad_line(path: Path, file: IO[bytes]) -> str:

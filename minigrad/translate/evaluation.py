@@ -142,7 +142,8 @@ def report(
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
     Raises:
-        ValueError: no sentences, or sides of different length. ImportError: sacrebleu, or its tokenizer's dictionary, is missing.
+        ValueError: no sentences, or sides of different length. ImportError: sacrebleu, or its tokenizer's
+            dictionary, is missing.
     """
     texts = [t if isinstance(t, str) else t.text for t in translations]
     if sources is None:

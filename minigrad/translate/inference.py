@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import sys
 import time
@@ -165,8 +166,9 @@ def _stdin() -> Iterator[list[str]]:
         count += len(whole)
         if len(rest) > LONGEST_LINE:
             raise ValueError(f"standard input: {_too_long(count + 1)}")
+    lines = [rest] if count else rest.rstrip(b"\r").split(b"\r")  # which end lines where there is no line feed
     if rest:
-        yield [_decoded(rest, count + 1)]
+        yield [_decoded(line, count + i) for i, line in enumerate(lines, 1)]
 
 
 def _too_long(number: int) -> str:
@@ -175,7 +177,7 @@ def _too_long(number: int) -> str:
 
 def _decoded(line: bytes, number: int) -> str:
     try:
-        return line.decode("utf-8").rstrip("\r")
+        return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"

@@ -10,9 +10,11 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from minigrad.text import read_pairs
+from minigrad.text.corpus import part
 from minigrad.text.lines import Texts
 
 ENGLISH, GERMAN = "a cat\na dog\n", "eine Katze\nein Hund\n"
@@ -156,6 +158,7 @@ def test_missing_files(tmp_path: Path) -> None:
         ("21,twenty one", r'separated by "," \(CSV\), save it as tab-separated text'),
         ("ventuno;twenty one, or so", r'separated by "," \(CSV\)'),
         ("c    d", "spaces in a row: did an editor"),
+        ('"c', "quoted cell seems to go on"),
     ],
 )
 def test_table_without_tabs(tmp_path: Path, line: str, advice: str) -> None:
@@ -172,6 +175,39 @@ def test_the_command_that_is_advised_for_csv_works(tmp_path: Path, mark: str) ->
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     found = read_pairs([tmp_path / "tabs.tsv"], "", "")["train"]
     assert found == (["21"], [f"twenty{mark} one"], 0)
+
+
+QUOTED = {
+    "all cells": ('"a"\t"b c"\n"d"\t"e"\n', (["a", "d"], ["b c", "e"])),
+    "quotes within": ('a\tb, c\n"say ""d"""\te\n', (["a", 'say "d"'], ["b, c", "e"])),
+    "commas": ('a\tb\n"c, d"\te\nf\t"g, h"\n', (["a", "c, d", "f"], ["b", "e", "g, h"])),
+    "an empty cell": ('"a"\t"b"\n"c"\t""\n" "\t"d"\n', (["a"], ["b"])),
+    "a quotation": ('"Go away."\t"Geh weg."\na, b\tc\n', (['"Go away."', "a, b"], ['"Geh weg."', "c"])),
+    "its beginning": ('"Go," he said.\tx\n"a, b"\tc\n', (['"Go," he said.', '"a, b"'], ["x", "c"])),
+    "within a sentence": ('a "b" c\t"d"\n', (['a "b" c'], ['"d"'])),
+    "two quotations": ('"a" and "b"\t"x, y"\n', (['"a" and "b"'], ['"x, y"'])),
+}
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_quotes_of_a_spreadsheet(tmp_path: Path, name: str) -> None:
+    table, (source, target) = QUOTED[name]
+    pairs = read_pairs([write(tmp_path / "t.tsv", table)], "", "")["train"]
+    assert (list(pairs.source), list(pairs.target)) == (source, target)
+    assert [pairs.source[i] for i in range(len(source))] == source
+    assert list(part(pairs, np.array([0])).source) == source[:1]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_lines_of_a_table_end_as_any_system_ends_them(tmp_path: Path, end: str) -> None:
+    rows = [f"one {i}\tuno {i}" for i in range(60)]
+    pairs = read_pairs([write(tmp_path / "t.tsv", end.join(rows) + end)], "", "")["train"]
+    assert pairs == ([f"one {i}" for i in range(60)], [f"uno {i}" for i in range(60)], 0)
+
+
+def test_rows_that_end_in_carriage_returns_among_others_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"t\.tsv, line 2: two rows"):
+        read_pairs([write(tmp_path / "t.tsv", "a\tb\nc\td\re\tf\ng\th\n")], "", "")
 
 
 def test_a_table_from_windows(tmp_path: Path) -> None:

@@ -35,7 +35,10 @@ def write(path: Path, data: bytes) -> Path:
 
 def whole(data: bytes) -> list[str]:
     """The lines, by the plainest code there is."""
-    lines = data.removeprefix(MARK).decode().split("\n")
+    text = data.removeprefix(MARK).decode()
+    if text.count("\r") - text.count("\r\n") > text.count("\n"):
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
@@ -50,11 +53,23 @@ def test_hard_lines(ending: str, block: int, tmp_path: Path, monkeypatch: pytest
         assert [found[i] for i in range(len(found))] == list(HARD)
 
 
+@pytest.mark.parametrize("block", [1, 2, 3, module.BLOCK])
+@pytest.mark.parametrize("data", [b"a\rb\rc", b"a\rb\rc\r", MARK + b"a\rb\rc\r", b"a\rb\r\nc\r", b"a\rb\nc\r"])
+def test_carriage_returns_end_lines(data: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
+    lines = Lines(write(tmp_path / "a", data))
+    assert list(lines) == lines[:] == ["a", "b", "c"] and len(lines) == 3
+
+
 def test_random_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     monkeypatch.setattr(module, "BLOCK", 11)
     for number in range(200):
-        data = "".join(draw.choices("ab\n\r\u2028ß🙂", k=draw.randrange(40))).encode()
+        data = (
+            "".join(draw.choices("ab\n\r\u2028ß🙂", k=draw.randrange(40)))
+            .replace("\n", "\r\n" * (number % 2) or "\n")
+            .encode()
+        )
         found = Lines(write(tmp_path / str(number), data))
         assert list(found) == whole(data)
         assert found == whole(data)

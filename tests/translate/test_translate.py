@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -294,6 +295,10 @@ def test_files_and_pipes(
     monkeypatch.setattr(sys, "stdin", raw)
     assert cli.main(["translate", *trained]) == 0
     assert capsys.readouterr().out.splitlines() == found
+    for written in (codecs.BOM_UTF8 + "\r\n".join(lines).encode(), "\r".join(lines).encode() + b"\r"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written), encoding="utf-8"))
+        assert cli.main(["translate", *trained]) == 0
+        assert capsys.readouterr().out.splitlines() == found
     assert cli.main(["translate", lines[0], lines[2], *trained]) == 0
     assert capsys.readouterr().out.splitlines() == [found[0], found[2]]
 
