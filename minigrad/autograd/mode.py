@@ -15,6 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _State(threading.local):
     grad = True  # ops on tensors that require gradients are recorded
     inference = False  # within ``inference_mode``
+    walk: Any = None  # the walk back that runs
 
 
 state = _State()

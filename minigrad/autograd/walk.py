@@ -171,7 +171,7 @@ class Walk:
     def __init__(
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
     ) -> None:
-        self.targets, self.create = targets or (), create
+        self.roots, self.targets, self.create = roots, targets or (), create
         self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, Sum]] = {}
@@ -211,7 +211,7 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        before, state.grad = state.grad, self.create
+        before, state.grad, state.walk = (state.grad, state.walk), self.create, self
         try:
             with np.errstate(all="ignore"):  # as in the forward, 1 / 0 is inf without a warning
                 while self.heap:
@@ -221,13 +221,20 @@ class Walk:
                     _run_hooks({0: leaf._hooks}, {0: held})
                 _arrived(leaf, {0: held})
         finally:
-            state.grad = before
+            state.grad, state.walk = before
             for observer in watch.observers:
                 observer.ended()
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
+
+    def reached(self) -> set[Any]:
+        """The nodes and leaves that the walk passes."""
+        if self.useful is not None:
+            return set(self.useful)
+        nodes = nodes_behind(self.roots)
+        return {*nodes, *self.roots, *(edge[0] for node in nodes for edge in node.edges)}
 
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
         """Pass a node whose gradient is complete."""
