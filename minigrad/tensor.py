@@ -21,6 +21,7 @@ from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import states_are
+from .backend.storage import copied
 from .extension import layer
 from .handle import RemovableHandle as RemovableHandle
 from .methods import Methods
@@ -419,13 +420,11 @@ class Tensor(Methods["Tensor"]):
             raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for one with a history")
         if id(self) in memo:
             return memo[id(self)]
-        if id(self.array) not in memo:  # tensors that share memory share it again
-            memo[id(self.array)] = self.array.copy(order="K")
         from copy import deepcopy  # here, as most programs never copy
 
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
-        twin.array, twin._version, twin._needs = memo[id(self.array)], [0, None], self._needs
+        twin.array, twin._version, twin._needs = copied(self.array, memo), [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
         vars(twin).update(deepcopy(dict(vars(self)), memo))
         return twin

@@ -233,3 +233,18 @@ def owner(array: Any) -> Any:
     while hasattr(getattr(array, "base", None), "dtype"):
         array = array.base
     return array
+
+
+def copied(array: Any, memo: dict[int, Any]) -> Any:
+    """An array in a copy of its memory. Arrays that share memory share its copy, which ``memo`` keeps."""
+    whole, item = owner(array), array.dtype.itemsize
+    if id(whole) not in memo:
+        memo[id(whole)] = whole.copy(order="K")
+    twin = memo[id(whole)]
+    if whole is array:
+        return twin
+    distance = address(array) - address(whole)
+    if twin.strides != whole.strides or distance % item or any(step < 0 or step % item for step in array.strides):
+        return memo.setdefault(id(array), array.copy(order="K"))  # its place has no number
+    steps = [step // item for step in array.strides]
+    return UntypedStorage.behind(twin).shown(dt.of(array), distance // item, array.shape, steps)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autograd.tape import wrap
+from ..backend.storage import copied, owner
 from ..functions.creation import empty
 from ..tensor import Tensor, everything
 from ..tracebacks import answers, disabled_torch_function
@@ -51,9 +53,12 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:  # without its gradient, as in PyTorch
-            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        copied: Parameter = memo[id(self)]
-        return copied
+            memory = owner(self.array)  # copied as a whole where that costs no more, so that its views share the copy
+            shares = id(memory) in memo or memory.nbytes == self.array.nbytes
+            data = wrap(copied(self.array, memo)) if shares else self.data.clone()
+            memo[id(self)] = type(self)(data, self.requires_grad)
+        twin: Parameter = memo[id(self)]
+        return twin
 
 
 class Buffer(Tensor):

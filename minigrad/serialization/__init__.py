@@ -20,7 +20,8 @@ from ..tensor import Tensor
 from ..tracebacks import border_functions
 from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
-from .checkpoint import How, load_archive, load_legacy, save_archive
+from .archive_writer import save_any, save_plain
+from .checkpoint import How, load_archive, load_legacy
 from .placing import placing
 from .source import Ndarray, Source
 from .tree import NotPlain, Reader, Writer
@@ -66,19 +67,33 @@ def save(
         raise AttributeError(
             f"save takes a path or a binary file object with a 'write' method, not a {type(f).__name__}"
         )
-    writer = Writer()
     try:
-        tree = {"version": _VERSION, "tree": writer.encode(obj, "state", "")}
-        description = json.dumps(tree, separators=(",", ":"))
-        if len(description) > _LONGEST_TREE:
-            raise NotPlain("its length (many numbers or much text outside of tensors)")
+        if _is_safetensors(f):
+            return _save_described(obj, f)
+        try:
+            return save_plain(obj, f, pickle_protocol)
+        except NotPlain:
+            return _save_described(obj, f)
     except NotPlain as reason:
         try:
-            save_archive(obj, f, pickle_module, pickle_protocol)
+            save_any(obj, f, pickle_module, pickle_protocol)
         except Exception as error:
             error.add_note(f"minigrad.save had to pickle it because of {reason}")
             raise
-        return
+
+
+def _is_safetensors(f: Any) -> bool:
+    return isinstance(f, (str, os.PathLike)) and os.fsdecode(f).endswith(".safetensors")
+
+
+def _save_described(obj: Any, f: Any) -> None:
+    """Write plain data as a safetensors file whose metadata describes its structure. Raises NotPlain; OSError."""
+    writer = Writer()
+    tree = {"version": _VERSION, "tree": writer.encode(obj, "state", "")}
+    writer.finish()
+    description = json.dumps(tree, separators=(",", ":"))
+    if len(description) > _LONGEST_TREE:
+        raise NotPlain("its length (many numbers or much text outside of tensors)")
     safetensors_file.write(f, writer.arrays, {_KEY: description})
 
 

@@ -23,7 +23,7 @@ from .keys import dict_of, set_of
 from .source import Ndarray
 
 Name = tuple[str, str]  # module, name
-_NUMPY_KINDS = "biufcUS"
+NUMPY_KINDS = "biufcUS"
 
 # Names that the program allows ------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
 
 
 def _check_dtype(kind: Any) -> np.dtype[Any]:
-    if not isinstance(kind, np.dtype) or kind.kind not in _NUMPY_KINDS or kind.hasobject:
+    if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
         raise TypeError(f"a NumPy dtype {kind!r}, which holds more than numbers or text")
     return kind
 
@@ -195,6 +195,7 @@ _PLAIN = (*_FACTORIES, frozenset, complex, bytes, bytearray, range, object)
 VALUES: dict[Name, Any] = {
     **{("builtins", cls.__name__): cls for cls in _PLAIN},
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
+    **{("builtins", old): cls for old, cls in (("long", int), ("unicode", str), ("xrange", range))},  # protocol 2's
     ("argparse", "Namespace"): Namespace,
     ("types", "SimpleNamespace"): SimpleNamespace,
     ("copyreg", "_reconstructor"): _reconstructor,

@@ -1,7 +1,7 @@
-"""PyTorch's checkpoints: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
+"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
 
-Objects that are not plain data are saved in such an archive, too, by Python's own pickle. Reading runs no
-code, unless the file is ``trusted``: then the names in it are imported and called.
+Reading runs no code, unless the file is ``trusted``: then the names in it are imported and called.
+``archive_writer.py`` writes such archives.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import struct
 import sys
 import zipfile
 import zlib
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..tensor import Size
 from .machine import Bytes, Machine, refusal
 from .placing import Placing
 from .rebuild import Rebuilder
-from .source import Ndarray, Source, replaced
+from .source import Ndarray, Source
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
@@ -90,6 +89,8 @@ class _Archive:
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)
+            if not end and info.header_offset:
+                raise source.damaged("is a damaged zip archive, or has something else before it")
             if info.header_offset < end or begin + size > source.size:
                 raise source.damaged(f"is a zip archive whose record {info.filename!r} overlaps another")
             end = begin + size
@@ -143,20 +144,6 @@ def load_archive(source: Source, how: How) -> Any:
     return obj
 
 
-def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write an object as a zip archive with one pickle, to a path or a binary file object. Raises as ``save``."""
-    module = pickle if pickle_module is None else pickle_module
-    is_file, buffer = hasattr(f, "write"), io.BytesIO()
-    with nullcontext(buffer) if is_file else replaced(f) as target, zipfile.ZipFile(target, "w") as archive:
-        with archive.open("archive/data.pkl", "w", force_zip64=True) as stream:
-            module.dump(obj, stream, protocol=5 if protocol is None else protocol)
-        archive.writestr("archive/byteorder", sys.byteorder)
-        archive.writestr("archive/version", "3\n")
-        archive.writestr("archive/.minigrad", "1\n")
-    if is_file:
-        f.write(buffer.getvalue())
-
-
 # Before PyTorch 1.6 -----------------------------------------------------------------------------------------
 
 
@@ -195,13 +182,13 @@ def load_legacy(source: Source, how: How) -> Any:
         raise source.damaged("is a checkpoint of an unknown old kind", "load it in PyTorch and save it again")
     obj = unpickle(how)
     keys = unpickle(cautious)
-    _fill(source, keys, position, waiting)
+    source.end(_fill(source, keys, position, waiting))
     rebuilder.finish()
     return obj
 
 
-def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> None:
-    """Read the storages: for each, the number of its elements, and then these."""
+def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
+    """Read the storages: for each, the number of its elements, and then these. Returns the position after them."""
     if type(keys) is not list or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages are not those that it names")
     for key in keys:
@@ -212,3 +199,4 @@ def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray])
             raise source.damaged("is truncated, or its storages have other sizes than it says")
         raw[...] = source.data[begin:end]
         position = end
+    return position

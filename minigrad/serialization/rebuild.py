@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +14,8 @@ from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .keys import dict_of
-from .placing import Placing, Storage, on_device
+from .memory import moved, view
+from .placing import Placing, Storage
 from .source import Ndarray, Source, aligned, from_halves
 from .tree import check_attributes, check_flag, set_attributes
 
@@ -136,19 +136,18 @@ class Rebuilder:
         """Convert the numbers, once all bytes are there, and move the tensors to their devices."""
         for task in self._pending:
             task()
-        moved: dict[Any, Any] = {}
+        by_device: dict[Device, list[Tensor]] = {}
         for tensor, device in self._elsewhere.values():
-            array = tensor.array
-            memory = (array.ctypes.data, array.shape, array.strides, array.dtype.str, str(device))
-            if memory not in moved:
-                moved[memory] = on_device(np.asarray(array, order="C"), device)
-            tensor.array = moved[memory]
+            by_device.setdefault(device, []).append(tensor)
+        for device, tensors in by_device.items():
+            for tensor, array in zip(tensors, moved([tensor.array for tensor in tensors], device), strict=True):
+                tensor.array = array
 
     # Tensors ------------------------------------------------------------------------------------------------
 
     def tensor(self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, *_: Any) -> Tensor:
         """A tensor of a storage's elements, which offset and strides count; ``flag`` is its requires_grad."""
-        tensor: Tensor = wrap(_strided(_checked(storage).array, offset, size, stride))
+        tensor: Tensor = wrap(view(_checked(storage).array, offset, size, stride))
         check_flag(tensor, flag)
         return self._moved(tensor.requires_grad_(bool(flag)), storage.device)
 
@@ -207,16 +206,3 @@ def _checked(storage: Any) -> Storage:
     if not isinstance(storage, Storage):
         raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
     return storage
-
-
-def _strided(numbers: Ndarray, offset: Any, size: Any, stride: Any) -> Ndarray:
-    """A view of a storage's elements; offset and strides count elements."""
-    if not all(type(n) is int and n >= 0 for n in (offset, *size, *stride)) or len(size) != len(stride):
-        raise ValueError("a tensor whose size or strides are no natural numbers")
-    if 0 in size:
-        return np.zeros(size, numbers.dtype)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if last >= numbers.size or math.prod(size) >= 2**62:
-        raise ValueError(f"a tensor that ends at element {last} of a storage of {numbers.size}")
-    bytes_a_step = tuple(step * numbers.itemsize for step in stride)
-    return np.ndarray(tuple(size), numbers.dtype, numbers, offset * numbers.itemsize, bytes_a_step)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
+from .stream import Stream
 
 Ndarray = np.ndarray[Any, Any]
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
@@ -23,7 +24,7 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of the rest of a binary file object. A file is mapped, and regions are copied out
+    """The bytes to load, of a path or of one object in a binary file object. A file is mapped, and regions are copied out
     of it; with ``mmap`` they are left there, and changes to them stay in memory.
 
     Attributes:
@@ -44,7 +45,8 @@ class Source:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
-            self.data = np.frombuffer(_content(f), np.uint8)
+            self._stream = Stream(f)
+            self.data = np.frombuffer(self._stream.data, np.uint8)
         self.size = int(self.data.size)
         if not self.size:
             repair = "restore it from a copy" if self.path else "seek(0) after writing it"
@@ -57,7 +59,12 @@ class Source:
     def region(self, begin: int, size: int) -> Ndarray:
         """``size`` bytes, copied unless ``mmap`` is set. The caller checks bounds."""
         part = self.data[begin : begin + size]
-        return part if self.mmap else part.copy()
+        return part.copy() if not self.mmap else np.frombuffer(part.data, np.uint8) if size else part[:0].copy()
+
+    def end(self, size: int) -> None:
+        """Leave a file object behind the first bytes, which were the whole object; a path ends where its file does."""
+        if self.path is None:
+            self._stream.leave(size)
 
     def damaged(self, fault: str, repair: str = "restore it from a copy") -> RuntimeError:
         """The error for this file: "it <fault>", and what to do."""
@@ -83,18 +90,6 @@ def _mapped(path: str) -> Ndarray:
         if os.path.isfile(path) and os.fstat(file.fileno()).st_size:
             return np.asarray(np.memmap(file, np.uint8, "c"))
         return np.frombuffer(file.read(), np.uint8)
-
-
-def _content(f: Any) -> bytes:
-    """The rest of a file object."""
-    if not hasattr(f, "read"):
-        raise AttributeError(
-            f"load takes a path or a binary file object with a 'read' method, not a {type(f).__name__}"
-        )
-    content = f.read()
-    if isinstance(content, str):
-        raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
-    return bytes(content)
 
 
 def _put_in_place(temporary: str, target: str) -> None:

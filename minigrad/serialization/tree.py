@@ -2,7 +2,8 @@
 
 Lists, and what JSON has, stand for themselves; every other value is an object with one tag: {"tuple": [...]},
 {"tensor": "weight", "requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered
-in the order of their first appearance, and {"again": number} is a further appearance of the same object.
+in the order of their first appearance, and {"again": number} is a further appearance of the same object. A tensor that
+shows part of another's memory has its place there for a name: {"tensor": {"of": "weight", "offset": 2, ...}}.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .keys import add, put
+from .memory import Part, blocks, view
 from .placing import Placing, Storage, on_device
 from .safetensors_file import holds
 from .source import Ndarray
@@ -80,6 +82,8 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, Ndarray] = {}
         self._names: dict[Any, str] = {}  # by memory
+        self._parts: dict[str, Part] = {}  # by name
+        self._places: list[tuple[dict[str, Any], str, str]] = []  # nodes, their tags, and the names of their arrays
         self._numbers: dict[int, int] = {}  # of containers, by id
         self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
@@ -96,7 +100,7 @@ class Writer:
         if kind is bytes or kind is bytearray:
             return {kind.__name__: self._blob(obj, name)}
         if kind is np.ndarray and holds(obj.dtype):
-            return {"array": self._add(obj, name)}
+            return self._node("array", obj, name)
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
             return {"ndarray" if kind is np.ndarray else "scalar": self._raw(np.asarray(obj), where, name)}
         if kind is tuple or kind is frozenset:
@@ -151,7 +155,7 @@ class Writer:
         if not holds(obj.array.dtype):  # the file format has no complex128
             raise NotPlain(f"{where}: a tensor of dtype {obj.dtype.name}")
         tag = "parameter" if isinstance(obj, Parameter) else "tensor"
-        node: dict[str, Any] = {tag: self._add(obj.array, name)}
+        node = self._node(tag, obj.array, name)
         if obj.requires_grad:
             node["requires_grad"] = True
         if obj.device.type != "cpu":
@@ -160,6 +164,38 @@ class Writer:
             node["attributes"] = self._items_of(more, where, name)
         return node
 
+    def _node(self, tag: str, array: Array, name: str) -> dict[str, Any]:
+        node = {tag: self._add(array, name)}
+        self._places.append((node, tag, node[tag]))
+        return node
+
+    def finish(self) -> None:
+        """Collect the arrays, once for all that share memory: one that is all of it, or the memory."""
+        blocks(list(self._parts.values()))
+        wholes = {part.block: name for name, part in reversed(self._parts.items()) if part.is_all}
+        for name, part in self._parts.items():
+            block = part.block
+            if block.is_shared and block not in wholes:
+                whole = wholes[block] = self._free(f"{name}#memory")
+                kind = part.array.dtype if len(block.kinds) == 1 else np.uint8
+                self.arrays[whole] = block.read().view(kind)
+            elif wholes.get(block, name) == name or not block.is_shared:
+                self.arrays[name] = of(part.array).to_numpy(part.array)
+        for node, tag, name in self._places:
+            part = self._parts[name]
+            if part.block.is_shared and wholes[part.block] != name:
+                place = {"offset": part.offset, "shape": list(part.array.shape), "strides": list(part.strides)}
+                kind = {} if len(part.block.kinds) == 1 else {"dtype": dt.of_numpy(part.array.dtype).name}
+                node[tag] = {"of": wholes[part.block], **place, **kind}
+
+    def _free(self, name: str) -> str:
+        """A name that no array has yet: this one, or with a number."""
+        free, count = name, 1
+        while free in self._parts or free in self.arrays:
+            count += 1
+            free = f"{name}#{count}"
+        return free
+
     def _add(self, array: Array, name: str) -> str:
         """The name of an array, the same for the same memory."""
         place: Any = id(array)
@@ -167,12 +203,8 @@ class Writer:
             place = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
         if place in self._names:
             return self._names[place]
-        base = free = name if name and name != "__metadata__" else "tensor"  # that name is the format's own
-        count = 1
-        while free in self.arrays:
-            count += 1
-            free = f"{base}#{count}"
-        self.arrays[free] = of(array).to_numpy(array)
+        free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is the format's own
+        self._parts[free] = Part(array)
         self._names[place] = free
         self._alive.append(array)
         return free
@@ -217,7 +249,7 @@ class Reader:
         if tag in ("tensor", "parameter"):
             return self._tensor(tag, node)
         if tag == "array":
-            return self._arrays[node[tag]]
+            return self._array(node[tag])
         if tag in ("scalar", "ndarray"):
             array = self._from_raw(node[tag])
             return array[()] if tag == "scalar" else array
@@ -272,12 +304,24 @@ class Reader:
         self._set_attributes(tensor, node)
         return tensor
 
-    def _tensor_at(self, name: str, location: str) -> Tensor:
+    def _tensor_at(self, place: Any, location: str) -> Tensor:
         """The tensor of an array that was saved from ``location``, on the device that it is loaded to."""
+        name = place["of"] if isinstance(place, dict) else place
         if (name, location) not in self._tensors:
             array = self._arrays[name]
             device = self._place(Storage(array, location))
             if device.type != "cpu":
                 array = on_device(array, device)
             self._tensors[name, location] = wrap(array)
-        return self._tensors[name, location]
+        tensor = self._tensors[name, location]
+        return tensor if name is place else wrap(_view(tensor.array, place))
+
+    def _array(self, place: Any) -> Array:
+        """An array, by its name or its place in another."""
+        return _view(self._arrays[place["of"]], place) if isinstance(place, dict) else self._arrays[place]
+
+
+def _view(whole: Array, place: dict[str, Any]) -> Array:
+    """The part of an array's memory at a place."""
+    kind = dt.named(place["dtype"]).numpy if "dtype" in place else None
+    return view(whole, place["offset"], place["shape"], place["strides"], kind)

@@ -1,0 +1,241 @@
+"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
+
+Python's own pickler writes the pickle, the one that is written in Python: the names of PyTorch's functions stand in it,
+and PyTorch need not be there. Tensors that overlap are views of one storage, in either library.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import sys
+from codecs import encode
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..backend import dtype as dt
+from ..backend.device import Device
+from ..nn.parameter import Parameter
+from ..tensor import Size, Tensor
+from .allowed import NUMPY_KINDS, PYTHON_2, VALUES
+from .memory import Block, Part, blocks
+from .source import Ndarray, replaced
+from .tree import NotPlain
+from .zip_writer import ALIGNMENT, ZipWriter
+
+_Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the other
+_STORAGES = {
+    "float64": "Double",
+    "float32": "Float",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+class _Name:
+    """A function or class of PyTorch's; picklers ask whether it can be called."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.code = _global(module, name)
+
+    def __call__(self) -> None:
+        """Nothing."""
+
+
+class _Late:
+    """A part of a pickle that is written when all tensors are known."""
+
+    def __init__(self, code: Callable[[], bytes]) -> None:
+        self.code = code
+
+
+class Archiver(_Pickler):  # type: ignore[misc]
+    """Pickles any object; ``content`` and ``storages`` are the parts of its archive."""
+
+    def __init__(self, protocol: int) -> None:
+        self._codes: list[Any] = []  # bytes, and functions that return them in the end
+        self._parts: list[Part] = []
+        self._keys: dict[Block, str] = {}
+        super().__init__(SimpleNamespace(write=self._codes.append), protocol)
+
+    def dump(self, obj: Any) -> None:
+        """Pickle the object, without frames, which would put the parts together too early."""
+        self.write(pickle.PROTO + bytes([self.proto]))
+        self.save(obj)
+        self.write(pickle.STOP)
+        blocks(self._parts)
+        for part in self._parts:
+            self._keys.setdefault(part.block, str(len(self._keys)))
+
+    def content(self) -> bytes:
+        """The pickle."""
+        return b"".join(code() if callable(code) else code for code in self._codes)
+
+    def storages(self) -> list[tuple[str, Ndarray]]:
+        """The memory of the tensors by key, each (n,) uint8."""
+        return [(key, block.read()) for block, key in self._keys.items()]
+
+    # Tensors ------------------------------------------------------------------------------------------------
+
+    def _tensor(self, obj: Tensor) -> None:
+        part, state = Part(obj.array), dict(vars(obj))
+        self._parts.append(part)
+        is_parameter = type(obj) is Parameter
+        function, arguments = partial(self._function, part), partial(self._arguments, part, obj, is_parameter)
+        if is_parameter:
+            data = _Late(lambda: function() + arguments() + pickle.REDUCE)
+            name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
+            more = (state,) if state else ()
+            hooks: OrderedDict[str, Any] = OrderedDict()
+            self.save_reduce(_Name("torch._utils", name), (data, obj.requires_grad, hooks, *more), obj=obj)
+        elif state:
+            args = (_Late(function), _Name("torch", "Tensor"), _Late(arguments), state)
+            self.save_reduce(_Name("torch._tensor", "_rebuild_from_type_v2"), args, obj=obj)
+        else:
+            self._codes += [function, arguments, pickle.REDUCE]
+            self.memoize(obj)
+
+    def _function(self, part: Part) -> bytes:
+        """The function that builds a tensor: of a storage of one dtype, or of bytes."""
+        return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
+
+    def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
+        """The storage, and the tensor's place in it."""
+        kind, block = dt.of_numpy(part.array.dtype).name, part.block
+        typed = _has_storage(block)
+        form = _global("torch", f"{_STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
+        count = block.size // part.array.dtype.itemsize if typed else block.size
+        storage = _text("storage") + form + _text(self._keys[block]) + _text(str(obj.device)) + _number(count)
+        flag = pickle.NEWTRUE if obj.requires_grad and not is_parameter else pickle.NEWFALSE
+        hooks = _global("collections", "OrderedDict") + pickle.EMPTY_TUPLE + pickle.REDUCE
+        layout = _number(part.offset) + _numbers(part.array.shape) + _numbers(part.strides)
+        last = b"" if typed else _global("torch", kind)
+        return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
+
+    # Names of PyTorch's -------------------------------------------------------------------------------------
+
+    def _bytes(self, obj: bytes) -> None:
+        """As protocol 2 writes bytes, also where there are none: PyTorch refuses the call of ``bytes``."""
+        if obj or self.proto > 2:
+            self.save_bytes(obj)
+        else:
+            self.save_reduce(encode, ("", "latin1"), obj=obj)
+
+    def _global(self, obj: Any) -> None:
+        self.save_global(obj)
+
+    dispatch: ClassVar[dict[Any, Any]] = _Pickler.dispatch | {
+        Tensor: _tensor,
+        Parameter: _tensor,
+        _Name: lambda self, name: self.write(name.code),
+        _Late: lambda self, part: self._codes.append(part.code),
+        bytes: _bytes,
+        FunctionType: _global,
+        Size: lambda self, size: self.save_reduce(_Name("torch", "Size"), (tuple(size),), obj=size),
+        **dict.fromkeys((dt.DType, dt.ExtraDType), lambda self, dtype: self.write(_global("torch", dtype.name))),
+        Device: lambda self, device: self.save_reduce(
+            _Name("torch", "device"),
+            (device.type,) if device.index is None else (device.type, device.index),
+            obj=device,
+        ),
+    }
+
+
+class PlainArchiver(Archiver):
+    """Pickles plain data alone. Raises NotPlain for an object of which ``load`` would refuse a name."""
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write a name, if reading allows it."""
+        own = name or getattr(obj, "__qualname__", None) or obj.__name__
+        module = vars(pickle)["whichmodule"](obj, own)
+        if (PYTHON_2.get(module, module), own) not in VALUES:
+            raise NotPlain(f"{module}.{own}")
+        super().save_global(obj, name)
+
+    def save_reduce(self, func: Any, args: Any, *more: Any, **options: Any) -> None:
+        """Write a call, but not that of a NumPy dtype that reading refuses."""
+        if func is np.dtype and args[0][0] not in NUMPY_KINDS:
+            raise NotPlain(f"a NumPy dtype {args[0]!r:.20}")
+        super().save_reduce(func, args, *more, **options)
+
+
+def _has_storage(block: Block) -> bool:
+    """Whether PyTorch has a class of storages for it: its arrays have one dtype, and not one of the newer ones."""
+    return len(block.kinds) == 1 and dt.of_numpy(next(iter(block.kinds))).name in _STORAGES
+
+
+def _global(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def _text(value: str) -> bytes:
+    raw = value.encode()
+    return pickle.BINUNICODE + struct.pack("<I", len(raw)) + raw
+
+
+def _number(value: int) -> bytes:
+    return pickle.dumps(value, 2)[2:-1]
+
+
+def _numbers(values: Any) -> bytes:
+    return pickle.MARK + b"".join(map(_number, values)) + pickle.TUPLE
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
+    """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
+    archiver = PlainArchiver(2 if protocol in (None, 0, 1) else protocol)
+    archiver.dump(obj)
+    _write(f, archiver.content(), archiver.storages())
+
+
+def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
+    """Write any object; a pickle module other than Python's pickles tensors, too. Raises as ``save``."""
+    protocol = 5 if protocol is None else protocol
+    if pickle_module not in (None, pickle):
+        _write(f, pickle_module.dumps(obj, protocol=protocol), [])
+        return
+    archiver = Archiver(protocol)
+    archiver.dump(obj)
+    _write(f, archiver.content(), archiver.storages())
+
+
+def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
+    if hasattr(f, "write"):
+        _fill(f.write, content, storages)
+        return
+    with replaced(f) as temporary, open(temporary, "wb") as file:
+        try:
+            _fill(file.write, content, storages)
+        except OSError as error:
+            error.filename = os.fspath(f)  # not the temporary one
+            raise
+
+
+def _fill(write: Callable[[Any], object], content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
+    """The records, in PyTorch's order."""
+    archive = ZipWriter(write)
+    archive.add("data.pkl", content)
+    archive.add(".format_version", b"1")
+    archive.add(".storage_alignment", str(ALIGNMENT).encode())
+    archive.add("byteorder", sys.byteorder.encode())
+    for key, raw in storages:
+        archive.add(f"data/{key}", raw.data)
+    archive.add("version", b"3\n")
+    archive.close()
