@@ -175,7 +175,7 @@ class PlainArchiver(Archiver):
 
 def _has_storage(block: Block) -> bool:
     """Whether PyTorch has a class of storages for it: its arrays have one dtype, and not one of the newer ones."""
-    return len(block.kinds) == 1 and dt.of_numpy(next(iter(block.kinds))).name in _STORAGES
+    return block.kind is not None and dt.of_numpy(block.kind).name in _STORAGES
 
 
 def _global(module: str, name: str) -> bytes:

@@ -73,13 +73,40 @@ def _trusting(source: Source, stream: Bytes, rebuilder: Rebuilder, how: How) -> 
 # Zip archives -----------------------------------------------------------------------------------------------
 
 
+class _Memory(io.RawIOBase):
+    """A file in memory, without the copy that BytesIO makes."""
+
+    def __init__(self, data: Ndarray) -> None:
+        self._data, self._place = memoryview(data), 0
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place, counted from the beginning, from here or from the end."""
+        self._place = offset + (0, self._place, len(self._data))[whence]
+        if self._place < 0:
+            raise OSError("a place before the beginning")
+        return self._place
+
+    def tell(self) -> int:
+        """The place."""
+        return self._place
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        begin, self._place = self._place, len(self._data) if size < 0 else min(self._place + size, len(self._data))
+        return bytes(self._data[begin : self._place])
+
+
 class _Archive:
     """The records of a zip archive, checked before any is read: not compressed, and not overlapping."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         try:
-            with zipfile.ZipFile(source.path or io.BytesIO(source.data)) as archive:  # type: ignore[arg-type]
+            with zipfile.ZipFile(source.path or _Memory(source.data)) as archive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, *_DAMAGE) as error:
             raise source.damaged(f"is a damaged or truncated zip archive ({error})") from error

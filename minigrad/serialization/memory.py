@@ -18,11 +18,17 @@ from .source import Ndarray
 
 
 class Block:
-    """The memory of arrays that overlap, from the first byte of any to the last."""
+    """The memory of arrays that overlap, from the first byte of any to the last.
 
-    def __init__(self, first: Array, begin: int) -> None:
-        self._first, self.begin, self.end = first, begin, begin
-        self.kinds: set[Any] = set()  # NumPy dtypes of its arrays
+    Attributes:
+        kind: the NumPy dtype of its arrays; None where they differ. is_shared: whether there are several.
+    """
+
+    __slots__ = ("_first", "begin", "end", "is_shared", "kind")
+
+    def __init__(self, first: Part) -> None:
+        self._first, self.begin, self.end = first.array, first.begin, first.end
+        self.kind: Any = first.array.dtype
         self.is_shared = False
 
     @property
@@ -32,10 +38,12 @@ class Block:
 
     def read(self) -> Ndarray:
         """The bytes in main memory, (n,) uint8; on the CPU a view."""
+        first = self._first
         if not self.size:
             return np.empty(0, np.uint8)
-        first = self._first.reshape(1) if not self._first.ndim else self._first[(slice(0, 1),) * self._first.ndim]
-        flat = first.reshape(1).view(np.uint8)
+        if first.nbytes == self.size and first.flags.c_contiguous:
+            return of(first).to_numpy(first.reshape(-1).view(np.uint8))
+        flat = first[(slice(0, 1),) * first.ndim].reshape(1).view(np.uint8)
         return of(flat).to_numpy(of(flat).xp.lib.stride_tricks.as_strided(flat, (self.size,), (1,)))
 
 
@@ -47,40 +55,40 @@ class Part:
         offset, strides: the place of its first element, and the steps between elements, in elements.
     """
 
+    __slots__ = ("array", "begin", "block", "end", "offset", "strides")
+    block: Block
+
     def __init__(self, array: Array) -> None:
         item = array.dtype.itemsize
         if any(step < 0 or step % item for step in array.strides):
             array = array.copy()
         self.array = array
-        self.strides = tuple(step // item for step in array.strides)
-        self.offset = 0
-        self.begin = address(array) if array.size else 0
-        steps = zip(array.shape, array.strides, strict=True)
-        self.end = self.begin + (sum((n - 1) * step for n, step in steps) + item if array.size else 0)
-        self.block = Block(array, self.begin)
+        self.strides = tuple([step // item for step in array.strides])
+        self.begin = self.end = self.offset = 0
+        if array.size:
+            steps = zip(array.shape, array.strides, strict=True)
+            self.begin = address(array)
+            self.end = self.begin + item + sum([(n - 1) * step for n, step in steps])
 
     @property
     def is_all(self) -> bool:
         """Whether its elements are the whole block, in order."""
-        dense = self.array.size * self.array.dtype.itemsize == self.block.size
-        return dense and bool(self.array.flags.c_contiguous)
+        return self.array.nbytes == self.block.size and bool(self.array.flags.c_contiguous)
 
 
 def blocks(parts: Sequence[Part]) -> None:
     """Find the blocks of arrays. An array that does not begin at a multiple of its element's size has its own."""
-    device, block = "", Block(None, 0)
-    for place, _, part in sorted(((str(_device(p.array)), p.begin, p) for p in parts), key=lambda entry: entry[:2]):
-        item = part.array.dtype.itemsize
-        if place != device or part.begin >= block.end or (part.begin - block.begin) % item:
-            device, block = place, part.block
-        block.is_shared = block is not part.block
-        part.block, part.offset = block, (part.begin - block.begin) // item
-        block.end = max(block.end, part.end)
-        block.kinds.add(part.array.dtype)
-
-
-def _device(array: Array) -> Device:
-    return of(array).device_of(array)
+    device, block = "", None
+    places = [(str(of(part.array).device_of(part.array)), part.begin, i) for i, part in enumerate(parts)]
+    for place, begin, i in sorted(places):
+        part = parts[i]
+        kind = part.array.dtype
+        if block is None or place != device or begin >= block.end or (begin - block.begin) % kind.itemsize:
+            device, block = place, Block(part)
+        else:
+            block.is_shared, block.end = True, max(block.end, part.end)
+            block.kind = kind if kind == block.kind else None
+        part.block, part.offset = block, (begin - block.begin) // kind.itemsize
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
@@ -102,6 +110,8 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and (last >= count or math.prod(size) >= 2**62):
         raise ValueError(f"a tensor that ends at element {last} of a storage of {count}")
+    if list(stride) == [math.prod(size[i + 1 :]) for i in range(len(size))]:
+        return flat[offset : offset + math.prod(size)].reshape(size)
     steps = tuple(step * kind.itemsize for step in stride)
     if isinstance(flat, np.ndarray):
         return np.ndarray(tuple(size), kind, flat, offset * kind.itemsize, steps)

@@ -24,8 +24,8 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of one object in a binary file object. A file is mapped, and regions are copied out
-    of it; with ``mmap`` they are left there, and changes to them stay in memory.
+    """The bytes to load, of a path or of one object in a binary file object. A file is mapped, and regions are copied
+    out of it; with ``mmap`` they are left there, and changes to them stay in memory.
 
     Attributes:
         name: the file in messages. data: its bytes, (size,) uint8.
@@ -57,9 +57,9 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes, copied unless ``mmap`` is set. The caller checks bounds."""
+        """``size`` bytes: a copy, or with ``mmap`` and of a file object a part of the memory. The caller checks bounds."""
         part = self.data[begin : begin + size]
-        return part.copy() if not self.mmap else np.frombuffer(part.data, np.uint8) if size else part[:0].copy()
+        return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
     def end(self, size: int) -> None:
         """Leave a file object behind the first bytes, which were the whole object; a path ends where its file does."""

@@ -1,8 +1,8 @@
-"""One object of a binary file object, which is left behind it: the formats say how long they are.
+"""One object of a binary file object, which is left behind it: the formats say how long an object is.
 
-A stream that cannot go back is read to the end of the object and no further, if minigrad or safetensors wrote it.
-PyTorch's zip archives have no lengths where a reader passes first, nor have its older files; of these all is read, and a
-stream that can go back does.
+A stream that cannot go back is read to the end of the object and no further, if minigrad or safetensors wrote it. The
+records of PyTorch's archives do not begin with their lengths, and its older files have none: these are read with all
+that follows, and a stream that can go back does.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Stream:
                 if mark == b"PK\x03\x04":
                     packed, _, name, extra = self._numbers("<2I2H", position + 18)
                     fields = position + 30 + name
-                    if wide := packed == _LONG and extra >= 20:
-                        packed = self._numbers("<4xQ", fields)[0]
+                    wide = extra >= 12 and self._numbers("<H", fields)[0] == 1
+                    packed = self._numbers("<4xQ", fields)[0] if wide and packed == _LONG else packed
                     position = fields + extra + packed
                     self._numbers("<4s", position)
                     if self.data[position : position + 4] == b"PK\x07\x08":  # the sizes once more

@@ -177,15 +177,14 @@ class Writer:
             block = part.block
             if block.is_shared and block not in wholes:
                 whole = wholes[block] = self._free(f"{name}#memory")
-                kind = part.array.dtype if len(block.kinds) == 1 else np.uint8
-                self.arrays[whole] = block.read().view(kind)
+                self.arrays[whole] = block.read().view(np.uint8 if block.kind is None else block.kind)
             elif wholes.get(block, name) == name or not block.is_shared:
                 self.arrays[name] = of(part.array).to_numpy(part.array)
         for node, tag, name in self._places:
             part = self._parts[name]
             if part.block.is_shared and wholes[part.block] != name:
                 place = {"offset": part.offset, "shape": list(part.array.shape), "strides": list(part.strides)}
-                kind = {} if len(part.block.kinds) == 1 else {"dtype": dt.of_numpy(part.array.dtype).name}
+                kind = {} if part.block.kind is not None else {"dtype": dt.of_numpy(part.array.dtype).name}
                 node[tag] = {"of": wholes[part.block], **place, **kind}
 
     def _free(self, name: str) -> str:

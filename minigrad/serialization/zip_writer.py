@@ -14,7 +14,8 @@ from typing import Any
 
 ALIGNMENT = 64
 _FOLDER = b"archive/"
-_MOST = 0xFFFFFFFF  # numbers from here on stand in a field of 64 bits
+_LONG = 0xFFFFFFFF  # stands for a number in a field of 64 bits
+_MOST = _LONG  # numbers from here on have such a field
 _UTF8, _SIZES_FOLLOW = 0x0800, 0x0008
 
 
@@ -43,7 +44,7 @@ class ZipWriter:
             0,
             0,
             checksum := zlib.crc32(data),
-            *[min(size, _MOST)] * 2,
+            *[_short(size)] * 2,
             len(path),
             0,
         )[:-2]
@@ -52,7 +53,7 @@ class ZipWriter:
         if size:
             self._put(data)
             self._put(struct.pack("<4sI2Q" if long else "<4s3I", b"PK\x07\x08", checksum, size, size))
-        tail = struct.pack("<4H2I", len(extra), 0, 0, 0, 0, min(begin, _MOST))
+        tail = struct.pack("<4H2I", len(extra), 0, 0, 0, 0, _short(begin))
         self._directory.append(b"PK\x01\x02\x00\x00" + common + tail + path + extra)
 
     def close(self) -> None:
@@ -64,4 +65,8 @@ class ZipWriter:
         self._put(struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, begin))
         self._put(struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1))
         few = min(count, 0xFFFF)
-        self._put(struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, few, few, min(size, _MOST), min(begin, _MOST), 0))
+        self._put(struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, few, few, _short(size), _short(begin), 0))
+
+
+def _short(number: int) -> int:
+    return number if number < _MOST else _LONG

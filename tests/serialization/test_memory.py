@@ -1,0 +1,147 @@
+"""Views of one memory are views of one memory again: in every form of file, on every device, and in deep copies."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.serialization import load, save
+from minigrad.serialization.memory import Part, blocks, view
+from tests.support.parity import host, torch
+
+Copier = Callable[[Any, Path], Any]
+
+
+class Config:
+    """A program's own class: what holds one is pickled."""
+
+
+def by_file(name: str, *more: Any, **options: Any) -> Copier:
+    def copier(value: Any, folder: Path) -> Any:
+        save([value, *more], folder / name)
+        return load(folder / name, **options)[0]
+
+    return copier
+
+
+def by_stream(value: Any, folder: Path) -> Any:
+    file = io.BytesIO()
+    save(value, file)
+    file.seek(0)
+    return load(file)
+
+
+COPIERS: dict[str, Copier] = {
+    "pt": by_file("x.pt"),
+    "pt mapped": by_file("x.pt", mmap=True),
+    "safetensors": by_file("x.safetensors"),
+    "safetensors mapped": by_file("x.safetensors", mmap=True),
+    "time.pt": by_file("x.pt", np.array("2020-01-01", "M8[D]")),
+    "pickled": by_file("x.pt", Config(), weights_only=False),
+    "pickled by name": by_file("x.safetensors", Config(), weights_only=False),
+    "stream": by_stream,
+    "deepcopy": lambda value, folder: copy.deepcopy(value),
+}
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "part": lambda a: a[2:4],
+    "row": lambda a: a[3:4],
+    "number": lambda a: a[5],
+    "shape": lambda a: a.view(3, 4),
+    "transposed": lambda a: a.view(3, 4).T,
+    "every second": lambda a: a[::2],
+    "columns": lambda a: a.view(3, 4)[:, 1:3],
+    "expanded": lambda a: a[:1].expand(3),
+    "parameter": nn.Parameter,
+    "parameter's data": lambda a: nn.Parameter(a[1:]).data,
+    "bits": lambda a: a.view(minigrad.int32),
+}
+
+
+@pytest.mark.parametrize("view_of", VIEWS)
+@pytest.mark.parametrize("form", COPIERS)
+def test_views_stay_views(form: str, view_of: str, tmp_path: Path, device: str) -> None:
+    """In any order, whichever of both is written first: what is written to one is in the other."""
+    for is_first in (False, True):
+        a = minigrad.arange(12.0, device=device)
+        pair = [VIEWS[view_of](a), a] if is_first else [a, VIEWS[view_of](a)]
+        found = COPIERS[form](pair, tmp_path)
+        whole, part = reversed(found) if is_first else found
+        expected = VIEWS[view_of](whole.detach())
+        assert part.device.type == device and part.shape == expected.shape and part.stride() == expected.stride()
+        with minigrad.no_grad():
+            whole.mul_(10).add_(3)
+        np.testing.assert_array_equal(host(part), host(expected))
+        np.testing.assert_array_equal(host(pair[0]), host(VIEWS[view_of](a) if is_first else a))  # the originals
+
+
+@pytest.mark.parametrize("form", COPIERS)
+def test_parts_without_their_whole(form: str, tmp_path: Path, device: str) -> None:
+    x = minigrad.arange(20.0, device=device).view(4, 5)
+    found = COPIERS[form]({"a": x[:3, 1:], "b": x[1:, :4].T, "apart": x[3, 4:], "c": {"d": x[1:3, 2]}}, tmp_path)
+    found["a"][1, 1] = 70
+    assert found["b"].tolist() == [[5, 10, 15], [6, 11, 16], [70, 12, 17], [8, 13, 18]]
+    assert found["c"]["d"].tolist() == [70, 12] and found["apart"].tolist() == [19]
+
+
+@pytest.mark.parametrize("form", COPIERS)
+def test_bfloat16_and_empty_tensors(form: str, tmp_path: Path) -> None:
+    pytest.importorskip("ml_dtypes")
+    b = minigrad.arange(6.0).bfloat16()
+    found = COPIERS[form]([b, b[2:], b[3:3], b.view(2, 3)[:, :0], minigrad.zeros(0, 2)], tmp_path)
+    found[0][3] = 9
+    assert found[1].tolist() == [2, 9, 4, 5] and found[1].dtype is minigrad.bfloat16
+    assert [tuple(empty.shape) for empty in found[2:]] == [(0,), (2, 0), (0, 2)]
+
+
+def test_a_state_dict_of_views_loads_in_the_other_library(tmp_path: Path) -> None:
+    """Ours has views where PyTorch has them, and each is the value that it was."""
+    x = minigrad.arange(6.0)
+    save({"a": x[1:], "b": x[:3]}, tmp_path / "x.pt")
+    found = torch.load(tmp_path / "x.pt", weights_only=True)
+    found["b"][2] = 9
+    assert found["a"].tolist() == [1, 9, 3, 4, 5]
+
+
+@pytest.mark.parity
+def test_deep_copies_are_pytorchs() -> None:
+    for library in (minigrad, torch):
+        a = library.arange(6.0)
+        first, part, again, turned = copy.deepcopy([a, a[2:4], a, a.view(2, 3).T])
+        first[2] = 9
+        assert part.tolist() == [9, 3] and again is first and turned.tolist() == [[0, 3], [1, 4], [9, 5]]
+        assert a.tolist() == [0, 1, 2, 3, 4, 5]
+        row = library.nn.Parameter(library.zeros(1000, 2)[0])
+        assert copy.deepcopy(row).untyped_storage().nbytes() == 8  # not the memory around it
+
+
+def test_blocks() -> None:
+    a = np.arange(10, dtype=np.float32)
+    parts = [Part(x) for x in (a[6:], a[:3], a[2:5], a[8:].view(np.int32), a[5:5], np.ones(2), a[::-1])]
+    blocks(parts)
+    assert [part.offset for part in parts] == [0, 0, 2, 2, 0, 0, 0]
+    assert parts[0].block is parts[3].block and parts[1].block is parts[2].block
+    assert len({part.block for part in parts}) == 5
+    assert [part.block.size for part in parts] == [16, 20, 20, 16, 0, 16, 40]
+    assert parts[0].block.kind is None and parts[1].block.kind == np.float32
+    assert parts[6].array.tolist() == a[::-1].tolist()  # a copy
+    odd = np.zeros(17, np.uint8)[1:].view(np.int16)
+    parts = [Part(odd[:4]), Part(odd.view(np.uint8)[1:15].view(np.int16))]
+    blocks(parts)
+    assert parts[0].block is not parts[1].block  # no multiple of an element apart
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "stride"),
+    [(-1, [2], [1]), (0, [7], [1]), (5, [2], [1]), (0, [2], [-1]), (0, [2], [6]), (0, [2, 2], [1]), (0, [2**62], [0])],
+)
+def test_views_that_reach_beyond_their_memory(offset: int, size: list[int], stride: list[int]) -> None:
+    with pytest.raises(ValueError, match="a tensor"):
+        view(np.zeros(6), offset, size, stride)
