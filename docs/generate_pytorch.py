@@ -58,6 +58,15 @@ and derived from, and says so when it is called.
   computed in float32, and its result rounded, as in PyTorch; functions of several ops round after each. `grad_fn`
   then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays bfloat16; where the package
   is missing, it is loaded as float32, which holds all its numbers.
+- The ending of a path says which form `save` writes. `.safetensors` is for weights, and any library's safetensors
+  reads them; the structure around them stands in the file's metadata, for minigrad. Any other path, such as `.pt` or
+  `.pth`, and a file object get PyTorch's archive, which `torch.load(weights_only=True)` reads: state dicts, states of
+  optimisers and schedulers, and tensors in plain containers, with views and ties as they were. NumPy's arrays,
+  namespaces and the like need `weights_only=False` there, as in PyTorch's own files; here they are data. NumPy's
+  times, which that form lacks, get the form of `.safetensors` under any name. An object that holds a module or an
+  instance of a program's class is pickled. `load` looks at the content, not at the name, and so reads older files.
+- Where a file object holds several objects, each `load` reads one and leaves the file object behind it; PyTorch does
+  this only with files of its form before 1.6.
 - Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,
   `fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also rule convolutions,
   which are made of products; PyTorch has `cudnn.allow_tf32` for these.

@@ -88,7 +88,7 @@ class Vectors:
     # Files --------------------------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write a file: word2vec's text format if its name ends in .txt, else safetensors with the words beside.
+        """Write a file: word2vec's text format if its name ends in .txt, else the tensor and the words (``mg.save``).
 
         The text has a line with V and D, then a line for each word: the word, and its numbers. Raises OSError.
         """

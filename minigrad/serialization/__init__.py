@@ -1,9 +1,9 @@
 """Saving and loading: ``save`` and ``load``, their file formats, and the names that a file may use.
 
-Plain data (tensors in dicts, lists, numbers, text; ``tree.py``) goes into one safetensors file, whose metadata
-describes the structure: a state dict is a file that any reader of safetensors understands. Other objects are
-pickled into an archive (``checkpoint.py``). Loading runs no code from a file, unless the caller trusts it and
-says ``weights_only=False``.
+A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
+reader of safetensors understands a state dict. Everything else gets PyTorch's archive (``archive_writer.py``), which
+also holds pickled objects. Loading looks at the content alone, and runs no code from a file, unless the caller trusts
+it and says ``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ def save(
     Args:
         obj: anything. Dicts (also OrderedDict, defaultdict, Counter), lists, tuples, sets, tensors,
             Parameters, NumPy arrays and numbers, numbers, text, bytes, dtypes, devices, sizes and namespaces,
-            in any nesting, are written as data, in a safetensors file. An object that holds anything else (a
-            module, an instance of the program's classes) is pickled, and ``load`` needs
-            ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the same memory are
-            written once, and share it again when they are loaded.
-        f: a path, which is replaced in one step, or a binary file object.
-        pickle_module, pickle_protocol: for pickling; Python's, and 5.
+            in any nesting, are written as data. An object that holds anything else (a module, an instance of
+            the program's classes) is pickled, and ``load`` needs ``weights_only=False`` or the classes among
+            ``safe_globals``. Tensors in the same memory, and views of it, are written once, and share it again
+            when they are loaded.
+        f: a path, which is replaced in one step, or a binary file object. Data goes into a safetensors file
+            if the path ends in ".safetensors", else into an archive that ``torch.load`` reads.
+        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
+            other objects.
 
     Raises:
         pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda.
@@ -109,7 +111,8 @@ def load(
     """Read a file of ``save``, a checkpoint of PyTorch, a safetensors file, or the index of several files.
 
     Args:
-        f: a path, or a binary file object (which is read from its position).
+        f: a path, or a binary file object, which is read from its position and left behind the object. One
+            that cannot go back is read to its end if PyTorch wrote the object.
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.

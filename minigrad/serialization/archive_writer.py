@@ -201,7 +201,10 @@ def _numbers(values: Any) -> bytes:
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
     """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
     archiver = PlainArchiver(2 if protocol in (None, 0, 1) else protocol)
-    archiver.dump(obj)
+    try:
+        archiver.dump(obj)
+    except Exception as error:  # of an object's own
+        raise NotPlain("a part that cannot be pickled") from error
     _write(f, archiver.content(), archiver.storages())
 
 

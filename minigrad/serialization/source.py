@@ -57,7 +57,7 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes: a copy, or with ``mmap`` and of a file object a part of the memory. The caller checks bounds."""
+        """``size`` bytes: a copy; with ``mmap``, and of a file object, a part of ``data``. The caller checks bounds."""
         part = self.data[begin : begin + size]
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 

@@ -21,7 +21,19 @@ from minigrad.serialization.checkpoint import _Archive
 from minigrad.serialization.source import Source
 from tests.support.parity import in_torch_words, torch
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 DTYPES += ["bfloat16", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
 PLAIN: list[Any] = [
     [None, True, False, 0, 255, 256, -1, 2**31, -(2**63), 2**100, 0.5, float("inf"), "", "é\ud800", b"", b"\xff\x00"],
@@ -180,7 +192,16 @@ def test_records_and_their_alignment() -> None:
     content = saved([minigrad.arange(3.0), minigrad.zeros(0), minigrad.arange(5)])
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.testzip() is None
-        names = ["data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "data/2", "version"]
+        names = [
+            "data.pkl",
+            ".format_version",
+            ".storage_alignment",
+            "byteorder",
+            "data/0",
+            "data/1",
+            "data/2",
+            "version",
+        ]
         assert archive.namelist() == [f"archive/{name}" for name in names]
         assert archive.read("archive/data/0") == np.arange(3, dtype=np.float32).tobytes()
         assert archive.read("archive/data/2") == np.arange(5).tobytes()
@@ -213,6 +234,30 @@ def test_protocols(path: Path) -> None:
     for protocol in (None, 0, 2, 3, 4, 5, -1):
         save({"w": minigrad.ones(2), "n": np.arange(2), "l": [1, "x"]}, path, pickle_protocol=protocol)
         assert load(path)["w"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("value", [lambda: 1, (i for i in ())], ids=["lambda", "generator"])
+def test_what_cannot_be_pickled_is_named(value: Any, path: Path) -> None:
+    file = io.BytesIO()
+    for target in (path, file):
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
+            save({"w": minigrad.ones(2), "a": [value]}, target)
+        assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
+    assert not path.exists() and not file.getvalue()
+
+
+def test_files_of_earlier_versions(tmp_path: Path) -> None:
+    """They wrote safetensors under any name, and pickled tensors as arrays."""
+    save({"w": minigrad.ones(2), "n": (1, None)}, tmp_path / "x.safetensors")
+    (tmp_path / "x.safetensors").rename(tmp_path / "x.pt")
+    found = load(tmp_path / "x.pt")
+    assert found["w"].tolist() == [1, 1] and found["n"] == (1, None)
+    w = minigrad.ones(2)
+    with zipfile.ZipFile(tmp_path / "y.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps({"w": w, "again": [w]}, protocol=5))
+        archive.writestr("archive/.minigrad", "1\n")
+    found = load(tmp_path / "y.pt")
+    assert found["w"].tolist() == [1, 1] and found["again"][0] is found["w"]
 
 
 def test_a_failure_while_writing_names_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
