@@ -138,7 +138,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
     def _global(self, obj: Any) -> None:
         self.save_global(obj)
 
-    dispatch: ClassVar[dict[Any, Any]] = _Pickler.dispatch | {
+    _own: ClassVar[dict[Any, Any]] = {
         Tensor: _tensor,
         Parameter: _tensor,
         _Name: lambda self, name: self.write(name.code),
@@ -153,6 +153,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
             obj=device,
         ),
     }
+    dispatch: ClassVar[dict[Any, Any]] = {**_Pickler.dispatch, **_own}
 
 
 class PlainArchiver(Archiver):

@@ -77,7 +77,7 @@ class _Memory(io.RawIOBase):
     """A file in memory, without the copy that BytesIO makes."""
 
     def __init__(self, data: Ndarray) -> None:
-        self._data, self._place = memoryview(data), 0
+        self._data, self._place = memoryview(data.data), 0
 
     def seekable(self) -> bool:
         """It is."""

@@ -114,7 +114,7 @@ class Stream:
 
     def _rest(self) -> int:
         """All that follows what could be an archive or a pickle; of an archive, the length by its end record."""
-        if self.data[:1] not in (b"P", b"\x80"):
+        if not self.data.startswith((b"P", b"\x80")):
             return len(self.data)
         while self._has(len(self.data) + _MOST):
             pass

@@ -64,7 +64,8 @@ def path(tmp_path: Path) -> Path:
 def tensors() -> dict[str, Any]:
     """A tensor of each dtype, each way to lie in memory, and each kind of its own."""
     x = minigrad.arange(12.0).reshape(3, 4)
-    noted, bias = minigrad.ones(2), nn.Parameter(minigrad.ones(2))
+    noted: Any = minigrad.ones(2)
+    bias: Any = nn.Parameter(minigrad.ones(2))
     noted.note, bias.is_bias = ["n"], True
     by_dtype = {name: minigrad.arange(3).to(getattr(minigrad, name)) for name in DTYPES}
     return by_dtype | {
@@ -179,7 +180,8 @@ def saved(value: Any) -> bytes:
 
 
 def test_the_pickle_has_names_of_pytorchs_list_alone() -> None:
-    net, tied = nn.Linear(3, 2), nn.Parameter(minigrad.ones(2))
+    net = nn.Linear(3, 2)
+    tied: Any = nn.Parameter(minigrad.ones(2))
     tied.note = 1
     names = globals_of(saved({"net": net.state_dict(), "parameter": tied, "net.weight": net.weight, "plain": PLAIN}))
     functions = {"_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_parameter_with_state"}
@@ -236,7 +238,7 @@ def test_protocols(path: Path) -> None:
         assert load(path)["w"].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("value", [lambda: 1, (i for i in ())], ids=["lambda", "generator"])
+@pytest.mark.parametrize("value", [lambda: 1, (i for i in range(0))], ids=["lambda", "generator"])
 def test_what_cannot_be_pickled_is_named(value: Any, path: Path) -> None:
     file = io.BytesIO()
     for target in (path, file):

@@ -50,7 +50,7 @@ class Training:
         groups = [{"params": [self.net["head"].weight]}, {"params": list(body), "lr": 0.03}]
         self.optimiser = OPTIMISERS[optimiser](library, groups)
         self.scheduler = SCHEDULERS[scheduler](library, self.optimiser)
-        self.done, self.losses = 0, []
+        self.done = 0
 
     def steps(self, count: int) -> list[float]:
         """The losses of the next updates."""

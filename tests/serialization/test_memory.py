@@ -101,6 +101,7 @@ def test_bfloat16_and_empty_tensors(form: str, tmp_path: Path) -> None:
     assert [tuple(empty.shape) for empty in found[2:]] == [(0,), (2, 0), (0, 2)]
 
 
+@pytest.mark.parity
 def test_a_state_dict_of_views_loads_in_the_other_library(tmp_path: Path) -> None:
     """Ours has views where PyTorch has them, and each is the value that it was."""
     x = minigrad.arange(6.0)
