@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import time
 import weakref
@@ -342,29 +343,48 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _receive(self) -> tuple[Worker, Any]:
         """The next answer of this pass: of the worker whose turn it is, or of any that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
-        handles = {handle: w for w in due for handle in (w.process.sentinel, w.connection)}
+        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers before deaths
+        handles |= {worker.process.sentinel: worker for worker in self._workers}
         deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             ready = set(wait(list(handles), left))
             if not ready:
                 raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds")
-            worker = next(handles[handle] for handle in handles if handle in ready)
-            if worker.connection not in ready:
-                raise _died(worker)
+            handle, worker = next(item for item in handles.items() if item[0] in ready)
+            if handle is not worker.connection:
+                raise self._died(worker)
             try:
-                epoch, answer = pickle.loads(worker.connection.recv_bytes())
-            except (EOFError, ConnectionError):
-                raise _died(worker) from None
+                message = worker.connection.recv_bytes()
+            except (EOFError, OSError):  # OSError: within a message
+                raise self._died(worker) from None
+            epoch, answer = pickle.loads(message)
             if epoch == self._epoch:
                 return worker, answer
 
+    def _died(self, worker: Worker) -> RuntimeError:
+        """What to raise for a worker that is no more. The next pass of a loader that keeps its workers has new ones."""
+        if self._loader._iterator is self:
+            self._loader._iterator = None
+        worker.process.join(1)
+        code, pid = worker.process.exitcode, worker.process.pid
+        if code is None:
+            how, words = "its pipe is closed", "has closed its pipe"
+        elif code < 0:
+            how, words = f"killed by signal {-code}", f"was killed by {_name_of(-code)}"
+        else:
+            how, words = f"exit code {code}", f"ended with exit code {code}"
+        return RuntimeError(
+            f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): "
+            f"worker {worker.number} (process {pid}) {words}"
+        )
 
-def _died(worker: Worker) -> RuntimeError:
-    worker.process.join(1)
-    code = worker.process.exitcode
-    how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return RuntimeError(f"DataLoader worker (pid(s) {worker.process.pid}) exited unexpectedly ({how})")
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the numbers that have no names
+        return f"signal {number}"
 
 
 def _default_context() -> Any:

@@ -347,11 +347,81 @@ def test_an_exception_in_worker_init_fn() -> None:
             list(DataLoader(dataset, num_workers=2, worker_init_fn=init))
 
 
+def killed(number: int | str, pid: Any = r"\d+") -> str:
+    """The pattern of the message about a worker that SIGKILL has ended."""
+    return rf"^DataLoader worker \(pid\(s\) {pid}\) .*worker {number} \(process {pid}\) was killed by SIGKILL$"
+
+
 def test_a_worker_that_dies() -> None:
     with pytest.raises(RuntimeError, match=r"\(pid\(s\) \d+\) exited unexpectedly \(exit code 3\)"):
         list(DataLoader(Examples(4, lambda i: os._exit(3)), num_workers=2))
-    with pytest.raises(RuntimeError, match="killed by signal 9"):
+    with pytest.raises(RuntimeError, match=killed(0)):
         list(DataLoader(Examples(4, lambda i: os.kill(os.getpid(), signal.SIGKILL)), num_workers=1))
+
+
+def end_by_kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(3600)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("index", [1, 3, 9])
+def test_a_worker_that_is_killed_at_an_example(index: int, in_order: bool) -> None:
+    """At its first, while others wait for it, and at the end of the pass."""
+    dataset = Examples(10, lambda i: end_by_kill() if i == index else i)
+    with pytest.raises(RuntimeError, match=killed(1 if in_order else "[01]")):
+        list(DataLoader(dataset, num_workers=2, in_order=in_order))
+
+
+@pytest.mark.parametrize("how", [lambda: sys.exit(3), lambda: os._exit(3)])
+def test_a_worker_that_ends_itself(how: Callable[[], None]) -> None:
+    with pytest.raises(RuntimeError, match=r"worker 1 \(process \d+\) ended with exit code 3$"):
+        list(DataLoader(Examples(8, lambda i: how() if i == 3 else i), num_workers=2))
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_worker_that_is_killed_within_a_message(persistent: bool) -> None:
+    loader = DataLoader(
+        Examples(4, lambda i: np.zeros(1_000_000)), num_workers=1, prefetch_factor=1, persistent_workers=persistent
+    )
+    iterator: Any = iter(loader)
+    worker = iterator._workers[0]
+    assert worker.connection.poll(60)  # more than the pipe takes follows
+    worker.process.kill()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=killed(0, worker.process.pid)):
+            next(iterator)
+    assert len(list(loader)) == 4  # by new workers
+
+
+def test_a_worker_that_is_killed_while_the_program_waits_for_another() -> None:
+    iterator: Any = iter(DataLoader(Examples(8, lambda i: i if i else time.sleep(3600)), num_workers=2))
+    _, other = iterator._workers
+    assert other.connection.poll(60)
+    other.process.kill()
+    with pytest.raises(RuntimeError, match=killed(1, other.process.pid)):
+        next(iterator)
+    iterator._workers[0].process.kill()
+
+
+def test_a_persistent_worker_that_is_killed_between_two_passes() -> None:
+    loader = DataLoader(Examples(4), num_workers=2, persistent_workers=True)
+    assert len(list(loader)) == 4
+    process = loader._iterator._workers[1].process  # type: ignore[union-attr]
+    process.kill()
+    process.join()
+    with pytest.raises(RuntimeError, match=killed(1, process.pid)):
+        list(loader)
+    assert [plain(list(loader)) for _ in range(2)] == [[[0], [1], [2], [3]]] * 2
+
+
+def test_a_worker_that_is_killed_as_it_starts() -> None:
+    def init(number: int) -> None:
+        if number == 1:
+            end_by_kill()
+
+    with pytest.raises(RuntimeError, match=killed(1)):
+        list(DataLoader(Examples(8), num_workers=2, worker_init_fn=init))
 
 
 def test_timeout() -> None:

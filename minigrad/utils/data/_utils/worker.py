@@ -117,7 +117,9 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
     try:
         while (answer := answers.get()) is not None:
             connection.send_bytes(answer)
-    except OSError:
+    except BaseException as error:  # the parent has ended, or there is no memory for the message
+        if not isinstance(error, OSError):
+            traceback.print_exc()
         os._exit(1)
 
 
@@ -184,13 +186,17 @@ class Worker:
     """A worker process, seen from its parent, which has started the ``others`` before."""
 
     def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
+        self.number = job.info.id
         self.connection, theirs = context.Pipe()
         forked = context.get_start_method() == "fork"
         inherited = [worker.connection for worker in (self, *others)] if forked else []
         self.process = context.Process(target=run, args=(theirs, job, inherited), daemon=True)
         with warnings.catch_warnings():  # other threads of the parent are harmless: `run` needs none of them
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-            self.process.start()
+            try:
+                self.process.start()
+            except (ConnectionError, EOFError) as error:  # while it was sent its dataset
+                raise RuntimeError(f"DataLoader worker {self.number} died while it was starting") from error
         theirs.close()
 
     def send(self, task: tuple[int, Any] | None) -> None:
