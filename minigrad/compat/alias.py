@@ -10,8 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from pathlib import Path
@@ -109,19 +108,24 @@ def _top(name: str) -> str:
     return name.partition(".")[0]
 
 
-@contextmanager
-def _restoring(modules: Modules, shown: str) -> Iterator[ModuleType]:
-    """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves."""
-    before = set(map(_top, list(sys.modules)))
-    try:
-        yield minigrad
-    finally:
+class _Restoring(AbstractContextManager[ModuleType]):
+    """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves. No generator:
+    one that is never left would be ended with the process, when modules are gone."""
+
+    def __init__(self, modules: Modules, shown: str) -> None:
+        self.modules, self.shown = modules, shown
+
+    def __enter__(self) -> ModuleType:
+        self.before = set(map(_top, list(sys.modules)))
+        return minigrad
+
+    def __exit__(self, *raised: object) -> None:
         _give_torch_to(keeper=False)
-        _put(modules)
-        dtype.show_as(shown)
-        minigrad.__name__ = shown
-        _keep(before)
-        if not _keepers and modules.get("torch") is not minigrad:
+        _put(self.modules)
+        dtype.show_as(self.shown)
+        minigrad.__name__ = self.shown
+        _keep(self.before)
+        if not _keepers and self.modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
 
 
@@ -157,7 +161,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
     shown, minigrad.__name__ = dtype.show_as("torch"), "torch"
-    return _restoring(before, shown)
+    return _Restoring(before, shown)
 
 
 def _now() -> Modules:

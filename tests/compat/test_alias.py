@@ -117,6 +117,12 @@ print(DataLoader.__module__)
     assert python("-c", program, cwd=tmp_path).startswith("minigrad.utils.data")
 
 
+@pytest.mark.parametrize("first", ["as_torch().__enter__()", "context = as_torch(); context.__enter__()"])
+def test_a_context_that_is_never_left_lasts_and_the_process_ends_without_a_word(first: str) -> None:
+    program = f"from minigrad.compat import as_torch\n{first}\nimport torch\nprint(torch.__name__, torch.float32)"
+    assert python("-c", program) == "torch torch.float32\n"
+
+
 def test_the_bare_assignment_to_sys_modules_works_too() -> None:
     program = """
 import sys, minigrad
