@@ -454,6 +454,49 @@ def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypat
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET /\r\n", 400),
+        (b"GET /\r\n\r\n", 400),
+        (b"GET / HTTP/0.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"POST /translate\r\n\r\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"hello\r\n", 400),
+        (b"GET / HTTP/one\r\n\r\n", 400),
+        (b"GET / and more HTTP/1.1\r\n\r\n", 400),
+        (b"\r\n", 400),
+        (bytes(range(256)), 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x07" * 200, 400),  # TLS: a line without an end
+        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", 431),
+        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+    ],
+)
+def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server, data: bytes, status: int) -> None:
+    """The client leaves the connection open, and waits."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(data)
+        answer = connection.makefile("rb").readline()
+    assert answer.startswith(b"HTTP/1.0 %d " % status), answer
+
+
+def test_many_clients_at_once_are_all_answered(server: Server) -> None:
+    """None is given up without a word, whether its request has come or not."""
+    address = ("127.0.0.1", server.server_port)
+    head = (
+        b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n"
+    )
+    clients = [socket.create_connection(address, timeout=60) for _ in range(200)]
+    for client in clients:
+        with suppress(OSError):  # refused already: its answer can be read
+            client.sendall(head + b'{"text": "one"}')
+    answers = [client.makefile("rb").read() for client in clients]
+    statuses = [answer.split(b" ", 2)[1] for answer in answers if answer.startswith(b"HTTP/1.0 ")]
+    assert len(statuses) == 200 and set(statuses) <= {b"200", b"503"} and b"200" in statuses
+    for client in clients:
+        client.close()
+
+
 def test_slow_clients_hold_neither_threads_nor_others_up(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     waiting = [
         socket.create_connection(("127.0.0.1", server.server_port), timeout=10) for _ in range(MOST_CLIENTS + 20)

@@ -110,8 +110,8 @@ class Served(Protocol):
     host: str
     lock: Lock
 
-    def has_asked(self, request: socket.socket) -> None:
-        """The request of a connection has come."""
+    def has_asked(self, request: socket.socket) -> bool:
+        """The request of a connection has come; False if it is too late for it."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -119,6 +119,8 @@ class Handler(BaseHTTPRequestHandler):
 
     server_version, sys_version = "minigrad", ""
     timeout = 20.0  # seconds for a request as a whole, and again for its answer
+    command = requestline = ""  # before the first line has come
+    request_version = default_request_version = "HTTP/1.0"  # of a malformed request
 
     @property
     def _served(self) -> Served:
@@ -132,8 +134,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def handle(self) -> None:
         """Read and answer the request. A client may break the connection at any moment: that is no error of ours."""
-        with suppress(ConnectionError):
-            super().handle()
+        with suppress(ConnectionError, TimeoutError):
+            if self.rfile.peek(1)[:1].isalpha():
+                super().handle()
+            else:  # another protocol, whose line may have no end
+                self.send_error(400)
+
+    def parse_request(self) -> bool:
+        """Refuse HTTP/0.9, which has no headers, and whose answers have no status."""
+        words = self.raw_requestline.split()
+        if len(words) == 2 or words[2:] == [b"HTTP/0.9"]:
+            self.send_error(400, "The request must tell its version (HTTP/1.1).")
+            return False
+        return super().parse_request()
 
     def do_GET(self) -> None:
         """The files of the page, and the description of the model."""
@@ -152,7 +165,13 @@ class Handler(BaseHTTPRequestHandler):
 
     # Requests ---------------------------------------------------------------------------------------------
 
+    def _has_come(self) -> None:
+        """Raise ConnectionError if the server has given the client up meanwhile, and has told it so."""
+        if not self._served.has_asked(self.connection):
+            raise ConnectionAbortedError("the client has been given up")
+
     def _get(self) -> Content:
+        self._has_come()
         self._check_host()
         path = self._path()
         if path == ABOUT:
@@ -165,7 +184,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def _linked(self) -> Content:
         """The page of attention and graph of ``/linked?text=…&beam=…``, made on the spot."""
-        self._served.has_asked(self.connection)
         self._check_site()
         query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
         request: dict[str, Any] = {**query}
@@ -175,7 +193,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> Content:
         body = self._body()  # first: a connection that is closed with unread bytes may lose the answer
-        self._served.has_asked(self.connection)
+        self._has_come()
         self._check_host()
         if self._path() not in CALLS:
             return self._no_such_method()
