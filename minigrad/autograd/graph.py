@@ -12,6 +12,7 @@ from . import tape
 from .mode import state
 from .origin import note_change
 from .tape import Variable
+from .walk import Walk, nodes_behind
 
 
 class Node(tape.Node):
@@ -103,6 +104,14 @@ class _Handles:
         self.remove()
 
 
+def _reached(walk: Walk) -> set[Any]:
+    """The nodes and leaves that a walk passes."""
+    if walk.useful is not None:
+        return set(walk.useful)
+    nodes = nodes_behind(walk.roots)
+    return {*nodes, *walk.roots, *(edge[0] for node in nodes for edge in node.edges)}
+
+
 def register_multi_grad_hook(
     tensors: Sequence[Any], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
@@ -132,7 +141,7 @@ def register_multi_grad_hook(
     def hook_of(place: int) -> Callable[[Any], None]:
         def hook(gradient: Any) -> None:
             if state.walk not in walks:
-                reached = state.walk.reached() if mode == "all" else ()
+                reached = _reached(state.walk) if mode == "all" else ()
                 walks[state.walk] = {}, sum(source in reached for source in sources)
                 if mode == "any":
                     fn(gradient)

@@ -24,6 +24,25 @@ state = _State()
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
+class at_end:
+    """``with at_end(function, *arguments) as end, end:`` calls the function at the end, twice, whatever happens.
+
+    Ctrl-C may raise KeyboardInterrupt before any line, so also before the first one of ``__exit__``: what the inner
+    ``with`` did not do, the outer one does. So the function puts a state back, and may do it again.
+    """
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.function(*self.arguments)
+
+
 class _Mode:
     """A context manager and decorator that sets the mode and puts the old one back, whatever happens.
 
@@ -46,10 +65,9 @@ class _Mode:
             self._before = {}  # by thread: several may enter the same mode
 
     def __enter__(self) -> None:
+        inference = state.inference if self.inference is None else self.inference
         self._before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
-        state.grad = self.grad
-        if self.inference is not None:
-            state.inference = self.inference
+        state.grad, state.inference = self.grad, inference  # last, so that no interrupt comes between it and the body
 
     def __exit__(self, *raised: object) -> None:
         if before := self._before.get(threading.get_ident()):  # none where another thread ends what one has begun
@@ -65,30 +83,31 @@ class _Mode:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
+            before = state.grad, state.inference
+            with at_end(_put_back, before) as end, end:
+                state.grad, state.inference = self.grad, before[1] if self.inference is None else self.inference
                 return function(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]
-
-    def _again(self) -> _Mode:
-        """A new mode for each call: calls may overlap, as those of generators do."""
-        return _Mode(self.grad, self.inference)
 
     def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A generator function whose body runs in the mode, and not what stands between two of its values."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            generator, send = function(*args, **kwargs), None
+            go_on, send = _Mode.__call__(self, function(*args, **kwargs).send), None
             while True:
-                with self._again():
-                    try:
-                        value = generator.send(send)
-                    except StopIteration as stop:
-                        return stop.value
+                try:
+                    value = go_on(send)
+                except StopIteration as stop:
+                    return stop.value
                 send = yield value
 
         return wrapped
+
+
+def _put_back(before: tuple[bool, bool]) -> None:
+    state.grad, state.inference = before
 
 
 class no_grad(_Mode):

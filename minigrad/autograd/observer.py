@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from ..backend.dtype import Array
 from ..ops.op import Op, Watch, watch
 from ..tracebacks import shorten
+from .mode import at_end
 from .tape import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,11 +73,9 @@ class Observer:
 def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
     """Within it, these watch this thread as well; with ``alone``, nobody else does."""
     before, everywhere = watch.observers, Watch.observers
-    register(observers if alone else (*before, *observers))
-    try:
+    with at_end(restore, before, everywhere, alone) as end, end:
+        register(observers if alone else (*before, *observers))
         yield
-    finally:
-        restore(before, everywhere, alone)
 
 
 def register(observers: tuple[Observer, ...]) -> None:

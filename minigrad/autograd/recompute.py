@@ -14,7 +14,7 @@ from typing import Any
 
 from ..backend.random import default_generator
 from ..ops.op import Op, watch
-from .mode import carried, enable_grad
+from .mode import at_end, carried, enable_grad
 from .observer import Observer, observed
 from .tape import Lost, Node
 
@@ -83,18 +83,17 @@ class Region(Observer):
 
     def _run_again(self) -> None:
         again: list[Node] = []
-        now = default_generator.get_state()
-        if self.random is not None:
-            default_generator.set_state(self.random)
-        try:
+        random = (
+            nullcontext() if self.random is None else at_end(default_generator.set_state, default_generator.get_state())
+        )
+        with random, random:
+            if self.random is not None:
+                default_generator.set_state(self.random)
             with (
                 within(self.around, enable_grad(), self.second),
                 observed(*_not_of_regions(), _Recorded(again), alone=True),
             ):
                 self.function(*self.args, **self.kwargs)
-        finally:
-            if self.random is not None:
-                default_generator.set_state(now)
         names = [node.op.name for node in again]
         if not self.complete:  # the function asks for gradients itself, halfway through its first run
             names = names[: len(self.names)]

@@ -19,7 +19,7 @@ from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast, clone
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
-from .mode import enable_grad, state
+from .mode import at_end, enable_grad, state
 from .observer import span
 from .origin import note_change
 from .places import spelled
@@ -211,30 +211,23 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        before, state.grad, state.walk = (state.grad, state.walk), self.create, self
-        try:
-            with np.errstate(all="ignore"):  # as in the forward, 1 / 0 is inf without a warning
+        with at_end(_back_to, state.grad, state.walk) as end, end, at_end(self._ended):
+            state.grad, state.walk = self.create, self
+            with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
                     _run_hooks({0: leaf._hooks}, {0: held})
                 _arrived(leaf, {0: held})
-        finally:
-            state.grad, state.walk = before
-            for observer in watch.observers:
-                observer.ended()
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
 
-    def reached(self) -> set[Any]:
-        """The nodes and leaves that the walk passes."""
-        if self.useful is not None:
-            return set(self.useful)
-        nodes = nodes_behind(self.roots)
-        return {*nodes, *self.roots, *(edge[0] for node in nodes for edge in node.edges)}
+    def _ended(self) -> None:
+        for observer in watch.observers:
+            observer.ended()
 
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
         """Pass a node whose gradient is complete."""
@@ -282,6 +275,10 @@ class Walk:
         if node.kernel is not None and not self.create:
             return g, _run_kernel(node, g, saved)
         return g, _run_rules(node, g, saved, self.create, self.useful)
+
+
+def _back_to(grad: bool, walk: Any) -> None:
+    state.grad, state.walk = grad, walk
 
 
 def _arrived(target: Any, sums: dict[int, Sum]) -> None:

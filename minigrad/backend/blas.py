@@ -24,8 +24,8 @@ _NAMES = (
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
 _gate = threading.RLock()
-_inside = 0  # how many are in ``one_thread``, in all threads of the program
-_outside = 1  # OpenBLAS's number of threads when nobody is
+_inside: set[one_thread] = set()  # those that have been entered, in all threads of the program
+_outside = 1  # OpenBLAS's number of threads when there are none
 
 
 @cache
@@ -92,28 +92,44 @@ def set_num_threads(n: int) -> None:
 
 
 class one_thread:
-    """``with one_thread():`` products are computed by the thread that asks for them.
+    """``with one_thread() as one, one:`` products are computed by the thread that asks for them.
 
-    OpenBLAS has one number for the whole program: it is put back when the last thread leaves.
+    OpenBLAS has one number for the whole program: it is put back when the last thread leaves. Ctrl-C may raise
+    KeyboardInterrupt before any line, also before the first one of ``__exit__``. So the library enters twice: what the
+    inner ``with`` did not put back, the outer one does.
     """
 
     __slots__ = ()
 
-    def __enter__(self) -> None:
-        global _inside, _outside
-        with _gate:
-            _inside += 1
-            if _inside == 1 and (known := calls()):
-                _outside = known[0]() if _number is None else _number.value
-                if _outside != 1:
+    def __enter__(self) -> one_thread:
+        global _outside
+        try:
+            with _gate:
+                now = _now()
+                if not _inside:
+                    _outside = now
+                _inside.add(self)  # before the number changes: whoever is in here puts it back
+                if now != 1:
                     _put(1)
+            return self
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *exception: object) -> None:
-        global _inside
-        with _gate:
-            if _inside == 1 and _outside != 1:
-                _put(_outside)
-            _inside = max(0, _inside - 1)  # 0 already after a fork in there
+        if self in _inside:
+            with _gate:
+                if len(_inside) == 1 and _outside != 1:
+                    _put(_outside)
+                _inside.discard(self)
+
+
+def _now() -> int:
+    """OpenBLAS's number of threads; 1 where there is no OpenBLAS."""
+    if _number is not None:
+        return _number.value
+    known = calls()
+    return known[0]() if known else 1
 
 
 def _put(n: int) -> None:
@@ -126,11 +142,11 @@ def _put(n: int) -> None:
 
 def _alone() -> None:
     """In a child process the threads that were in ``one_thread`` do not exist."""
-    global _gate, _inside
+    global _gate
     _gate = threading.RLock()
     if _inside and _outside != 1 and (known := calls()):
         known[1](_outside)
-    _inside = 0
+    _inside.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,8 +17,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
-from typing import Any
 
 import numpy as np
 
@@ -71,13 +71,26 @@ def _cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
+class _Part:
+    """A helper's part in a job."""
+
+    def __init__(self) -> None:
+        self.thread, self.is_done = threading.current_thread(), False
+        self.busy = threading.Lock()  # held until it is done
+
+    def wait(self) -> None:
+        """Until it is done, or its thread has died. May be interrupted, and called again."""
+        while not self.is_done and not self.busy.acquire(timeout=0.2) and self.thread.is_alive():
+            pass
+
+
 class _Job:
     """Blocks to work on, and who is at them."""
 
     def __init__(self, work: Work, blocks: Blocks) -> None:
         self.work, self.todo = work, deque(blocks)
         self.context = copy_context()  # NumPy's errstate is in it
-        self.taken_part: list[Any] = []  # for each thread that came, a lock that it holds until it is done
+        self.parts: list[_Part] = []  # of the helpers that came
         self.errors: list[BaseException] = []
 
     def take(self) -> None:
@@ -97,13 +110,19 @@ class _Job:
 
     def help(self) -> None:
         """``take`` in another thread than the one that waits for the job."""
-        busy = threading.Lock()
-        busy.acquire()
-        self.taken_part.append(busy)  # before a block is taken: who waits then knows of it
-        try:
-            self.context.copy().run(self.take)
-        finally:
-            busy.release()
+        part = _Part()
+        with part.busy:
+            self.parts.append(part)  # before a block is taken: who waits then knows of it
+            try:
+                self.context.copy().run(self.take)
+            finally:
+                part.is_done = True
+
+    def end(self) -> None:
+        """Wait for the helpers. Blocks that are left stay so."""
+        self.todo.clear()
+        for part in self.parts:
+            part.wait()
 
 
 class _Crew:
@@ -115,7 +134,7 @@ class _Crew:
     """
 
     def __init__(self, count: int, native: _Native | None) -> None:
-        self.free = threading.Lock()  # held while a call uses the crew
+        self.user: dict[str, object] = {}  # the call that uses the crew: who puts it there first, and takes it away
         self.native = native
         self.calls = -1
         self.job: _Job | None = None
@@ -144,17 +163,20 @@ class _Crew:
                 self.spare.append(before)
 
     def run(self, work: Work, blocks: Blocks) -> None:
-        """All blocks; each thread takes the next one when it is free."""
-        job = self.job = _Job(work, blocks)
-        self.place_all()
+        """All blocks; each thread takes the next one when it is free. Nobody works on them after it has ended, by an
+        interrupt too."""
+        job = _Job(work, blocks)
         try:
+            self.job = job
+            self.place_all()
             for member in self.members[: len(blocks) - 1]:
                 member.call()
             job.take()
+            self.job = None
+            job.end()
         finally:
             self.job = None
-        for busy in job.taken_part:
-            busy.acquire()
+            job.end()
         if job.errors:
             raise job.errors.pop()  # the job must not hold it: its traceback holds the job
 
@@ -164,16 +186,20 @@ class _Crew:
         if self.calls % LOOKS:
             return
         here = self.where() if self.where else -1
-        for member in self.members:
-            if member.cpu == here:
+        for i, member in enumerate(self.members):
+            if not member.is_alive():  # somebody has raised an exception in it
+                self.spare += [] if member.cpu is None else [member.cpu]
+                with suppress(RuntimeError):  # the system gives no more threads
+                    self.members[i] = _Member(self, i)
+                    self.place(self.members[i])
+            elif member.cpu == here:
                 self.place(member)
 
     def dismiss(self) -> None:
-        """Let the threads end."""
-        with self.free:
-            for member in self.members:
-                member.wanted = False
-                member.call()
+        """Let the threads end, when they are free."""
+        for member in self.members:
+            member.wanted = False
+            member.call()
 
 
 def _sched_getcpu() -> Callable[[], int] | None:
@@ -202,7 +228,8 @@ class _Member(threading.Thread):
     def call(self) -> None:
         """Let it look for a job."""
         if self.go.locked():  # else it has been called before, and has not come yet
-            self.go.release()
+            with suppress(RuntimeError):  # two call it at once
+                self.go.release()
             if (native := self.crew.native) is not None:
                 native.attend(native.state, self.number)
 
@@ -260,13 +287,21 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
         assert library is not None
         _alone = library.function("alone", place, place, text, text, place, place, place)
     crew = _helpers() if count > grain and get_num_threads() > 1 else None
-    if crew is None or crew.native is None or not crew.free.acquire(blocking=False):
+    if crew is None or crew.native is None:
         return _alone(kernel, words, spec, arguments, count, grain)
-    try:
-        crew.place_all()
-        return int(crew.native.launch(crew.native.state, kernel, words, spec, arguments, count, grain))
+    this, user = object(), crew.user
+    try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
+        try:
+            if user.setdefault("call", this) is not this:
+                return _alone(kernel, words, spec, arguments, count, grain)
+            crew.place_all()
+            return int(crew.native.launch(crew.native.state, kernel, words, spec, arguments, count, grain))
+        finally:
+            if user.get("call") is this:
+                del user["call"]
     finally:
-        crew.free.release()
+        if user.get("call") is this:
+            del user["call"]
 
 
 def _helpers() -> _Crew:
@@ -324,16 +359,21 @@ def each(work: Work, blocks: Blocks) -> None:
     Called from within ``work``, or while another thread of the program is in here, it does all by itself.
     """
     crew = _helpers() if len(blocks) > 1 and get_num_threads() > 1 else None
-    if crew is None or not crew.free.acquire(blocking=False):
-        with blas.one_thread():
-            for block in blocks:
-                work(*block)
-        return
-    try:
-        with blas.one_thread():
-            crew.run(work, blocks)
+    this, user = object(), {} if crew is None else crew.user
+    try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
+        try:
+            with blas.one_thread() as one, one:
+                if crew is not None and user.setdefault("call", this) is this:
+                    crew.run(work, blocks)
+                else:
+                    for block in blocks:
+                        work(*block)
+        finally:
+            if user.get("call") is this:
+                del user["call"]
     finally:
-        crew.free.release()
+        if user.get("call") is this:
+            del user["call"]
 
 
 def each_alone(work: Callable[[int], object], count: int) -> None:

@@ -44,7 +44,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     elif size >= LARGE and _can_cut(a, b):
         out = _cut(a, b)
     else:
-        with blas.one_thread():
+        with blas.one_thread() as one, one:
             out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
     if bias is not None:
         out += bias
@@ -119,7 +119,7 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
     out = np.empty((rows, columns), FLOAT32)
     if bias is not None and (bias.shape != (columns,) or bias.dtype is not FLOAT32 or not bias.flags.c_contiguous):
         bias = np.array(np.broadcast_to(bias, (1, columns))[0], FLOAT32)
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         if _are_few_rows(a, b) and a.flags.c_contiguous and b.T.flags.c_contiguous:
             scratch = np.empty((get_num_threads(), COLUMNS * rows), FLOAT32)
             panels = -(-columns // COLUMNS)
@@ -156,7 +156,7 @@ def _shared_batch(a: Array, b: Array) -> Array:
     out = np.empty((*a.shape[:-1], b.shape[-1]), FLOAT32)
     count = prod(a.shape[:2])
     size = max(1, a.size * b.shape[-1] // max(1, count))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         loops.products(count, max(1, PART // (4 * size)), blas.sgemm(), a, b, a.shape[1], out)
     return out.reshape(shape)
 
@@ -218,7 +218,7 @@ class Panels:
         if not (a.size and self.whole and _is_float32(a) and _is_float32(self.panels) and _has_loops()):
             return False
         at_once = max(1, PART // (4 * COLUMNS * a.size))
-        with blas.one_thread():
+        with blas.one_thread() as one, one:
             a = np.ascontiguousarray(a)
             loops.panels(len(self.panels), at_once, blas.sgemm(), a, self.panels.reshape(-1, COLUMNS), COLUMNS, out)
         return True
@@ -240,7 +240,7 @@ def slopes_of_linear(g: Array, weight: Array, x: Array, of_bias: bool) -> tuple[
     longer, shorter = max(outer, inner), min(outer, inner)
     tall, wide = _grain(rows, outer * inner), _grain(longer, rows * shorter)
     parts = of_bias - (-rows // tall) - (-longer // wide)
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         loops.slopes_of_linear(parts, 1, blas.sgemm(), g, weight, x, tall, wide, dx, dweight, sums)
     return dx, dweight, sums[0] if of_bias else None
 
@@ -255,6 +255,6 @@ def column_sums(x: Array) -> Array:
         loops.sums_of_columns(len(x), grain, grain, x if x.dtype is FLOAT32 else x.astype(FLOAT32), sums)
         total: Array = np.add.reduce(sums)
         return total
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         product: Array = np.ones(len(x), x.dtype) @ x
     return product

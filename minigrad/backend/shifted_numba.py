@@ -95,7 +95,7 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     out = np.empty((n, len(weight), *places), FLOAT32)
     space = (inner * (tall + deep) + outer * tall) * wide
     tasks, given = n * groups * -(-high // tall), (laid(x), taps, laid_or_none(bias))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(space), space, tall)
     return out
 

@@ -66,13 +66,19 @@ class _State(threading.local):
 
     def enter(self, enabled: Dtypes, chosen: Dtypes, caches: bool, cache: Cache) -> None:
         """Replace all four, until ``leave``."""
-        self.before = (*self.before, (self.enabled, self.chosen, self.caches, self.cache))
-        self.enabled, self.chosen, self.caches, self.cache = enabled, chosen, caches, cache
+        before = (*self.before, (self.enabled, self.chosen, self.caches, self.cache))
+        # In one line without a call, as in ``leave``: no interrupt comes between its parts.
+        self.before, self.enabled, self.chosen, self.caches, self.cache = before, enabled, chosen, caches, cache
 
     def leave(self) -> None:
         """Bring back the four of before the last ``enter``."""
-        *before, (self.enabled, self.chosen, self.caches, self.cache) = self.before
-        self.before = tuple(before)
+        before = self.before
+        self.before, (self.enabled, self.chosen, self.caches, self.cache) = before[:-1], before[-1]
+
+    def leave_to(self, depth: int) -> None:
+        """Leave all contexts except the outermost ``depth``."""
+        while len(self.before) > depth:
+            self.leave()
 
 
 _state = _State()
@@ -237,11 +243,9 @@ def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
 
 
 def _inside(run: Any, *args: Any, **kwargs: Any) -> Any:
-    _state.inside = True
-    try:
+    with mode.at_end(setattr, _state, "inside", False) as end, end:
+        _state.inside = True
         return run(*args, **kwargs)
-    finally:
-        _state.inside = False
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:
@@ -327,10 +331,13 @@ class autocast:
         self._enabled = enabled and not why
 
     def __enter__(self) -> autocast:
-        state = _state
-        state.enter(state.enabled, state.chosen, self._cache_enabled, state.cache if state.before else {})
-        set_autocast_dtype(self.device, self.fast_dtype)
-        set_autocast_enabled(self.device, self._enabled)
+        state, own = _state, {self.device: self.fast_dtype}
+        enabled = {place: dtype for place, dtype in state.enabled.items() if place != self.device}
+        if self._enabled:
+            _install()
+            enabled |= own
+        cache = state.cache if state.before else {}
+        state.enter(enabled, {**state.chosen, **own}, self._cache_enabled, cache)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -368,11 +375,9 @@ class CpuAutocast(autocast):
 @contextmanager
 def _run_of_a_checkpoint(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
     """The state in which a checkpoint began, with a cache of its own: each run makes the same conversions."""
-    _state.enter(enabled, chosen, caches, {})
-    try:
+    with mode.at_end(_state.leave_to, len(_state.before)) as end, end:
+        _state.enter(enabled, chosen, caches, {})
         yield
-    finally:
-        _state.leave()
 
 
 def _carried() -> Callable[[], Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ..autograd.mode import at_end
 from ..backend import cublas
 from ..extension import PACKAGE, ModuleWithoutFile
 
@@ -36,12 +37,9 @@ class Switches(ModuleWithoutFile):
     @contextmanager
     def flags(self, **switches: Any) -> Iterator[None]:
         """Set switches for the time of a ``with``."""
-        before = {name: getattr(self, name) for name in switches}
-        self._set(switches)
-        try:
+        with at_end(self._set, {name: getattr(self, name) for name in switches}) as end, end:
+            self._set(switches)
             yield
-        finally:
-            self._set(before)
 
     def _set(self, switches: dict[str, Any]) -> None:
         for name, value in switches.items():

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from .. import names
+from ..autograd.mode import at_end
 from ..backend import Device, dtype
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
@@ -41,12 +42,9 @@ _state = _State()
 @contextmanager
 def _set(**changes: Any) -> Iterator[None]:
     """Change the state within a ``with``."""
-    before = {name: getattr(_state, name) for name in changes}
-    vars(_state).update(changes)
-    try:
+    with at_end(vars(_state).update, {name: getattr(_state, name) for name in changes}) as end, end:
+        vars(_state).update(changes)
         yield
-    finally:
-        vars(_state).update(before)
 
 
 def DisableTorchFunctionSubclass() -> Any:

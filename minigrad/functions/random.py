@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.inplace import bump, check_mutable
+from ..autograd.mode import at_end
 from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
@@ -36,11 +37,9 @@ _state = _State()
 def undrawn() -> Iterator[None]:
     """Within it, in this thread, functions that fill tensors with random numbers leave them as they are: to make a
     module whose parameters come from a file."""
-    before, _state.drawing = _state.drawing, False
-    try:
+    with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
+        _state.drawing = False
         yield
-    finally:
-        _state.drawing = before
 
 
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
@@ -445,9 +444,8 @@ def initial_seed() -> int:
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
     """Restore the default generator's position at the end of the block: ``with fork_rng():``."""
-    state = default_generator.get_state()
-    try:
+    if not enabled:
         yield
-    finally:
-        if enabled:
-            default_generator.set_state(state)
+        return
+    with at_end(default_generator.set_state, default_generator.get_state()) as end, end:
+        yield

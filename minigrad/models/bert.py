@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.autograd.mode import at_end
 from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
 from minigrad.serialization.schema import check, short
@@ -323,7 +324,7 @@ class Bert(PretrainedBert):
             with mg.no_grad():  # it holds for one thread
                 parts[i] = self.sentence_embeddings(*padded(rows, self.config.padding, weight.device))
 
-        try:
+        with at_end(self.train, before) as end, end:
             self.eval()
             if weight.device.type == "cpu":
                 with by_columns(self):
@@ -331,8 +332,6 @@ class Bert(PretrainedBert):
             else:
                 for i in range(count):
                     work(i)
-        finally:
-            self.train(before)
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
@@ -347,23 +346,21 @@ def by_columns(model: nn.Module) -> Iterator[None]:
     def turn(i: int) -> None:
         other[i] = usual[i].T.contiguous().T
 
+    def put(weights: list[Tensor]) -> None:
+        for layer, weight in zip(layers, weights, strict=True):
+            layer.weight.data = weight
+
     each_alone(turn, len(layers))
-    try:
-        for layer, weight in zip(layers, other, strict=True):
-            layer.weight.data = weight
+    with at_end(put, usual) as end, end:
+        put(other)
         yield
-    finally:
-        for layer, weight in zip(layers, usual, strict=True):
-            layer.weight.data = weight
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:
     """The tokens of each text, [CLS] and [SEP] with them, at most ``longest``."""
-    tokenizer.enable_truncation(longest)
-    try:
+    with at_end(tokenizer.no_truncation) as end, end:
+        tokenizer.enable_truncation(longest)
         return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
-    finally:
-        tokenizer.no_truncation()
 
 
 def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from minigrad import nn
+from minigrad.autograd.mode import at_end
 from minigrad.text.generate import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
 from minigrad.text.subwords import load_library
 
@@ -147,12 +148,9 @@ class Writes(nn.Module):
             end = self.tokenizer.token_to_id(END)
         ids: list[Any] = [self.tokenizer.encode(text).ids for text in texts] if written else texts
         stream = Stream(self.tokenizer, len(texts), on_token) if written and on_token is not None else None
-        before = self.training
-        try:
+        with at_end(self.train, self.training) as mode, mode:
             self.eval()
             hypotheses = write(self, ids, max_length, search, end, on_token if stream is None else stream.add)
-        finally:
-            self.train(before)
         if not written:
             return [hypothesis.tokens for hypothesis in hypotheses]
         results = [self.tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses]

@@ -7,6 +7,7 @@ S source length, D model width (d_model), H heads, V vocabulary. A mask is True 
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from typing import Any
 
 import minigrad as mg
@@ -159,12 +160,10 @@ class Transformer(TranslationModel):
         def record(attention: Any, inputs: tuple[Any, ...]) -> None:
             weights.append(attention.weights(*inputs).transpose(0, 1))
 
-        handles = [layer.cross_attention.register_forward_pre_hook(record) for layer in self.decoder]
-        try:
+        with ExitStack() as hooks, hooks:
+            for layer in self.decoder:
+                hooks.callback(layer.cross_attention.register_forward_pre_hook(record).remove)
             self.decode(target, memory, mask)
-        finally:
-            for handle in handles:
-                handle.remove()
         return mg.stack(weights)
 
     @mg.no_grad()

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from ..autograd import enable_grad
+from ..autograd.mode import at_end
 from ..autograd.observer import span
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
@@ -249,18 +250,21 @@ class Optimizer:
         """Parameters of bfloat16, their gradients and states in float32, and at the end rounded, where they were."""
         tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if t.array.dtype.kind == "V"]
-        try:
+
+        def put_back() -> None:
             for tensor, array in before:
-                tensor.array = dt.widened(array)
-            yield
-        finally:
-            for tensor, array in before:
-                array[...] = tensor.array
-                tensor.array = array
+                if tensor.array is not array:
+                    array[...] = tensor.array
+                    tensor.array = array
             for p in params:  # what the first step has started, but for numbers such as the count of steps
                 for name, value in self.state.get(p, {}).items():
                     if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
                         value.array = value.array.astype(p.array.dtype, copy=False)
+
+        with at_end(put_back) as end, end:
+            for tensor, array in before:
+                tensor.array = dt.widened(array)
+            yield
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..autograd import no_grad
+from ..autograd.mode import at_end
 from ..autograd.origin import note_change
 from ..functions.creation import tensor
 from ..nn.module import Module
@@ -142,17 +143,20 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     if not layers:
         return
     momenta = [layer.momentum for layer in layers]
-    was_training = model.training
-    model.train()
-    for layer in layers:
-        layer.reset_running_stats()
-        layer.momentum = None  # the equal mean of all batches
-    for batch in loader:
-        x = batch[0] if isinstance(batch, (list, tuple)) else batch
-        model(x if device is None else x.to(device))
-    for layer, momentum in zip(layers, momenta, strict=True):
-        layer.momentum = momentum
-    model.train(was_training)
+
+    def put_back(was_training: bool) -> None:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        model.train(was_training)
+
+    with at_end(put_back, model.training) as end, end:
+        model.train()
+        for layer in layers:
+            layer.reset_running_stats()
+            layer.momentum = None  # the equal mean of all batches
+        for batch in loader:
+            x = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(x if device is None else x.to(device))
 
 
 class SWALR(FactorScheduler):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from ..autograd.mode import at_end
 from ..backend.random import default_generator
 from ..nn import hooks
 from ..nn.module import Module
@@ -21,9 +22,8 @@ def untouched(model: Module | None) -> Iterator[None]:
     modes = [(module, module.training) for module in modules]
     held = [(m._buffers, name, b) for m in modules for name, b in m._buffers.items() if b is not None]
     buffers = [(table, name, b, b.array, b.array.copy(), b._version[:]) for table, name, b in held]
-    try:
-        yield
-    finally:
+
+    def put_back() -> None:
         default_generator.set_state(random)
         for module, training in modes:
             module.training = training
@@ -32,6 +32,9 @@ def untouched(model: Module | None) -> Iterator[None]:
                 array[...] = numbers
                 buffer.array, buffer._version[:] = array, version
             table[name] = buffer
+
+    with at_end(put_back) as end, end:
+        yield
 
 
 @contextmanager

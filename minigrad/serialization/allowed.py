@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.mode import at_end
 from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
@@ -64,12 +65,14 @@ def clear_safe_globals() -> None:
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
     """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the length of the block."""
     before = dict(safe)
-    add_safe_globals(safe_globals)
-    try:
-        yield
-    finally:
+
+    def put_back() -> None:
         safe.clear()
         safe.update(before)
+
+    with at_end(put_back) as end, end:
+        add_safe_globals(safe_globals)
+        yield
 
 
 # Functions that are called in place of those that a pickle names ---------------------------------------------

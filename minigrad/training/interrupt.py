@@ -35,7 +35,8 @@ class Interrupt:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._handle)
+                    self._before[number] = signal.getsignal(number)  # first: ``__exit__`` puts back what is noted
+                    signal.signal(number, self._handle)
         return self
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -51,5 +52,5 @@ class Interrupt:
             self._note("stopping as soon as the current step is saved; repeat to stop at once")
 
     def __exit__(self, *raised: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then come at once
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import no_grad
+from ..autograd.mode import at_end, state
 from ..backend.random import default_generator, manual_seed
 from ..nn.module import Module
 from ..serialization.schema import check_like
@@ -46,12 +47,14 @@ def undisturbed(model: Module) -> Iterator[None]:
     """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
     random number generators, are as before."""
     modes = [(module, module.training) for module in model.modules()]
-    before = positions()
-    model.eval()
-    try:
-        with no_grad():
-            yield
-    finally:
+    before, recorded = positions(), (state.grad, state.inference)
+
+    def put_back() -> None:
+        state.grad, state.inference = recorded
         for module, mode in modes:
             module.training = mode
         go_to(before)
+
+    with at_end(put_back) as end, end, no_grad():
+        model.eval()
+        yield

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad.autograd.mode import at_end
 from minigrad.text import TokenizerPair
 from minigrad.text.generate import Hypothesis as TokenHypothesis
 from minigrad.text.generate import beam_search, greedy, power, sample
@@ -163,16 +164,15 @@ class Translator:
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
         order = sorted(full, key=lambda i: len(prepared[i][1]))
         results = [Translation(text, "", 0.0, [], notes) for text, _, notes in prepared]
-        was_training = self.model.training
-        self.model.eval()
         lengths = [len(prepared[i][1]) for i in order]
-        for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
-            beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
-            for i, hypotheses in zip(rows, beams, strict=True):
-                results[i] = self._translation(prepared[i], hypotheses)
-            if progress is not None:
-                progress(len(rows))
-        self.model.train(was_training)
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
+                beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
+                for i, hypotheses in zip(rows, beams, strict=True):
+                    results[i] = self._translation(prepared[i], hypotheses)
+                if progress is not None:
+                    progress(len(rows))
         return results
 
     def _prepared(self, sentence: str) -> tuple[str, list[int], list[str]]:
@@ -217,10 +217,9 @@ class Translator:
     def attention(self, source: str, target: str) -> Attention:
         """The attention of each token of a translation to the tokens of the source."""
         inputs = self._inputs(source, target)
-        was_training = self.model.training
-        self.model.eval()
-        weights = self.model.attention(inputs.source, inputs.target)
-        self.model.train(was_training)
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            weights = self.model.attention(inputs.source, inputs.target)
         return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
 
     def look(self, translation: Translation) -> AttentionView:
@@ -255,14 +254,13 @@ class Translator:
         from minigrad.viz.linked import Linked
 
         view = self.look(translation)
-        was_training = self.model.training
-        self.model.eval()
         graphs = []
-        for text, _ in translation.beam:
-            inputs = self._inputs(translation.source, text)
-            target = pad([[*inputs.target.tolist()[0], EOS]], inputs.target.device)
-            graphs.append(graph(self.model.loss, inputs.source, target))
-        self.model.train(was_training)
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            for text, _ in translation.beam:
+                inputs = self._inputs(translation.source, text)
+                target = pad([[*inputs.target.tolist()[0], EOS]], inputs.target.device)
+                graphs.append(graph(self.model.loss, inputs.source, target))
         return Linked(view, graphs)
 
     def _inputs(self, source: str, target: str) -> _Inputs:

@@ -232,7 +232,7 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     tall, size = _cut(shape, weight.shape[1])
     tasks = len(x) * groups * -(-int(shape[4]) // tall)
     given = (laid(x), laid(weight), laid_or_none(bias))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall)
     return out
 
@@ -246,7 +246,7 @@ def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: In
     out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)
     tall, size = _cut(shape, wide)
     tasks, given = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         convolve_data(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide)
     return out
 
@@ -259,7 +259,7 @@ def apply_weight(x: Array, g: Array, window: Window, groups: int) -> Array:
     pieces = groups * -(-inner // wide)
     parts = min(len(x), -(-PARTS // pieces))
     out, given = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         convolve_weight(
             parts * pieces, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide, len(x), parts
         )
@@ -280,6 +280,6 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
     dbias = None
     if needs[2]:
         planes = laid(g).reshape(-1, prod(g.shape[2:]))
-        with blas.one_thread():  # else OpenBLAS's threads wake, and take a core from what follows
+        with blas.one_thread() as one, one:  # else OpenBLAS's threads wake, and take a core from what follows
             dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)

@@ -248,7 +248,7 @@ class LogitSlope(InParts):
         shares = min(SHARES, len(weight))
         step = max(TILE, ROWS, SIDES // (shares * inner) // TILE * TILE)
         memory = scratch(TILE * TILE)
-        with blas.one_thread():
+        with blas.one_thread() as one, one:
             for a in range(0, count, step):
                 b = min(count, a + step)
                 sides = np.empty((shares, b - a, inner), FLOAT32)

@@ -121,7 +121,7 @@ def forward(
     out, last, kept = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
     acts, (before, shares) = np.empty((kept, 3 * inner), FLOAT32), np.empty((2, kept, inner), FLOAT32)
     steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid_or_none(bias))
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         run(len(h), ROWS, blas.sgemm(), steps, *given, out, last, int(keep), acts, before, shares, inner)
     return (out, last), (acts, before, shares) if keep else None
 
@@ -131,7 +131,7 @@ def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gr
     acts, before, shares = saved
     slope, dnew, dh = np.empty_like(acts), np.empty_like(before), g[1].astype(FLOAT32, order="C")
     parts, inner = (acts, before, shares, slope, dnew), h.shape[1]
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         run_back(len(h), ROWS, blas.sgemm(), plan(sizes, reverse), laid(g[0]), laid(weight), dh, *parts, inner)
     dweight = matmul(slope.T, before) if needs[1] else None
     dbias = column_sums(slope) if needs[2] else None

@@ -41,7 +41,7 @@ def loss_and_gradients(kind: type[Loss], needs: Needs, *args: Any) -> tuple[Arra
     share = 1.0 if reduction == "sum" else 1 / len(counted) if len(counted) else float("nan")
     loss = kind(needs, rows, weight, bias, classes, smoothing, share)
     if len(rows):
-        with blas.one_thread():  # else products with vectors wake OpenBLAS's threads
+        with blas.one_thread() as one, one:  # else products with vectors wake OpenBLAS's threads
             loss.add_all_chunks()
             loss.take_targets_off()
     dx = loss.dx

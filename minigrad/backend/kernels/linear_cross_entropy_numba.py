@@ -54,7 +54,7 @@ class _CompiledLoss(Loss):
     def add_chunk(self, some: slice) -> None:
         x, target = self.x[some], self.target[some]
         picked, blocks, count = np.zeros(len(x), FLOAT32), len(self.tops), len(x)
-        with blas.one_thread():
+        with blas.one_thread() as one, one:
             about = blas.sgemm(), x, self.weight, self.bias, target, BLOCK
             exponentials(blocks, 1, *about, self.logits, picked, self.tops, self.totals, self.sides)
         tops, totals = self.tops[:, :count], self.totals[:, :count]
@@ -68,7 +68,7 @@ class _CompiledLoss(Loss):
         if self.dx is not None and self.sides is not None:
             np.einsum("br,brd->rd", rates, self.sides[:, :count], out=self.dx[some])
         if self.dweight is not None or self.dbias is not None:
-            with blas.one_thread():
+            with blas.one_thread() as one, one:
                 slopes(blocks, 1, blas.sgemm(), x, rates, BLOCK, self.logits, self.scaled, self.dweight, self.dbias)
 
 

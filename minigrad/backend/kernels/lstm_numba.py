@@ -139,7 +139,7 @@ def forward(
     kept = len(x) if keep else len(h)
     acts, (before, cells, tops) = np.empty((kept, 4 * inner), FLOAT32), np.empty((3, kept, inner), FLOAT32)
     steps, parts = plan(sizes, reverse), (acts, before, cells, tops)
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         run(len(h), ROWS, blas.sgemm(), steps, laid(x), laid(weight.T), out, last, cell, int(keep), *parts, inner)
     return (out, last, cell), parts if keep else None
 
@@ -149,6 +149,6 @@ def backward(needs: Needs, saved: Any, g: tuple[Array, Array, Array], *args: Any
     acts, before, cells, tops = saved
     slope, dh, dc = np.empty_like(acts), g[1].astype(FLOAT32, order="C"), g[2].astype(FLOAT32, order="C")
     steps, parts = plan(sizes, reverse), (dh, dc, acts, cells, tops, slope)
-    with blas.one_thread():
+    with blas.one_thread() as one, one:
         run_back(len(h), ROWS, blas.sgemm(), steps, laid(g[0]), laid(weight), *parts, cells.shape[1])
     return wanted(needs, slope, matmul(slope.T, before) if needs[1] else None, None, dh, dc)

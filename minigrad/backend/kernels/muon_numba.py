@@ -89,6 +89,6 @@ def step_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
     if todo:
         most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
         arrays = np.array(todo, np.int64), np.array(rates, FLOAT32), np.array(numbers, FLOAT32)
-        with blas.one_thread():
+        with blas.one_thread() as one, one:
             update(len(todo), 1, gemm, many.table, *arrays, steps, scratch(most))
     return small

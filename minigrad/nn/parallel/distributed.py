@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...autograd import is_grad_enabled, no_grad
+from ...autograd.mode import at_end
 from ...autograd.observer import attach, detach
 from ...distributed import collectives, objects
 from ...distributed.group import ProcessGroup, the_group
@@ -123,11 +124,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         """A context in which gradients only accumulate on each rank. Forward passes belong into it, too."""
-        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
-        try:
+        with at_end(setattr, self, "require_backward_grad_sync", self.require_backward_grad_sync) as end, end:
+            self.require_backward_grad_sync = False
             yield
-        finally:
-            self.require_backward_grad_sync = before
 
     @contextmanager
     def join(

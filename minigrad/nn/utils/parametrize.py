@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from ...autograd.mode import at_end
 from ...tensor import Tensor
 from ...tracebacks import border_functions
 from ..containers import ModuleDict, ModuleList
@@ -32,11 +33,9 @@ _state = _State()
 def cached() -> Iterator[None]:
     """A context in which a parametrized tensor is computed only once, in each thread that enters it."""
     before = _state.cache
-    _state.cache = {} if before is None else before
-    try:
+    with at_end(setattr, _state, "cache", before) as end, end:
+        _state.cache = {} if before is None else before
         yield
-    finally:
-        _state.cache = before
 
 
 class ParametrizationList(ModuleList):

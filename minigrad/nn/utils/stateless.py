@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...autograd.mode import at_end
 from ...tensor import Tensor
 from ...tracebacks import border_functions
 from ..module import Module
@@ -42,7 +43,7 @@ def functional_call(
         raise RuntimeError(f"functional_call: unexpected names {unexpected}, missing names {missing}")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: list[tuple[dict[str, Any], str, Any]] = []
-    try:
+    with at_end(_put_back, before) as end, end:
         for full_name, value in values.items():
             path, _, name = full_name.rpartition(".")
             owner = module.get_submodule(path)
@@ -50,9 +51,11 @@ def functional_call(
             before.append((table, name, table[name]))
             table[name] = value
         return module(*args, **(kwargs or {}))
-    finally:
-        for table, name, value in reversed(before):
-            table[name] = value
+
+
+def _put_back(before: list[tuple[dict[str, Any], str, Any]]) -> None:
+    for table, name, value in reversed(before):
+        table[name] = value
 
 
 border_functions(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ...autograd.mode import at_end
 from ...tensor import Tensor
 from ...tracebacks import border_methods, warn
 from ..optimizer import Group, Optimizer
@@ -81,11 +82,9 @@ class LRScheduler:
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed: Callable[[], list[Any]] | None = getattr(self, "_get_closed_form_lr", None)
-        self._get_lr_called_within_step = True
-        try:
+        with at_end(setattr, self, "_get_lr_called_within_step", False) as end, end:
+            self._get_lr_called_within_step = True
             rates = self.get_lr() if epoch is None or closed is None else closed()
-        finally:
-            self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             put(group, "lr", rate)
         self._note_rates()

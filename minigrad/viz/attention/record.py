@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...autograd import enable_grad
+from ...autograd.mode import at_end
 from ...autograd.observer import observed
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
@@ -120,16 +121,18 @@ def in_evaluation(model: Module) -> Iterator[None]:
     """The model in evaluation mode, its floating parameters requiring gradients; afterwards as before."""
     modes = [(module, module.training) for module in model.modules()]
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
-    try:
-        model.eval()
-        for p in frozen:
-            p.requires_grad_()
-        yield
-    finally:
+
+    def put_back() -> None:
         for p in frozen:
             p.requires_grad_(False)
         for module, training in modes:
             module.training = training
+
+    with at_end(put_back) as end, end:
+        model.eval()
+        for p in frozen:
+            p.requires_grad_()
+        yield
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import ref
 
 from ... import cuda
+from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
 from ...autograd.places import user_frame
 from ...autograd.tape import RETAINED, Node, Variable, wrap
@@ -189,10 +190,13 @@ def watch_backward(root: Variable, observer: Observer, free: bool = False) -> No
     is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
     of ``retain_grad`` do not, which would add to a ``.grad``."""
     tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
-    away = [hooks.pop(RETAINED) for hooks in tables]
-    try:
-        with observed(observer):
-            pass_back(root, wrap(xp(root.array).ones_like(root.array)), retain=not free)
-    finally:
+    away = [hooks[RETAINED] for hooks in tables]
+
+    def put_back() -> None:
         for hooks, hook in zip(tables, away, strict=True):
             hooks[RETAINED] = hook
+
+    with at_end(put_back) as end, end, observed(observer):
+        for hooks in tables:
+            del hooks[RETAINED]
+        pass_back(root, wrap(xp(root.array).ones_like(root.array)), retain=not free)

@@ -1,0 +1,161 @@
+"""KeyboardInterrupt before a chosen line of the library, as Ctrl-C raises it, but at the same place each time.
+
+As a program, ``python -m tests.support.interrupts mlp`` interrupts a step of training at many lines, and prints what is
+not as before; ``threads`` in place of ``mlp`` interrupts the threads of kernels.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.autograd.mode import state
+from minigrad.backend import blas, parallel
+from minigrad.backend.random import default_generator
+from minigrad.ops.op import watch
+
+LIBRARY = str(Path(mg.__file__).parent)
+EACH_LINE = ("blas.py", "parallel.py")
+STRIDE = 211  # of the lines of other files
+
+
+class Lines:
+    """The lines of the library that a call runs; before line ``at``, counted from 1, KeyboardInterrupt is raised."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.at = at
+        self.places: list[tuple[str, int]] = []
+
+    def run(self, call: Callable[[], object]) -> bool:
+        """Whether the interrupt has ended the call."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            call()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(LIBRARY) else None
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.places.append((frame.f_code.co_filename, frame.f_lineno))
+            if len(self.places) == self.at:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self._line
+
+
+def moments(places: list[tuple[str, int]]) -> Iterator[int]:
+    """The first time of each line of the files that switch something, and some of the others."""
+    passed = set()
+    for number, place in enumerate(places, 1):
+        if number % STRIDE == 0 or (place[0].endswith(EACH_LINE) and place not in passed):
+            passed.add(place)
+            yield number
+
+
+def _step_of(kind: str) -> tuple[Callable[[], float], Callable[[], None]]:
+    """A step of training that is large enough for threads, and what goes back to before it."""
+    mg.manual_seed(0)
+    if kind == "mlp":
+        model: Any = nn.Sequential(nn.Linear(64, 300), nn.ReLU(), nn.Dropout(0.1), nn.Linear(300, 300), nn.GELU())
+        x = mg.randn(128, 64)
+    else:
+        model, x = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), mg.randn(16, 32, 64)
+    adam = mg.optim.Adam(model.parameters())
+
+    def step() -> float:
+        adam.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        adam.step()
+        return float(loss.detach())
+
+    step()
+    start = copy.deepcopy((model.state_dict(), adam.state_dict(), default_generator.get_state()))
+
+    def go_back() -> None:
+        weights, moments, random = copy.deepcopy(start)
+        model.load_state_dict(weights)
+        adam.load_state_dict(moments)
+        default_generator.set_state(random)
+
+    return step, go_back
+
+
+def modes() -> dict[str, Any]:
+    """What is switched for a while, as it is now."""
+    crew = parallel._crew
+    return {
+        "threads of BLAS": known[0]() if (known := blas.calls()) else None,
+        "gradients": (state.grad, state.inference),
+        "observers": watch.observers,
+        "NumPy's errors": np.geterr(),
+        "users of the crew": dict(crew.user) if crew else {},
+        "job of the crew": crew.job if crew else None,
+    }
+
+
+def interrupt_threads() -> None:
+    """End the threads of kernels by an exception, as they work; afterwards others do their work."""
+    step, go_back = _step_of("mlp")
+    go_back()
+    expected = [step(), step()]
+    assert parallel._crew is not None
+    ended = list(parallel._crew.members)
+    for member in ended:
+        raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(member.ident or 0), ctypes.py_object(EOFError)
+        )
+        assert raised == 1
+        member.call()
+        member.join(60)
+    for _ in range(parallel.LOOKS):
+        go_back()
+        assert [step(), step()] == expected
+    assert not any(member.is_alive() for member in ended)
+    assert all(member.is_alive() for member in parallel._crew.members)
+    mg.set_num_threads(3)
+    step()
+
+
+def main(kind: str) -> None:
+    """Print a line for each interrupt that has left something behind."""
+    if kind == "threads":
+        return interrupt_threads()
+    step, go_back = _step_of(kind)
+    go_back()
+    expected, before = [step(), step()], modes()
+    go_back()
+    lines = Lines()
+    lines.run(step)
+    count = 0
+    for at in moments(lines.places):
+        go_back()
+        tried = Lines(at)
+        was_raised, now = tried.run(step), modes()
+        go_back()
+        wrong = [f"{name}: {now[name]}, not {value}" for name, value in before.items() if now[name] != value]
+        wrong += [] if was_raised or len(tried.places) < at else ["the interrupt was lost"]
+        if wrong or [step(), step()] != expected:
+            print(*tried.places[-1], wrong or "other losses")
+        count += 1
+    print(count, "moments, threads:", parallel._crew is not None)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
