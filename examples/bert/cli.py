@@ -10,6 +10,7 @@ from typing import Any
 
 from minigrad.programs.cli import run_program
 from minigrad.programs.options import positive, whole
+from minigrad.text.subwords import MOST
 
 from . import questions, search
 from .data import lines
@@ -98,7 +99,7 @@ def _size(p: argparse.ArgumentParser) -> None:
     _number(group, "--layers", whole(), default.layers, "of the encoder")
     _number(group, "--width", whole(), default.width, "of its states")
     _number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
-    _number(group, "--vocabulary", whole(10), default.vocabulary, "word pieces, at most")
+    _number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
     _number(group, "--dropout", _probability, default.dropout, "a probability")
 
 

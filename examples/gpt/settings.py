@@ -18,7 +18,7 @@ class DataSettings:
 
     input: str = setting("", "a text file; empty: Shakespeare's plays, in ../shared/data or where MINIGRAD_DATA is")
     tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
-    vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more")
+    vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more", 1_000_000)
     held_out: float = setting(0.1, "the part of the text, its end, that validates", limits=(0.000001, 0.9))
 
 

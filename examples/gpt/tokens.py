@@ -14,7 +14,7 @@ import numpy as np
 
 from minigrad.programs.validation import Ids
 from minigrad.serialization.schema import check, check_size, short
-from minigrad.text.subwords import load_library
+from minigrad.text.subwords import check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
 MOST_NAMED = 10  # characters in a message
@@ -129,7 +129,9 @@ class Subwords:
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
-        """Learn subwords from a text. The same text gives the same. Raises ImportError: no tokenizers library."""
+        """Learn subwords from a text. The same text gives the same. Raises ImportError: no tokenizers library;
+        ValueError: a vocabulary that is too large."""
+        check_vocabulary(vocabulary)
         library = load_library()
         tokenizer = _byte_level(library, library.models.BPE(), pieces=True)
         alphabet = sorted(bytes_of_characters())

@@ -26,6 +26,7 @@ from .meeting import STATUS
 from .place import LAUNCHER, LAUNCHERS, MEETING
 from .rendezvous import Rendezvous
 
+MOST = 1024  # ranks, machines or threads: a mistyped number must not fill the machine with processes
 PATIENCE = 3.0  # seconds for a rank to end after it was asked to
 MOST_SECONDS = 24 * 3600.0  # for all to come: programs have their own time-out
 LOOK = 0.02  # seconds between looks at the ranks
@@ -72,8 +73,10 @@ def cores() -> int:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a positive whole number is needed, not {text!r}")
+    if not text.isdecimal() or not text.strip("0"):
+        raise argparse.ArgumentTypeError(f"a positive whole number is needed, not {text[:60]!r}")
+    if len(text) > 9 or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"at most {MOST:,} are possible, not {text[:60]}")
     return int(text)
 
 

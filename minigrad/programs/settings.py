@@ -26,9 +26,9 @@ def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tupl
     return dataclasses.field(default=default, metadata={"help": text, "choices": choices, "limits": limits})
 
 
-def count(default: int, text: str) -> Any:
+def count(default: int, text: str, most: float = MANY) -> Any:
     """A setting that is a whole number from 1 on."""
-    return setting(default, text, limits=(1, MANY))
+    return setting(default, text, limits=(1, most))
 
 
 def amount(default: float, text: str) -> Any:

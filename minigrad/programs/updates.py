@@ -23,7 +23,9 @@ class Updates:
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
     accumulate: int = count(1, "batches whose gradients make one update")
-    ranks: int = count(1, "processes that share these batches, each with its share of the cores; at most accumulate")
+    ranks: int = count(
+        1, "processes that share these batches, each with its share of the cores; at most accumulate", 1024
+    )
     optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
     learning_rate: float = amount(0.005, "the highest learning rate")
     warm_up: int = count(2000, "updates in which the learning rate rises")

@@ -13,6 +13,7 @@ from ..backend.extras import how_to_install
 from ..serialization.schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
+MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
 SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
 
 # The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
@@ -72,7 +73,7 @@ class SubwordTokenizer:
             progress: show bars on stderr.
 
         Raises:
-            ValueError: no text, a vocabulary too small for the characters, or an unknown option.
+            ValueError: no text, a vocabulary too small for the characters or too large, or an unknown option.
             ImportError: no tokenizers library.
 
         Warns:
@@ -82,6 +83,7 @@ class SubwordTokenizer:
         first = next((text for text in texts if text.strip()), None)
         if first is None:
             raise ValueError("no text to learn subwords from: all lines are empty")
+        check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
         options = {"vocab_size": vocabulary, "show_progress": progress}
@@ -265,6 +267,13 @@ def _canonical(learner: Any) -> Any:
         ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]
     return _without_marks(state)
+
+
+def check_vocabulary(vocabulary: int) -> None:
+    """Raise ValueError: so many tokens that the library, which makes room for all of them at once, would end the
+    program."""
+    if vocabulary > MOST:
+        raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")
 
 
 def _checked(model: Any, vocabulary: int) -> Any:

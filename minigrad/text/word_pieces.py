@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .subwords import load_library
+from .subwords import check_vocabulary, load_library
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUED = "##"  # begins a piece that is not the first of its word
@@ -63,8 +63,10 @@ def train_word_pieces(
         progress: show bars on stderr.
 
     Raises:
-        ValueError: no text, or a vocabulary without room for its characters. ImportError: no tokenizers library.
+        ValueError: no text, or a vocabulary too large or without room for its characters.
+        ImportError: no tokenizers library.
     """
+    check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)}, lowercase=lowercase)
     counts: dict[str, int] = {}

@@ -21,6 +21,7 @@ MODELS = (
     *(cell + kind for cell in ("rnn", "lstm", "gru") for kind in ("", "-attention", "-multiplicative")),
 )
 PRESETS = Path(__file__).parent / "presets"
+MOST_TOKENS = 1_000_000  # as ``check_vocabulary`` of minigrad.text.subwords, which this file does without
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class DataSettings:
     target: str = setting("de", "in a folder, the last part of the target files' names")
     pairs: int = amount(0, "the number of pairs to train with, from the first on; 0: all")
     tokenizer: str = setting("subwords", "the kind of tokens", ("subwords", "words"))
-    vocabulary: int = count(10_000, "subwords in a vocabulary")
+    vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     subword_model: str = setting("bpe", "the model of subwords", ("bpe", "unigram"))
     split_digits: bool = setting(False, "each digit is a token of its own")

@@ -60,6 +60,9 @@ def test_its_options(tmp_path: Path) -> None:
     [
         ((), "the following arguments are required: program"),
         (("-n", "0", "x.py"), "a positive whole number is needed, not '0'"),
+        (("-n", "1025", "x.py"), "at most 1,024 are possible, not 1025"),
+        (("-n", "9" * 5000, "x.py"), "at most 1,024 are possible, not 999"),
+        (("--threads", "1000000000", "x.py"), "at most 1,024 are possible, not 1000000000"),
         (("-n", "two", "x.py"), "a positive whole number is needed, not 'two'"),
         (("-n", "-1", "x.py"), "a positive whole number is needed, not '-1'"),
         (("-n", "2", "no_such.py"), "there is no file no_such.py"),

@@ -139,3 +139,9 @@ def test_steps_that_a_file_may_not_have() -> None:
 def test_the_same_text_gives_the_same_subwords() -> None:
     pytest.importorskip("tokenizers")
     assert Subwords.train(TEXT, 290).as_dict() == Subwords.train(TEXT, 290).as_dict()
+
+
+def test_a_vocabulary_beyond_memory() -> None:
+    """The library makes room for all of it, or ends the program."""
+    with pytest.raises(ValueError, match=r"^a vocabulary of 1,000,000,000 tokens is too large"):
+        Subwords.train("a text", 10**9)

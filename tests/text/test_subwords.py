@@ -206,6 +206,9 @@ def test_small_and_bad_corpora(model: str) -> None:
         SubwordTokenizer.train(["abcdefgh"], 6, model=model)
     with pytest.raises(ValueError, match="a vocabulary of 4: 4 are special"):
         SubwordTokenizer.train(["abcdefgh"], 4, model=model)
+    for most in (1_000_001, 10**9, 2**62, 2**70):  # the library makes room for all of it, or ends the program
+        with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
+            SubwordTokenizer.train(["abcdefgh"], most, model=model)
     for texts in (["x" * 10_000], [" ".join(["so"] * 10_000)], ["漢字仮名" * 2000]):
         t = train(texts, 100, model=model)
         assert t.decode(t.encode(texts[0])) == texts[0]
