@@ -14,7 +14,7 @@ from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from ..tracebacks import border
 from .inplace import rebase
-from .mode import enable_grad, no_grad, state
+from .mode import enable_grad, kept, no_grad, state
 from .tape import Node, Variable, node_of, record, told, wrap
 
 
@@ -173,7 +173,7 @@ class Function:
         ctx: Any = FunctionCtx()
         ctx.needs_input_grad = wanted
         try:
-            with no_grad():
+            with kept() as end, end, no_grad():
                 if cls.setup_context is None:
                     output = cls.forward(ctx, *args)
                 else:

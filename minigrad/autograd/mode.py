@@ -110,6 +110,11 @@ def _put_back(before: tuple[bool, bool]) -> None:
     state.grad, state.inference = before
 
 
+def kept() -> at_end:
+    """``with kept() as end, end, no_grad():`` the mode is put back wherever an interrupt comes."""
+    return at_end(_put_back, (state.grad, state.inference))
+
+
 class no_grad(_Mode):
     """Record nothing inside: ``with no_grad():`` or ``@no_grad()``.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import no_grad
-from ..autograd.mode import at_end, state
+from ..autograd.mode import at_end, kept
 from ..backend.random import default_generator, manual_seed
 from ..nn.module import Module
 from ..serialization.schema import check_like
@@ -47,14 +47,13 @@ def undisturbed(model: Module) -> Iterator[None]:
     """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
     random number generators, are as before."""
     modes = [(module, module.training) for module in model.modules()]
-    before, recorded = positions(), (state.grad, state.inference)
+    before = positions()
 
     def put_back() -> None:
-        state.grad, state.inference = recorded
         for module, mode in modes:
             module.training = mode
         go_to(before)
 
-    with at_end(put_back) as end, end, no_grad():
+    with at_end(put_back) as end, end, kept() as mode, mode, no_grad():
         model.eval()
         yield

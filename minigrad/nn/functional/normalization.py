@@ -133,11 +133,11 @@ def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | 
     return out if bias is None else out + _by_channel(bias, ndim)
 
 
+@no_grad()
 def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
     """Move a running statistic, in place, towards that of the batch."""
     if running is not None:
-        with no_grad():
-            running.mul_(1 - momentum).add_(now.to(running) * momentum)
+        running.mul_(1 - momentum).add_(now.to(running) * momentum)
 
 
 def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
