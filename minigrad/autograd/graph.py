@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..handle import RemovableHandle
 from . import tape
 from .mode import state
 from .origin import note_change
@@ -90,7 +89,7 @@ def increment_version(tensor: Variable | Iterable[Variable]) -> None:
 class _Handles:
     """The handles of several hooks, as one."""
 
-    def __init__(self, handles: list[RemovableHandle]) -> None:
+    def __init__(self, handles: list[Any]) -> None:
         self.handles = handles
 
     def remove(self) -> None:

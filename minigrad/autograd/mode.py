@@ -19,6 +19,13 @@ class _State(threading.local):
 
 
 state = _State()
+
+
+def back_to(grad: bool, walk: Any) -> None:
+    """Put back the mode, and the walk that ran, as a walk has met them."""
+    state.grad, state.walk = grad, walk
+
+
 # State of a thread that its results depend on: each function here, called when a checkpoint begins, gives a function
 # that makes the context of each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []

@@ -19,7 +19,7 @@ from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast, clone
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
-from .mode import at_end, enable_grad, state
+from .mode import at_end, back_to, enable_grad, state
 from .observer import span
 from .origin import note_change
 from .places import spelled
@@ -211,7 +211,7 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        with at_end(_back_to, state.grad, state.walk) as end, end, at_end(self._ended):
+        with at_end(back_to, state.grad, state.walk) as end, end, at_end(self._ended):
             state.grad, state.walk = self.create, self
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
@@ -275,10 +275,6 @@ class Walk:
         if node.kernel is not None and not self.create:
             return g, _run_kernel(node, g, saved)
         return g, _run_rules(node, g, saved, self.create, self.useful)
-
-
-def _back_to(grad: bool, walk: Any) -> None:
-    state.grad, state.walk = grad, walk
 
 
 def _arrived(target: Any, sums: dict[int, Sum]) -> None:
