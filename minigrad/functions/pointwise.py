@@ -14,6 +14,7 @@ from ..backend.dtype import complex128, float64, get_default_dtype, kind_of, res
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
+from ..ops.special import sinc as _sinc
 from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
@@ -40,7 +41,7 @@ mul, pow, true_divide = binary(e.mul), binary(e.pow), binary(e.div, name="true_d
 remainder, fmod, floor_divide = binary(e.remainder), binary(e.fmod), binary(e.floor_divide)
 maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place=False)
 logaddexp = binary(e.logaddexp, in_place=False)
-xlogy = binary(_xlogy)
+xlogy, sinc = binary(_xlogy), unary(_sinc)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
 nextafter, gcd, lcm = binary(e.nextafter), binary(e.gcd), binary(e.lcm)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
@@ -366,19 +367,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
     p = p if eps is None else clamp(p, eps, 1 - eps)
     return log(p / (1 - p))
-
-
-@method(in_place=True)
-def sinc(input: Tensor) -> Tensor:
-    """sin(πx) / (πx), 1 at 0."""
-    zero = input == 0
-    angle = masked(input, zero, 1.0) * math.pi
-    return masked(sin(angle) / angle, zero, 1.0)
-
-
-def masked(input: Tensor, mask: Tensor, value: float) -> Tensor:
-    """``masked_fill`` with a mask that may have more axes."""
-    return where(mask, value, input)
 
 
 @method(in_place=True)

@@ -10,7 +10,7 @@ from ..autograd.mode import state
 from ..ops import special as s
 from ..tensor import Tensor
 from .define import binary, function, method, unary
-from .pointwise import erfinv, isnan, log, where
+from .pointwise import erfinv
 from .spelling import spelled
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
@@ -48,7 +48,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 _alone = partial(unary, free=False, method=False, in_place=False)
 i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
-ndtr, log_ndtr, erfcx = _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
+entr, ndtr, log_ndtr, erfcx = _alone(s.entr), _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
 bessel_j0, bessel_j1, bessel_y0, bessel_y1 = map(_alone, (s.bessel_j0, s.bessel_j1, s.bessel_y0, s.bessel_y1))
 modified_bessel_i0, modified_bessel_i1 = _alone(s.i0), _alone(s.i1)
 modified_bessel_k0, modified_bessel_k1 = _alone(s.modified_bessel_k0), _alone(s.modified_bessel_k1)
@@ -69,14 +69,6 @@ def airy_ai(input: Tensor) -> Tensor:
     if state.grad and input.requires_grad:
         raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
     return apply(s.airy_ai, (input,))
-
-
-@spelled
-def entr(input: Tensor) -> Tensor:
-    """-x ln x, 0 at 0 and -inf below."""
-    inside = where(input > 0, input, 1.0)
-    outside = where(input == 0, 0.0, where(isnan(input), input, -math.inf))
-    return where(input > 0, -inside * log(inside), outside)
 
 
 @spelled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend import special, xp
 from ..backend.dtype import Array
 from ..deferred import Deferred
-from .elementwise import abs, cos, exp, sign, where
+from .elementwise import exp, log, sign, where
 from .op import op
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def polygamma(x: Array, order: int) -> Array:
     return gamma.polygamma(x, order)
 
 
+# Bessel's functions. The orders beside n give the slope of order n (DLMF 10.6, 10.29, 10.51). So no rule divides by x:
+# y / x would need a constant at 0, which has no slope of its own, and loses its digits near 0.
+
+
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float")
 def i0e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 0"""
@@ -44,8 +48,8 @@ def i0e(x: Array) -> Array:
 
 
 @op(
-    "dx = g (i0e(x) − sign(x) y − y / x)",
-    x=lambda g, x, out: g * (i0e(x) - sign(x) * out - _over(out, x)),
+    "dx = g ((i0e(x) + i2e(x)) / 2 − sign(x) y)",
+    x=lambda g, x, out: g * (_mean_beside(scaled_modified_bessel_i, x, 1) - sign(x) * out),
     promote="float",
 )
 def i1e(x: Array) -> Array:
@@ -53,22 +57,41 @@ def i1e(x: Array) -> Array:
     return bessel.scaled_modified(x, 1)
 
 
+@op(
+    "dx = g ((e^-|x| Iₙ₋₁(x) + e^-|x| Iₙ₊₁(x)) / 2 − sign(x) y)",
+    x=lambda g, x, out, order: g * (_mean_beside(scaled_modified_bessel_i, x, order) - sign(x) * out),
+    promote="float",
+)
+def scaled_modified_bessel_i(x: Array, order: int) -> Array:
+    """e^-|x| times the modified Bessel function of the first kind of a whole order"""
+    return bessel.scaled_modified(x, order)
+
+
 @op("dx = g I₁(x)", x=lambda g, x: g * i1(x), promote="float")
 def i0(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 0"""
-    return bessel.scaled_modified(x, 0) * xp(x).exp(xp(x).absolute(x))
+    return modified_bessel_i.forward(x, 0)
 
 
-@op("dx = g (I₀(x) − y / x)", x=lambda g, x, out: g * (i0(x) - _over(out, x)), promote="float")
+@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_beside(modified_bessel_i, x, 1), promote="float")
 def i1(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1"""
-    return bessel.scaled_modified(x, 1) * xp(x).exp(xp(x).absolute(x))
+    return modified_bessel_i.forward(x, 1)
 
 
-def _over(y: Array, x: Array) -> Array:
-    """A function of order 1 over x: 1/2 at 0, and so near it that a GPU flushes y = x / 2 to 0."""
-    small = abs(x) <= 1e-30
-    return where(small, 0.5, y / where(small, 1.0, x))
+@op(
+    "dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2",
+    x=lambda g, x, order: g * _mean_beside(modified_bessel_i, x, order),
+    promote="float",
+)
+def modified_bessel_i(x: Array, order: int) -> Array:
+    """The modified Bessel function of the first kind of a whole order"""
+    return bessel.scaled_modified(x, order) * xp(x).exp(xp(x).absolute(x))
+
+
+def _mean_beside(function: Any, x: Array, order: int) -> Array:
+    """The mean of a function of the orders before and after one."""
+    return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 
 @op("dx = −g J₁(x)", x=lambda g, x: -g * bessel_j1(x), promote="float")
@@ -77,10 +100,54 @@ def bessel_j0(x: Array) -> Array:
     return bessel.first_kind(x, 0)
 
 
-@op("dx = g (J₀(x) − y / x)", x=lambda g, x, out: g * (bessel_j0(x) - _over(out, x)), promote="float")
+@op("dx = g (J₀(x) − J₂(x)) / 2", x=lambda g, x: g * _first_kind_slope(x, 1), promote="float")
 def bessel_j1(x: Array) -> Array:
     """Bessel's function of the first kind of order 1"""
     return bessel.first_kind(x, 1)
+
+
+@op("dx = g (Jₙ₋₁(x) − Jₙ₊₁(x)) / 2", x=lambda g, x, order: g * _first_kind_slope(x, order), promote="float")
+def bessel_j(x: Array, order: int) -> Array:
+    """Bessel's function of the first kind of a whole order"""
+    return bessel.first_kind(x, order)
+
+
+def _first_kind_slope(x: Array, order: int) -> Array:
+    return 0.5 * (bessel_j(x, order - 1) - bessel_j(x, order + 1))
+
+
+@op("dx = −g j₁(x)", x=lambda g, x: -g * spherical_bessel_j(x, 1), promote="float")
+def spherical_bessel_j0(x: Array) -> Array:
+    """sin(x) / x, 1 at 0"""
+    return bessel.spherical(x, 0)
+
+
+@op(
+    "dx = g (n jₙ₋₁(x) − (n + 1) jₙ₊₁(x)) / (2n + 1)",
+    x=lambda g, x, order: g * _spherical_slope(x, order),
+    promote="float",
+    holomorphic=True,
+)
+def spherical_bessel_j(x: Array, order: int) -> Array:
+    """√(π / 2x) times Bessel's function of the first kind of an order from 0, and a half"""
+    return bessel.spherical(x, order)
+
+
+def _spherical_slope(x: Array, order: int) -> Array:
+    after = spherical_bessel_j(x, order + 1)
+    return (order * spherical_bessel_j(x, order - 1) - (order + 1) * after) / (2 * order + 1) if order else -after
+
+
+@op(
+    "dx = −g π j₁(πx)",
+    x=lambda g, x: g * (spherical_bessel_j(x * math.pi, 1) * -math.pi),
+    promote="float",
+    holomorphic=True,
+)
+def sinc(x: Array) -> Array:
+    """sin(πx) / (πx), 1 at 0"""
+    m, angle = xp(x), x * math.pi
+    return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
 
 
 @op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x), promote="float")
@@ -121,25 +188,6 @@ def scaled_modified_bessel_k0(x: Array) -> Array:
 def scaled_modified_bessel_k1(x: Array) -> Array:
     """eˣ times the modified Bessel function of the second kind of order 1"""
     return bessel.scaled_third_kind(x, 1)
-
-
-@op("dx = g (cos x − y) / x, 0 at 0", x=lambda g, x, out: g * _spherical_slope(x, out), promote="float")
-def spherical_bessel_j0(x: Array) -> Array:
-    """sin(x) / x, 1 at 0"""
-    m = xp(x)
-    finite = m.where(m.isinf(x) | (x == 0), 1, x)
-    return m.where(x == 0, 1, m.where(m.isinf(x), 0, m.sin(finite) / finite)).astype(x.dtype)
-
-
-def _spherical_slope(x: Array, out: Array) -> Array:
-    """(cos x - y) / x, and its power series near 0, where these two nearly cancel"""
-    near = abs(x) < 0.5
-    small, large = where(near, x, 0.0), where(near, 1.0, x)
-    square = small * small
-    series = 0.0 * square
-    for k in range(8, 0, -1):
-        series = series * square + (-1) ** k * 2 * k / math.factorial(2 * k + 1)
-    return where(near, series * small, (cos(large) - out) / large)
 
 
 # The normal distribution, and products with logarithms ------------------------------------------------------
@@ -194,6 +242,12 @@ def _times_log(a: Any, b: Any, log: str) -> Array:
     m = xp(a if hasattr(a, "dtype") else b)
     product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
     return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
+
+
+@op("dx = −g (ln x + 1)", x=lambda g, x: -g * (log(x) + 1), promote="float")
+def entr(x: Array) -> Array:
+    """-x ln x, 0 at 0 and -inf below"""
+    return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - _times_log(x, xp(x).maximum(x, 0), "log"))
 
 
 # Without a gradient of one input, as in PyTorch -------------------------------------------------------------

@@ -32,6 +32,7 @@ from minigrad.ops import (
     resampling,
     rotary,
     shape,
+    special,
 )
 
 Input = Any
@@ -1032,6 +1033,8 @@ case("polygamma", lambda t, x: x.polygamma(3), between(1.3, 20, 2, 3))
 for _name in ("i0", "i0e", "i1", "i1e"):
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), between(8, 20, 2, 2))
+case("sinc", lambda t, x: t.sinc(x), between(0.3, 3, 3, 4))
+case("entr", lambda t, x: t.special.entr(x), between(0.2, 3, 3, 4))
 for _name in ("erfcx", "log_ndtr", "ndtr"):
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
 for _name in ("xlogy", "xlog1py"):
@@ -1076,6 +1079,22 @@ for _order in "01":
     _unscaled = _BESSEL[f"modified_bessel_k{_order}"]
     _BESSEL[f"scaled_modified_bessel_k{_order}"] = lambda t, x, f=_unscaled: t.exp(x) * f(t, x)
 _BESSEL["spherical_bessel_j0"] = lambda t, x: t.sin(x) / x
+_ANGLES = (np.arange(40) + 0.5) * math.pi / 80
+
+
+def _mean_of_cosh(t: Any, x: Any) -> Any:
+    """I of order 2"""
+    return (t.cosh(x[..., None] * t.tensor(np.cos(_ANGLES))) * t.tensor(np.cos(2 * _ANGLES))).mean(-1)
+
+
+_OF_ORDER: dict[str, Function] = {  # their values at order 2
+    "bessel_j": lambda t, x: _mean_of_cos(t, x, lambda angles: np.cos(2 * angles)),
+    "modified_bessel_i": _mean_of_cosh,
+    "scaled_modified_bessel_i": lambda t, x: _mean_of_cosh(t, x) * t.exp(-x),
+    "spherical_bessel_j": lambda t, x: (3 / x**3 - 1 / x) * t.sin(x) - 3 * t.cos(x) / x**2,
+}
+for _name, _theirs in _OF_ORDER.items():
+    case(_name, lambda t, x, f=_name: getattr(special, f)(x, 2), between(0.8, 6, 3, 4), theirs=_theirs)
 for _name, _theirs in _BESSEL.items():
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), between(0.3, 6, 3, 4), theirs=_theirs)
 case("bessel_j1", lambda t, x: t.special.bessel_j1(x), between(-9, 9, 2, 3), theirs=_BESSEL["bessel_j1"])

@@ -33,12 +33,12 @@ def _horner(coefficients: list[float], t: Array) -> Array:
 
 
 def first_kind(x: Array, order: int) -> Array:
-    """J of order 0 or 1 on an array, in its dtype."""
+    """J of a whole order on an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     out = m.where(size < _FAR, _integrals(m.minimum(size, _FAR), order)[0], _far(m.maximum(size, _FAR), order)[0])
     out = m.where(m.isinf(size), 0.0, out)
-    return (m.sign(x) * out if order else out).astype(dtype)
+    return (m.sign(x) * out if order % 2 else out).astype(dtype)
 
 
 def second_kind(x: Array, order: int) -> Array:
@@ -58,7 +58,9 @@ def _far(x: Array, order: int) -> tuple[Array, Array]:
     square = -inverse * inverse
     even, odd = _horner(terms[::2], square), inverse * _horner(terms[1::2], square)
     sin, cos = m.sin(x), m.cos(x)
-    near, turned = (sin - cos, -sin - cos) if order else (sin + cos, sin - cos)  # √2 cos and √2 sin of x - (2ν + 1) π/4
+    near, turned = sin + cos, sin - cos  # √2 cos and √2 sin of x - π/4
+    for _ in range(order % 4):  # less ν π/2
+        near, turned = turned, -near
     height = m.sqrt(inverse / math.pi)
     return height * (even * near - odd * turned), height * (even * turned + odd * near)
 
@@ -72,9 +74,10 @@ def _integrals(x: Array, order: int) -> tuple[Array, Array]:
     first, series = m.zeros_like(x), m.zeros_like(x)
     for j in range(_NODES):
         angle = (j + 0.5) * math.pi / 2 / _NODES
-        wave = (m.sin if order else m.cos)(x * math.sin(angle))
-        first = first + wave * (math.sin(angle) if order else 1.0)
-        if order:
+        odd = order % 2
+        wave = (m.sin if odd else m.cos)(x * math.sin(angle))
+        first = first + wave * (math.sin if odd else math.cos)(order * angle)
+        if odd:
             weights = ((-1) ** k * (2 * k + 1) / (k * (k + 1)) * math.sin((2 * k + 1) * angle) for k in range(1, _MOST))
         else:
             weights = ((-1) ** k * 2 / k * math.cos(2 * k * angle) for k in range(1, _MOST))
@@ -91,19 +94,21 @@ def _neumann(x: Array, order: int) -> Array:
 
 
 def scaled_modified(x: Array, order: int) -> Array:
-    """The modified Bessel function I of order 0 or 1, times e^-|x|, on an array, in its dtype."""
+    """The modified Bessel function I of a whole order, times e^-|x|, on an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     near, total = m.minimum(size, _FAR), m.zeros_like(x)
     for j in range(_NODES):  # ∫ exp(x cos θ) cos νθ dθ, DLMF 10.32.3
-        cos, sin = math.cos((j + 0.5) * math.pi / 2 / _NODES), math.sin((j + 0.5) * math.pi / 4 / _NODES)
+        angle = (j + 0.5) * math.pi / 2 / _NODES
+        cos, sin = math.cos(angle), math.sin(angle / 2)
         grown, shrunk = m.exp(-2 * near * (sin * sin)), m.exp(-near * (1 + cos))  # e^(|x| (±cos θ - 1))
         small = 2 * m.sinh(m.minimum(near * cos, 0.5)) * m.exp(-near)
-        total = total + (cos * m.where(near * cos < 0.5, small, grown - shrunk) if order else grown + shrunk)
+        pair = m.where(near * cos < 0.5, small, grown - shrunk) if order % 2 else grown + shrunk
+        total = total + math.cos(order * angle) * pair
     large = m.maximum(size, _FAR)
     far = _horner(_hankel(order), -1 / large) / m.sqrt(2 * math.pi * large)  # DLMF 10.40.1
     out = m.where(size < _FAR, total / (2 * _NODES), far)
-    return (m.sign(x) * out if order else out).astype(dtype)
+    return (m.sign(x) * out if order % 2 else out).astype(dtype)
 
 
 def scaled_third_kind(x: Array, order: int) -> Array:
@@ -140,6 +145,21 @@ def _near_third(x: Array, order: int) -> Array:
         term = term * square / ((k + 1) * (k + 1 + order))
         harmonic = after
     return m.exp(x) * (1 / x + x / 2 * total if order else -total)
+
+
+def spherical(x: Array, order: int) -> Array:
+    """The spherical j = √(π / 2x) J of an order from 0, and a half, on an array, in its dtype; x may be complex."""
+    m, dtype, x = xp(x), x.dtype, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    near, endless = m.absolute(x) < order + 1, m.isinf(x)
+    small, large = m.where(near, x, 0.0), m.where(near | endless, 1.0, x)
+    series = term = small**order / math.prod(range(1, 2 * order + 2, 2))  # DLMF 10.53.1
+    for k in range(1, 20):
+        term = term * (small * small) / (-2 * k * (2 * order + 2 * k + 1))
+        series = series + term
+    before, out = m.cos(large) / large, m.sin(large) / large
+    for n in range(order):  # DLMF 10.51.1: it loses no digits up to an order of x
+        before, out = out, (2 * n + 1) / large * out - before
+    return m.where(near, series, m.where(endless, 0.0, out)).astype(dtype)
 
 
 def airy(x: Array) -> Array:

@@ -1,0 +1,87 @@
+"""Derivatives of all orders of each smooth function of one number, against mpmath: at 0, where a rule that divides
+by x has a constant in place of its value, and near it, where the quotient loses its digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import grad
+from minigrad.ops.registry import REGISTRY
+from tests.support.parity import host, ours
+from tests.support.references import ABOVE_1, INSIDE, POSITIVE, WHOLE, derivatives
+
+ORDERS = 5
+NEAR = [0.0, 1e-30, -1e-30, 1e-8, 1e-4, -1e-4, 1e-2, 0.5, -0.5]
+WITH_ORDER = {"bessel_j", "modified_bessel_i", "scaled_modified_bessel_i", "spherical_bessel_j"}
+REMOVABLE = ["bessel_j0", "bessel_j1", "i0", "i1", "sinc", "spherical_bessel_j0", *sorted(WITH_ORDER & {*WHOLE})]
+# Their pieces are straight or end in a corner (elu: e^x below 0); of the rest 0 is a pole (see test_special.py).
+PIECES = {"abs", "cast", "ceil", "clone", "elu", "floor", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"}
+PIECES |= {"leaky_relu", "nan_to_num", "neg", "relu", "round", "scaled_elu", "sign", "softshrink", "threshold", "trunc"}
+POLES = {f"{kind}bessel_{name}" for kind in ("", "modified_", "scaled_modified_") for name in ("k0", "k1", "y0", "y1")}
+
+
+def orders(name: str, points: list[float], count: int, device: str = "cpu", dtype: Any = np.float64) -> list[Any]:
+    """The values of an op at points, and its derivatives there up to an order."""
+    attributes = (2,) if name in WITH_ORDER else (1,) if name == "polygamma" else ()
+    attributes = (1.0, math.inf) if name == "softplus" else attributes
+    x = ours(np.array(points, dtype), True, device)
+    results = [REGISTRY[name](x, *attributes)]
+    for _ in range(count):
+        (slope,) = grad(results[-1].sum() + 0 * x.sum(), x, create_graph=True)  # of a constant there is none
+        results.append(slope)
+    return [host(r) for r in results]
+
+
+def test_every_smooth_op_of_one_number_has_a_reference() -> None:
+    homes = ("elementwise", "special", "activation")
+    smooth = {
+        name
+        for name, op in REGISTRY.items()
+        if op.__module__.rpartition(".")[2] in homes and [*op.rules] == ["x"] and op.params[0] == "x"
+    }
+    assert smooth - PIECES - POLES - {"clamp"} == {*WHOLE, *INSIDE, *POSITIVE, *ABOVE_1}
+
+
+@pytest.mark.parametrize("name", REMOVABLE)
+def test_all_digits_at_a_removable_singularity(name: str) -> None:
+    results = orders(name, NEAR, ORDERS)
+    for i, point in enumerate(NEAR):
+        expected = derivatives(WHOLE[name], point, ORDERS)
+        # of order 2, the sums that cancel to something of a higher power of x keep digits beside 1
+        least = 1e-15 if name in WITH_ORDER else 1e-300
+        np.testing.assert_allclose([r[i] for r in results], expected, rtol=1e-12, atol=least, err_msg=f"at {point}")
+
+
+@pytest.mark.parametrize("name", [*WHOLE, *INSIDE, *POSITIVE, *ABOVE_1])
+def test_all_orders(name: str) -> None:
+    reference = {**WHOLE, **INSIDE, **POSITIVE, **ABOVE_1}[name]
+    points = [0.01, 0.5, 3.0] if name in POSITIVE else [1.01, 1.5, 4.0] if name in ABOVE_1 else [0.0, 1e-8, -0.01, 0.5]
+    results = orders(name, points, ORDERS)
+    for i, point in enumerate(points):
+        expected = derivatives(reference, point, ORDERS, 60)
+        np.testing.assert_allclose([r[i] for r in results], expected, 1e-9, 1e-12, err_msg=f"at {point}")
+
+
+@pytest.mark.parametrize("name", REMOVABLE)
+def test_on_every_device_and_in_float32(name: str, device: str) -> None:
+    points = [0.0, 1e-4, -0.5, 2.0]
+    expected = [host(r) for r in orders(name, points, 4)]
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-6)):
+        for found, right in zip(orders(name, points, 4, device, dtype), expected, strict=True):
+            np.testing.assert_allclose(found, right, tolerance, tolerance)
+
+
+def test_entropy_is_infinitely_steep_at_0() -> None:
+    value, first, second = orders("entr", [0.0], 2)
+    assert (value[0], first[0], second[0]) == (0, math.inf, -math.inf)
+    assert not np.signbit(value[0])
+
+
+def test_a_complex_sinc() -> None:
+    z = minigrad.tensor([0j, 0.3 - 2j, 1e-9j], requires_grad=True, dtype=minigrad.complex128)
+    assert minigrad.autograd.gradcheck(minigrad.sinc, [z]) and minigrad.autograd.gradgradcheck(minigrad.sinc, [z])
