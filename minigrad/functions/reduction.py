@@ -14,6 +14,7 @@ from ..deferred import Deferred
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
+from ..ops import softmax as softmax_ops
 from ..ops.op import Op
 from ..tensor import Tensor
 from . import return_types
@@ -138,7 +139,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     >>> mg.tensor([1000.0, 1000.0]).logsumexp(0)
     tensor(1000.6932)
     """
-    return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
+    return apply(softmax_ops.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def _over(op: Op, doc: str, of_nothing: bool = True, along_none: bool = False) -> Callable[..., Tensor]:

@@ -7,7 +7,7 @@ import math
 from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import abs as absolute
-from .elementwise import erf, exp, minimum, sigmoid, softplus, tanh, where
+from .elementwise import erfc, exp, minimum, sigmoid, softplus, tanh, tanh_slope, where
 from .op import op
 
 
@@ -24,15 +24,20 @@ def gelu(x: Array, approximate: str = "none") -> Array:
 def _normal_cdf(x: Array, approximate: str) -> Array:
     """Φ(x), or (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³)."""
     if approximate == "tanh":
-        return 0.5 * (1 + tanh(_ROOT * (x + 0.044715 * (x * x * x))))
-    return 0.5 * (1 + erf(x * math.sqrt(0.5)))
+        return sigmoid(_twice_inner(x))
+    return 0.5 * erfc(x * -math.sqrt(0.5))
+
+
+def _twice_inner(x: Array) -> Array:
+    """2u, as (1 + tanh u) / 2 is σ(2u), which keeps its digits where tanh u is near -1."""
+    return 2 * _ROOT * (x + 0.044715 * (x * x * x))
 
 
 def _normal_pdf(x: Array, approximate: str) -> Array:
     """The derivative of ``_normal_cdf``: the normal density φ(x), or that of the tanh formula."""
     if approximate == "tanh":
-        cdf = _normal_cdf(x, approximate)
-        return 2 * _ROOT * cdf * (1 - cdf) * (1 + 3 * 0.044715 * (x * x))
+        inner = _twice_inner(x)
+        return 2 * _ROOT * (sigmoid(inner) * sigmoid(-inner)) * (1 + 3 * 0.044715 * (x * x))
     return exp(-0.5 * (x * x)) * (0.5 * _ROOT)
 
 
@@ -56,8 +61,8 @@ def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
 
 
 @op(
-    "dx = g (t + x σ(x) (1 − t²)), t = tanh ln(1 + eˣ)",
-    x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))),
+    "dx = g (tanh s + x σ(x) / cosh² s), s = ln(1 + eˣ)",
+    x=lambda g, x: g * _mish_slope(x, softplus(x, 1.0, math.inf)),
     promote="float",
 )
 def mish(x: Array) -> Array:
@@ -65,8 +70,8 @@ def mish(x: Array) -> Array:
     return x * tanh(softplus(x, 1.0, math.inf))
 
 
-def _mish_slope(x: Array, t: Array) -> Array:
-    return t + x * sigmoid(x) * (1 - t * t)
+def _mish_slope(x: Array, s: Array) -> Array:
+    return tanh(s) + x * sigmoid(x) * tanh_slope(s)
 
 
 @op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))

@@ -208,7 +208,7 @@ def exp2(x: Array) -> Array:
     return xp(x).exp(x * math.log(2)) if x.dtype.kind == "c" else xp(x).exp2(x)
 
 
-@op("dx = g (y + 1)", x=lambda g, out: g * (out + 1), promote="float", holomorphic=True)
+@op("dx = g eˣ", x=lambda g, x: g * exp(x), promote="float", holomorphic=True)
 def expm1(x: Array) -> Array:
     """eˣ - 1, exact near 0"""
     return xp(x).expm1(x)
@@ -266,19 +266,25 @@ def atan(x: Array) -> Array:
     return xp(x).arctan(x)
 
 
-@op("dx = g (1 − y²)", x=lambda g, out: g - g * out * out, promote="float", holomorphic=True)
+# 1 - y² is 0 where y rounds to 1, and its own slope, too.
+@op("dx = g / cosh² x", x=lambda g, x: g * tanh_slope(x), promote="float", holomorphic=True)
 def tanh(x: Array) -> Array:
     """tanh x"""
     return xp(x).tanh(x)
 
 
-@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x), promote="float", holomorphic=True)
+def tanh_slope(x: Array) -> Array:
+    """1 / cosh² x = 4 σ(2x) σ(−2x), which neither overflows nor cancels."""
+    return 4 * (sigmoid(2 * x) * sigmoid(-2 * x))
+
+
+@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt((1 - x) * (1 + x)), promote="float", holomorphic=True)
 def asin(x: Array) -> Array:
     """arcsin x"""
     return xp(x).arcsin(x)
 
 
-@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x), promote="float", holomorphic=True)
+@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt((1 - x) * (1 + x)), promote="float", holomorphic=True)
 def acos(x: Array) -> Array:
     """arccos x"""
     return xp(x).arccos(x)
@@ -308,7 +314,7 @@ def acosh(x: Array) -> Array:
     return xp(x).arccosh(x)
 
 
-@op("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x), promote="float", holomorphic=True)
+@op("dx = g / (1 − x²)", x=lambda g, x: g / ((1 - x) * (1 + x)), promote="float", holomorphic=True)
 def atanh(x: Array) -> Array:
     """artanh x"""
     return xp(x).arctanh(x)
@@ -341,20 +347,25 @@ def relu(x: Array) -> Array:
     return xp(x).maximum(x, 0)
 
 
-@op("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)), promote="float", holomorphic=True)
+# σ(−x) is 1 - y with all its digits.
+@op("dx = g y σ(−x)", x=lambda g, x, out: g * (out * sigmoid(-x)), promote="float", holomorphic=True)
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be"""
-    return 1 / (1 + xp(x).exp(-x))
+    m = xp(x)
+    if x.dtype.kind == "c":  # 1 / inf is no number there
+        power = m.exp(m.where(m.real(x) < 0, x, -x))
+        return m.where(m.real(x) < 0, power, 1) / (1 + power)
+    return 1 / (1 + m.exp(-x))
 
 
-@op("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)), promote="float", holomorphic=True)
+@op("dx = g σ(x) (1 + x σ(−x))", x=lambda g, x: g * _silu_slope(x), promote="float", holomorphic=True)
 def silu(x: Array) -> Array:
     """x σ(x) (Elfwing et al. 2017, "swish")"""
     return x * sigmoid(x)
 
 
-def _silu_slope(x: Array, s: Array) -> Array:
-    return s * (1 + x * (1 - s))
+def _silu_slope(x: Array) -> Array:
+    return sigmoid(x) * (1 + x * sigmoid(-x))
 
 
 @op(

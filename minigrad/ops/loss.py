@@ -43,16 +43,25 @@ def _logit_slope(
 ) -> Array:
     """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored; g is (N, 1) or a number.
 
+    p - 1 at a target t is −Σ pᵥ over v ≠ t, whose digits are there where p rounds to 1.
+
     Ignored rows are 0 for any g: it is NaN after a mean over no rows.
     """
     target, weight = bare(target), bare(weight)
-    m, (rows, classes) = xp(target), logits.shape
+    m, (rows, classes), dtype = xp(target), logits.shape, bare(logits).dtype
     counts = target != ignore_index
     g = where(counts[:, None], g, 0.0)
-    q = m.full((rows, classes), label_smoothing / classes, bare(logits).dtype)
-    q[m.arange(rows), m.where(counts, target, 0)] += 1 - label_smoothing
-    q = (q if weight is None else q * weight) * counts[:, None]
-    return g * (softmax(logits, -1) * q.sum(axis=1, keepdims=True) - q)
+    index = m.where(counts, target, 0)
+    hit = m.zeros((rows, classes), bool)
+    hit[m.arange(rows), index] = True
+    p = softmax(logits, -1)
+    others = where(hit, 0.0, p)
+    factor = m.full((rows, 1), 1 - label_smoothing, dtype) * (1 if weight is None else weight[index][:, None])
+    slope = (others - where(hit, sum_over(others, 1, True), 0.0)) * factor
+    if label_smoothing:
+        w = m.ones(classes, dtype) if weight is None else weight
+        slope = slope + (p * w.sum() - w) * (label_smoothing / classes)
+    return g * where(counts[:, None], slope, 0.0)
 
 
 @op(

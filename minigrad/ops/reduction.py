@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backend import in_order, products, xp
 from ..backend.dtype import Array, counted
-from .elementwise import exp, where
+from .elementwise import where
 from .op import op
 from .shape import broadcast_to, reshape
 
@@ -24,10 +24,10 @@ def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
 
 def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """A reduction's gradient with its axes back, repeated along them."""
-    return broadcast_to(_restore(g, shape, dim), shape)
+    return broadcast_to(restored(g, shape, dim), shape)
 
 
-def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+def restored(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """A reduction's result with the reduced axes back, of length 1."""
     return reshape(value, keepdim_shape(shape, dim)) if shape else value
 
@@ -136,29 +136,8 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """The gradient to each element that equals the result, divided by how many do."""
-    wins = where(x == _restore(out, shape, dim), 1.0, 0.0)
-    return wins * (_restore(g, shape, dim) / sum(wins, dim, True)) if shape else g
-
-
-@op(
-    "dx = g exp(x − y)",
-    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
-    promote="float",
-    holomorphic=True,
-)
-def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
-    """ln Σ eˣ, the largest taken out first"""
-    m = xp(x)
-    top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # of none 0
-    top = m.where(m.isfinite(top), top, m.zeros_like(top))
-    with np.errstate(divide="ignore"):
-        total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top
-    return in_order(total if keepdim else m.squeeze(total, axis=dim))
-
-
-def finite(x: Array) -> Array:
-    """x, and 0 where it is infinite: exp(-inf - 0) is 0 where exp(-inf + inf) would be NaN."""
-    return where(x == float("-inf"), 0.0, x)
+    wins = where(x == restored(out, shape, dim), 1.0, 0.0)
+    return wins * (restored(g, shape, dim) / sum(wins, dim, True)) if shape else g
 
 
 @op

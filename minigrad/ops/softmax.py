@@ -1,15 +1,24 @@
-"""Softmax and its logarithm."""
+"""Softmax, its logarithm, and that of its denominator."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, where
-from .op import op
-from .reduction import amax, logsumexp
+from .elementwise import exp, expm1, where
+from .op import bare, op
+from .reduction import Axes, amax, restored
 from .reduction import sum as sum_over
 
 
-@op("dx = y (g − Σ g y)", x=lambda g, out, dim: out * (g - sum_over(g * out, dim, True)), promote="float")
+@op(
+    "dx = y (d − Σ d y), d = g − Σ g y",
+    x=lambda g, out, dim: out * _centred(_centred(g, out, dim), out, dim),
+    promote="float",
+)
 def softmax(x: Array, dim: int) -> Array:
     """eˣ / Σ eˣ along an axis, the largest taken out first; an axis that is all -inf gives zeros"""
     top = amax(x, dim, True)
@@ -18,7 +27,55 @@ def softmax(x: Array, dim: int) -> Array:
     return powers / where(total == 0, 1.0, total)
 
 
-@op("dx = g − eʸ Σ g", x=lambda g, out, dim: g - exp(out) * sum_over(g, dim, True), promote="float")
+def _centred(g: Array, y: Array, dim: int) -> Array:
+    """g less its mean by the weights y. A second time it makes good the digits lost where a y rounds to 1: their sum
+    is 1, and the first mean may be any number."""
+    return g - sum_over(g * y, dim, True)
+
+
+@op("dx = g − eʸ Σ g", x=lambda g, out, dim: _log_slope(g, out, sum_over(g, dim, True)), promote="float")
 def log_softmax(x: Array, dim: int) -> Array:
     """x - ln Σ eˣ along an axis"""
-    return x - logsumexp(x, dim, True)
+    below = x - amax(x, dim, True)
+    return below - logsumexp(below, dim, True)
+
+
+def _log_slope(g: Array, y: Array, total: Array) -> Array:
+    """g - eʸ Σ g, by eʸ - 1 where eʸ is more than a half, and g may be Σ g."""
+    large = y > -math.log(2)
+    return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)
+
+
+@op(
+    "dx = g softmax(x)",
+    x=lambda g, x, out, shape, dim: restored(g, shape, dim) * _shares(x, out, shape, dim),
+    promote="float",
+    holomorphic=True,
+)
+def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
+    """ln Σ eˣ, the largest taken out first"""
+    m = xp(x)
+    top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # of none 0
+    top = m.where(m.isfinite(top), top, m.zeros_like(top))
+    powers = m.exp(x - top)
+    with np.errstate(divide="ignore"):
+        if x.dtype.kind == "c":
+            total = m.log(powers.sum(axis=dim, keepdims=True)) + top
+        else:  # without one of the largest, which are 1, so that the others keep their digits
+            largest = powers == 1
+            rest = m.where(largest, 0, powers).sum(axis=dim, keepdims=True)
+            total = m.log1p(rest + (largest.sum(axis=dim, keepdims=True) - 1).astype(x.dtype)) + top
+    return in_order(total if keepdim else m.squeeze(total, axis=dim))
+
+
+def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+    """eˣ⁻ʸ: softmax, whose rule keeps all digits, of real numbers along one axis."""
+    axes = dim if isinstance(dim, tuple) else (dim,)
+    if len(axes) == 1 and axes[0] is not None and shape and bare(x).dtype.kind != "c":
+        return softmax(x, axes[0])
+    return exp(x - finite(restored(out, shape, dim)))
+
+
+def finite(x: Array) -> Array:
+    """x, and 0 where it is infinite: exp(-inf - 0) is 0 where exp(-inf + inf) would be NaN."""
+    return where(x == float("-inf"), 0.0, x)

@@ -251,7 +251,7 @@ LARGE = {np.float64: (1e-310, 1e-300, 1e150, 1e300), np.float32: (1e-42, 1.3e-38
 @pytest.mark.parametrize("case", [c for c in CASES if c.extreme], ids=str)
 def test_extreme_values(case: Case, dtype: Any, device: str) -> None:
     """As torch: values everywhere, gradients where torch's are finite and the element is. A device that takes
-    subnormal numbers for 0 has torch's results for 0."""
+    subnormal numbers for 0 has torch's results for 0. Of tails that torch loses, test_tails.py knows more."""
     tiny = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, 88.0, -104.0, 700.0, -745.0]
     values = np.array([*tiny, *LARGE[dtype], *(-v for v in LARGE[dtype]), np.inf, -np.inf, np.nan], dtype)
     arrays = [values] if len(case.inputs) == 1 else [values[:, None], values[None, :]]
@@ -267,4 +267,5 @@ def test_extreme_values(case: Case, dtype: Any, device: str) -> None:
     found.backward(ours(np.ones(values.shape, dtype), device=device))
     expected.backward(theirs(np.ones(values.shape, dtype)))
     known = np.isfinite(host(others[0].grad)) & np.isfinite(values)
+    known &= (host(others[0].grad) != 0) | (abs(host(mine[0].grad)) > np.finfo(dtype).eps)
     np.testing.assert_allclose(host(mine[0].grad)[known], host(others[0].grad)[known], rtol=rtol, atol=least)

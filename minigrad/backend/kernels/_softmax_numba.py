@@ -40,7 +40,7 @@ def along(dim: int, by_rows: Loop, by_columns: Loop, *inputs: Array) -> Any:
         shaped = [a.reshape(-1, length, after) for a in (*given, out)]
         pieces = -(-after // COLUMNS)
         count = len(shaped[0]) * pieces
-        by_columns(count, grain(count, each * min(after, COLUMNS)), pieces, *shaped, scratch(COLUMNS))
+        by_columns(count, grain(count, each * min(after, COLUMNS)), pieces, *shaped, scratch(2 * COLUMNS))
     return out
 
 
@@ -65,11 +65,11 @@ def _ordered(bits: np.int32) -> np.int32:
 
 
 @inline
-def exp_sum(x: Any, i: int, level: np.float32) -> np.float32:
-    """Σ e^(x - level) of row i."""
-    total = F(0.0)
-    for j in range(x.shape[1]):
-        total += exp(x[i, j] - level)
+def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.float32:
+    """Σ e^(x - level) of row i, of columns [first, last)."""
+    part, total = x[i, first:last], F(0.0)
+    for j in range(last - first):
+        total += exp(part[j] - level)
     return total
 
 
@@ -103,11 +103,21 @@ def log(x: np.float32) -> np.float32:
     bits = to_bits(x)
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))
-    z = (m - F(1.0)) / (m + F(1.0))
+    y = fma(F(n), _LN2, _twice_artanh((m - F(1.0)) / (m + F(1.0))))
+    return -_INFINITY if x == F(0.0) else (y if x > F(0.0) else x)
+
+
+@inline
+def log1p(x: np.float32) -> np.float32:
+    """ln(1 + x) of x ≥ 0 or NaN."""
+    return _twice_artanh(x / (F(2.0) + x)) if x < F(0.4) else log(F(1.0) + x)
+
+
+@inline
+def _twice_artanh(z: np.float32) -> np.float32:
+    """2 artanh z of a |z| up to 0.172, by its power series."""
     square = z * z
     p = fma(square, F(1 / 9), F(1 / 7))
     p = fma(square, p, F(1 / 5))
     p = fma(square, p, F(1 / 3))
-    p = fma(square, p, F(1.0))
-    y = fma(F(n), _LN2, F(2.0) * z * p)
-    return -_INFINITY if x == F(0.0) else (y if x > F(0.0) else x)
+    return F(2.0) * z * fma(square, p, F(1.0))

@@ -6,18 +6,22 @@
 
 #define NAN_VALUE (INFINITE - INFINITE)
 
-// The row's maximum, and the logarithm of its sum of exponentials less that maximum.
+// The row's maximum, the logarithm of its sum of exponentials less that maximum, and 1 - p and -log(p) of its label,
+// which keep their digits where p rounds to 1.
 struct LogSumExp {
-    wide largest, log_total;
+    wide largest, log_total, miss, loss;
 };
 
-__device__ inline LogSumExp log_sum_exp(const real* x, i64 n) {
+__device__ inline LogSumExp log_sum_exp(const real* x, i64 label, i64 n) {
     wide largest = -INFINITE;
     EACH_COLUMN(j, n) largest = fmax(largest, (wide)x[j]);
     largest = row_max(largest);
-    wide total = 0;
-    EACH_COLUMN(j, n) total += exp((wide)x[j] - largest);
-    return {largest, log(row_sum(total))};
+    wide others = 0;
+    EACH_COLUMN(j, n) if (j != label) others += exp((wide)x[j] - largest);
+    others = row_sum(others);
+    wide below = label >= 0 && label < n ? (wide)x[label] - largest : -INFINITE;
+    wide own = exp(below), log_total = log(others + own);
+    return {largest, log_total, others / (others + own), others < own ? log1p(others / own) : log_total - below};
 }
 
 __device__ inline wide class_weight(const real* weight, i64 j) { return weight ? (wide)weight[j] : (wide)1; }
@@ -26,7 +30,7 @@ __device__ inline wide class_weight(const real* weight, i64 j) { return weight ?
 __device__ inline wide row_loss(const real* x, const real* weight, i64 target, LogSumExp lse, wide smoothing, i64 n,
                                 wide* total) {
     wide hit = (1 - smoothing) * class_weight(weight, target);
-    wide loss = hit * (lse.log_total - ((wide)x[target] - lse.largest));
+    wide loss = hit * lse.loss;
     *total = hit;
     if (smoothing == 0) return loss;
     wide weights = 0, losses = 0;
@@ -38,15 +42,16 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
     return loss + smoothing / n * row_sum(losses);
 }
 
-// Loss per row: 0 where the target is ignored, NaN where there is no such class. lse and total (rows,) are kept.
+// Loss per row: 0 where the target is ignored, NaN where there is no such class. lse, total and miss (rows,) are kept.
 extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss, wide* lse,
-                                         wide* total, i64 ignore_index, double smoothing, i64 rows, i64 n) {
+                                         wide* total, wide* miss, i64 ignore_index, double smoothing, i64 rows,
+                                         i64 n) {
     EACH_ROW(row, rows) {
         i64 label = target[row];
         wide value = 0, coefficients = 0;
         LogSumExp e = {0, 0};
         if (label != ignore_index) {
-            e = log_sum_exp(x + row * n, n);
+            e = log_sum_exp(x + row * n, label, n);
             value = NAN_VALUE;
             if (label >= 0 && label < n)
                 value = row_loss(x + row * n, weight, label, e, (wide)smoothing, n, &coefficients);
@@ -55,22 +60,26 @@ extern "C" __global__ void cross_entropy(const real* x, const i64* target, const
             loss[row] = (real)value;
             lse[row] = e.largest + e.log_total;
             total[row] = coefficients;
+            miss[row] = e.miss;
         }
     }
 }
 
 extern "C" __global__ void cross_entropy_gradient(const real* g, const real* x, const i64* target,
-                                                  const real* weight, const wide* lse, const wide* total, real* dx,
-                                                  i64 ignore_index, double smoothing, i64 rows, i64 n) {
+                                                  const real* weight, const wide* lse, const wide* total,
+                                                  const wide* miss, real* dx, i64 ignore_index, double smoothing,
+                                                  i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         i64 label = target[row];
         wide upstream = (wide)g[row];
         EACH_COLUMN(j, n) {
             wide gradient = 0;
             if (label != ignore_index) {
-                wide share = (wide)smoothing / n + (j == label ? 1 - (wide)smoothing : (wide)0);
-                wide probability = exp((wide)x[row * n + j] - lse[row]);
-                gradient = upstream * (probability * total[row] - share * class_weight(weight, j));
+                wide w = class_weight(weight, j), hit = j == label ? (1 - (wide)smoothing) * w : (wide)0;
+                wide probability = j == label ? 1 - miss[row] : exp((wide)x[row * n + j] - lse[row]);
+                // probability * total - hit - w * smoothing / n
+                gradient = probability * (total[row] - hit) - hit * miss[row] - (wide)smoothing / n * w;
+                gradient *= upstream;
             }
             dx[row * n + j] = (real)gradient;
         }
@@ -86,7 +95,7 @@ extern "C" __global__ void cross_entropy_in_place(real* x, const i64* target, wi
         wide value = 0, factor = 0, coefficients = 0;
         LogSumExp e = {0, 0};
         if (label != ignore_index) {
-            e = log_sum_exp(logits, n);
+            e = log_sum_exp(logits, label, n);
             value = NAN_VALUE;
             if (label >= 0 && label < n) value = row_loss(logits, 0, label, e, (wide)smoothing, n, &coefficients);
             factor = scale[0];
@@ -95,9 +104,8 @@ extern "C" __global__ void cross_entropy_in_place(real* x, const i64* target, wi
         if (blockDim.x == 32) __syncwarp();  // all have read the target's logit before it is overwritten
         else __syncthreads();
         EACH_COLUMN(j, n) {
-            wide share = (wide)smoothing / n + (j == label ? 1 - (wide)smoothing : (wide)0);
-            wide probability = exp((wide)logits[j] - e.largest - e.log_total);
-            logits[j] = factor == 0 ? (real)0 : (real)((probability - share) * factor);
+            wide slope = j == label ? (wide)smoothing - e.miss : exp((wide)logits[j] - e.largest - e.log_total);
+            logits[j] = factor == 0 ? (real)0 : (real)((slope - (wide)smoothing / n) * factor);
         }
     }
 }

@@ -14,7 +14,7 @@ from ..compiled.native import row, sgemm
 from ..dtype import Array
 from ..in_parts import InParts, Slopes
 from . import Needs, wanted
-from ._softmax_numba import exp_sum, log, top
+from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
@@ -37,21 +37,28 @@ def losses(
     smoothing: float,
     out: Flat,
     level: Flat,
+    miss: Flat,
 ) -> None:
-    """Σᵥ qᵥ wᵥ (level - xᵥ) and level = ln Σ eˣ of each row; q is as in ``ops/loss.py``."""
+    """Σᵥ qᵥ wᵥ (level - xᵥ), level = ln Σ eˣ and 1 - p of the target, of each row; q is as in ``ops/loss.py``."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]
-        out[i] = level[i] = F(0.0)
+        out[i] = level[i] = miss[i] = F(0.0)
         if t == ignored:
             continue
         if t < 0 or t >= classes:  # an error of who calls the op without a check of its range
             out[i] = F(np.nan)
             continue
         most = top(x, i)
-        above = log(exp_sum(x, i, most))  # the level, above the largest logit
-        level[i] = most + above
-        loss = (above + (most - x[i, t])) * (weight[t] if weight.size else F(1.0))
+        total = exp_sum(x, i, most, 0, classes)
+        own = exp(x[i, t] - most)
+        others = total - own
+        if own > F(0.75) * total:  # own would take their digits
+            others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
+        above = log(total)  # the level, above the largest logit
+        level[i], miss[i] = most + above, others / total
+        loss = log1p(others / own) if others < own else above + (most - x[i, t])
+        loss *= weight[t] if weight.size else F(1.0)
         if smoothing:
             spread = F(0.0)
             if weight.size:
@@ -80,16 +87,16 @@ def forward(
         return NotImplemented
     rows, classes = logits.shape
     given = _given(logits, target, weight, ignore_index, label_smoothing)
-    loss, level = np.empty((2, rows), FLOAT32)
-    losses(rows, grain(rows, 4 * classes), *given, loss, level)
-    return loss, level
+    loss, *saved = np.empty((3, rows), FLOAT32)
+    losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
+    return loss, saved
 
 
 @inline
 def slope_part(
-    x: int, count: int, first: int, t: int, weight: Flat, hit: Any, each: Any, both: Any, middle: Any, to: int
+    x: int, count: int, first: int, t: int, weight: Flat, own: Any, each: Any, both: Any, middle: Any, to: int
 ) -> None:
-    """dx = eˣ⁻ˡᵉᵛᵉˡ · both - each · weight of ``count`` classes from ``first`` on, less ``hit`` at the target t."""
+    """dx = eˣ⁻ˡᵉᵛᵉˡ · both - each · weight of ``count`` classes from ``first`` on; ``own`` at the target t."""
     line, out = row(x, count), row(to, count)
     if each == F(0.0):
         for j in range(count):
@@ -102,7 +109,7 @@ def slope_part(
         for j in range(count):
             out[j] = exp(line[j] - middle) * both - each
     if first <= t < first + count:
-        out[t - first] -= hit
+        out[t - first] = own
 
 
 @inline
@@ -119,6 +126,7 @@ def slope_block(
     smoothing: float,
     g: Flat,
     level: Flat,
+    miss: Flat,
     to: int,
     step: int,
 ) -> None:
@@ -134,8 +142,9 @@ def slope_block(
             continue
         hit = g[i] * F(1.0 - smoothing) * (weight[t] if weight.size else F(1.0))
         each = g[i] * F(smoothing / classes)
-        both, source = hit + each * F(total_weight), x.ctypes.data + 4 * (i * classes + first)
-        slope_part(source, count, first, t, weight, hit, each, both, level[i], place)
+        spread, source = each * F(total_weight), x.ctypes.data + 4 * (i * classes + first)
+        own = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * (weight[t] if weight.size else F(1.0))
+        slope_part(source, count, first, t, weight, own, each, hit + spread, level[i], place)
 
 
 @loop
@@ -150,11 +159,12 @@ def slope(
     smoothing: float,
     g: Flat,
     level: Flat,
+    miss: Flat,
     out: Rows,
 ) -> None:
     """The gradient of rows [start, stop)."""
     classes = x.shape[1]
-    about = target, weight, total_weight, ignored, smoothing, g, level
+    about = target, weight, total_weight, ignored, smoothing, g, level, miss
     slope_block(x, start, stop, 0, classes, *about, out.ctypes.data + 4 * start * classes, 4 * classes)
 
 
@@ -172,6 +182,7 @@ def slopes_of_linear(
     smoothing: float,
     g: Flat,
     level: Flat,
+    miss: Flat,
     first: int,
     last: int,
     inputs: Rows,
@@ -184,7 +195,7 @@ def slopes_of_linear(
     """Of shares [start, stop) of all classes: what they add to the gradients of the linear map's inputs, rows [first,
     last), and of its rows. A tile of the logits' gradient is there at a time."""
     classes, inner, shares = x.shape[1], inputs.shape[1], dinputs.shape[0]
-    about = target, weight, total_weight, ignored, smoothing, g, level
+    about = target, weight, total_weight, ignored, smoothing, g, level, miss
     tile = memory.ctypes.data + 4 * thread * memory.shape[1]
     for share in range(start, stop):
         begin, end = classes * share // shares, classes * (share + 1) // shares
@@ -228,9 +239,9 @@ def add_shares(start: int, stop: int, parts: Rows, out: Flat) -> None:
 class LogitSlope(InParts):
     """The gradient of logits, from that of each row's loss."""
 
-    def __init__(self, given: tuple[Any, ...], g: Array, level: Array) -> None:
+    def __init__(self, given: tuple[Any, ...], g: Array, level: Array, miss: Array) -> None:
         super().__init__(given[0].shape, FLOAT32)
-        self._about = *given, laid(g), level
+        self._about = *given, laid(g), level, miss
 
     def rows(self) -> Array:
         out = np.empty(self._about[0].shape, FLOAT32)
@@ -259,7 +270,7 @@ class LogitSlope(InParts):
         return dx, dweight, dbias
 
 
-def backward(needs: Needs, level: Array, g: Array, *args: Any) -> tuple[Any, ...]:
-    slopes = LogitSlope(_given(*args), g, level)
+def backward(needs: Needs, saved: list[Array], g: Array, *args: Any) -> tuple[Any, ...]:
+    slopes = LogitSlope(_given(*args), g, *saved)
     large = args[0].size >= LARGE and len(args[0]) > 1
     return wanted(needs, slopes if large else slopes.rows())

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
-from ..special import error_function
+from ..special import complementary_error_function, error_function
 from . import Gradients, Needs
 
 _ROOT = math.sqrt(2 / math.pi)
@@ -27,6 +27,9 @@ def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, Array | No
     def work(a: int, b: int) -> None:
         block = flat[a:b]
         share = _share(block, approximate)
+        low = np.nonzero(block < (-3 if block.dtype == np.float32 else -0.5))
+        if len(low[0]):  # 1 + tanh u has lost digits there
+            share[low] = _tail(block[low], approximate)
         np.multiply(block, share, out=out[a:b])
         if slope is not None:
             slope[a:b] = share + block * _density(block, share, approximate)
@@ -50,6 +53,14 @@ def _share(x: Array, approximate: str) -> Array:
         p *= square
         p += coefficient
     return 0.5 + 0.5 * np.tanh(x * p)
+
+
+def _tail(x: Array, approximate: str) -> Array:
+    """``_share`` of x < 0, to the last digits where it is tiny."""
+    if approximate == "tanh":
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(-2 * _ROOT * x * (1 + 0.044715 * (x * x))))
+    return 0.5 * complementary_error_function(x * -math.sqrt(0.5))
 
 
 def _density(x: Array, share: Array, approximate: str) -> Array:

@@ -2,13 +2,14 @@
 
 Where gradients are wanted they are made at once, chunk by chunk, for a loss gradient of 1, and scaled later. The logits
 of a chunk become e^logit in place, and what remains is done to what is small. With Z the sum of a row, s the share of a
-row in the loss, ε the smoothing over V classes, y the target and E = e^logits,
+row in the loss, ε the smoothing over V classes, y the target, E = e^logits but 0 at y, and r = 1 - p of y the sum of E
+over Z,
 
-    loss = ln Z - (1 - ε) logit of y - ε (mean logit),   mean logit = x · (mean row of W) + mean b
-    dx = (s/Z) E W - s (1 - ε) W[y] - s ε (mean row of W)
-    dW = Eᵀ (s/Z) x - s (1 - ε) x at the rows y - (s ε/V) (sum of x)
+    loss = -(1 - ε) ln p of y + ε (ln Z - mean logit),   mean logit = x · (mean row of W) + mean b
+    dx = (s/Z) E W - s (r - ε) W[y] - s ε (mean row of W)
+    dW = Eᵀ (s/Z) x - s (r - ε) x at the rows y - (s ε/V) (sum of x)
 
-Rows that do not count are left out from the start.
+r has digits that p - 1 has lost where p rounds to 1. Rows that do not count are left out from the start.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Loss:
     ) -> None:
         self.x, self.weight, self.bias, self.target = x, weight, bias, target
         self.smoothing, self.share = smoothing, share
-        self.losses = np.zeros(len(x), x.dtype)
+        self.losses, self.hits = np.zeros((2, len(x)), x.dtype)
         self.dx = np.empty_like(x, order="C") if needs[0] else None
         self.dweight = np.zeros_like(weight, order="C") if needs[1] else None
         self.dbias = np.zeros_like(bias) if needs[2] and bias is not None else None
@@ -75,19 +76,20 @@ class Loss:
         """The same for some rows."""
         x, weight = self.x[some], self.weight
         logits: Any = matmul(x, weight.T, self.bias)
-        picked = logits[np.arange(len(x)), self.target[some]]
-        total, top = np.empty((2, len(x)), x.dtype)
+        at = np.arange(len(x)), self.target[some]
+        picked = logits[at]
+        logits[at] = -np.inf
+        others, top = np.empty((2, len(x)), x.dtype)
 
         def work(a: int, b: int) -> None:
-            block, top[a:b] = logits[a:b], row_max(logits[a:b])
+            block = logits[a:b]
+            top[a:b] = np.maximum(row_max(block), picked[a:b])
             block -= top[a:b, None]
             np.exp(block, out=block)
-            total[a:b] = row_sum(block)
+            others[a:b] = row_sum(block)
 
         over_rows(work, len(x), 2 * logits.strides[0])
-        total[total == 0] = 1
-        self.losses[some] = np.log(total) + top - x.dtype.type(1 - self.smoothing) * picked
-        rate = x.dtype.type(self.share) / total
+        rate = self.add_losses(some, others, top, picked)
         if self.dx is not None:
             np.multiply(matmul(logits, weight), rate[:, None], out=self.dx[some])
         if self.dweight is not None:
@@ -95,13 +97,30 @@ class Loss:
         if self.dbias is not None:
             self.dbias += rate @ logits
 
+    def add_losses(self, some: slice, others: Array, top: Array, picked: Array) -> Array:
+        """The losses, and what the targets take off; returns s/Z of each row.
+
+        Args:
+            others: the sums of e^(logit - top), targets left out. picked: the targets' logits.
+        """
+        dtype = others.dtype.type
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = others + np.exp(picked - top)
+            total[total == 0] = 1
+            losses = np.logaddexp(dtype(0), np.log(others) + top - picked)
+            if self.smoothing:
+                losses = losses * dtype(1 - self.smoothing) + (np.log(total) + top) * dtype(self.smoothing)
+        self.losses[some] = losses
+        self.hits[some] = (others / total - dtype(self.smoothing)) * dtype(self.share)
+        return dtype(self.share) / total
+
     def take_targets_off(self) -> None:
         """What the targets take from the gradients, and the smoothing from the losses as well."""
         x, weight, target, share, smoothing = self.x, self.weight, self.target, self.share, self.smoothing
         count, dtype = len(weight), x.dtype.type
-        hit, even = dtype(share * (1 - smoothing)), dtype(share * smoothing / count)
+        hits, even = self.hits, dtype(share * smoothing / count)
         if self.dx is not None:
-            self.dx -= weight[target] * hit
+            self.dx -= weight[target] * hits[:, None]
         if smoothing:  # else a class with a bias of -inf would make all NaN
             total = column_sums(weight)
             self.losses -= dtype(smoothing / count) * (x @ total)
@@ -110,11 +129,11 @@ class Loss:
             if self.dx is not None:
                 self.dx -= even * total
         if self.dweight is not None:
-            self.dweight -= scatter_add_rows.forward((), x * hit, target, count)[0]
+            self.dweight -= scatter_add_rows.forward((), x * hits[:, None], target, count)[0]
             if smoothing:
                 self.dweight -= column_sums(x) * even
         if self.dbias is not None:
-            self.dbias -= np.bincount(target.astype(np.intp, copy=False), minlength=count).astype(x.dtype) * hit
+            self.dbias -= np.bincount(target.astype(np.intp, copy=False), hits, count).astype(x.dtype)
             self.dbias -= dtype(share * smoothing / count * len(x))
 
 

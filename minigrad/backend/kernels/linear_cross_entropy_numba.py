@@ -61,10 +61,7 @@ class _CompiledLoss(Loss):
         top = tops.max(axis=0)
         top[np.isneginf(top)] = 0  # then top of a block less top stays -inf, not NaN
         weights = np.exp(tops - top)
-        total = np.einsum("br,br->r", totals, weights)
-        total[total == 0] = 1
-        self.losses[some] = np.log(total) + top - F(1 - self.smoothing) * picked
-        rates = weights * (F(self.share) / total)
+        rates = weights * self.add_losses(some, np.einsum("br,br->r", totals, weights), top, picked)
         if self.dx is not None and self.sides is not None:
             np.einsum("br,brd->rd", rates, self.sides[:, :count], out=self.dx[some])
         if self.dweight is not None or self.dbias is not None:
@@ -105,7 +102,7 @@ def exponentials(
                 top = max(top, line[j])
             hit = target[i] - first
             if 0 <= hit < wide:
-                picked[i] = line[hit]
+                picked[i], line[hit] = line[hit], F(-np.inf)
             shift = F(0.0) if top == F(-np.inf) else top
             total = F(0.0)
             for j in range(wide):

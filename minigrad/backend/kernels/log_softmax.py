@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dtype import Array
@@ -16,8 +18,12 @@ def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Array]:
 
 def _log_softmax(x: Array, out: Array) -> None:
     np.subtract(x, row_max(x)[:, None], out=out)
+    powers, rows = np.exp(out), np.arange(len(out))
+    largest = out.argmax(axis=1)
+    one = powers[rows, largest]  # 0 in a row that is all -inf
+    powers[rows, largest] = 0  # the others have digits that 1 would take
     with np.errstate(divide="ignore", invalid="ignore"):
-        out -= np.log(row_sum(np.exp(out)))[:, None]
+        out -= np.log1p(row_sum(powers) + (one - 1))[:, None]
 
 
 def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
@@ -26,5 +32,8 @@ def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients
 
 def _slope(g: Array, y: Array, out: Array) -> None:
     np.exp(y, out=out)
-    out *= -row_sum(g)[:, None]
+    total = row_sum(g)
+    out *= -total[:, None]
     out += g
+    large = np.nonzero(y > -math.log(2))  # eʸ - 1 has digits there that eʸ has not
+    out[large] = (g[large] - total[large[0]]) - np.expm1(y[large]) * total[large[0]]

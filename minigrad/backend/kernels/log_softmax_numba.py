@@ -7,23 +7,37 @@ from typing import Any
 import numpy as np
 
 from ..compiled.functions import exp
-from ..compiled.loops import Cube, Rows, loop
+from ..compiled.loops import Cube, Rows, inline, loop
+from ..compiled.native import fma
 from ..dtype import Array
 from . import Gradients, Needs
-from ._softmax_numba import COLUMNS, along, column_tops, column_totals, exp_sum, log, top
+from ._softmax_numba import COLUMNS, along, column_tops, column_totals, log, log1p, top
 
 F = np.float32
 
 
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = x - max - ln Σ e^(x - max)."""
+    """y = x - max - ln Σ e^(x - max). x - max is kept in ``out``, as the compiler may add in any order."""
     width = x.shape[1]
     for i in range(start, stop):
-        most = top(x, i)
-        level = log(exp_sum(x, i, most))
+        most, total, others = top(x, i), F(0.0), F(0.0)
         for j in range(width):
-            out[i, j] = (x[i, j] - most) - level
+            below = x[i, j] - most
+            out[i, j] = below
+            total += exp(below)
+        if is_one(total):
+            for j in range(width):
+                others += exp(out[i, j]) if out[i, j] < F(0.0) else F(0.0)
+        level = log1p(others) if is_one(total) else log(total)
+        for j in range(width):
+            out[i, j] -= level
+
+
+@inline
+def is_one(total: np.float32) -> bool:
+    """Whether a sum of powers is so near 1, which is the largest of them, that the others' digits are lost."""
+    return F(0.9) < total < F(1.4)
 
 
 @loop
@@ -37,12 +51,16 @@ def columns(start: int, stop: int, thread: int, pieces: int, x: Cube, out: Cube,
             for k in range(n):
                 out[i, j, a + k] = x[i, j, a + k] - memory[thread, k]
         for k in range(n):
-            memory[thread, k] = F(0.0)
+            memory[thread, k] = memory[thread, COLUMNS + k] = F(0.0)
         for j in range(x.shape[1]):
             for k in range(n):
-                memory[thread, k] += exp(out[i, j, a + k])
+                below = out[i, j, a + k]
+                power = exp(below)
+                memory[thread, k] += power
+                memory[thread, COLUMNS + k] += power if below < F(0.0) else F(0.0)
         for k in range(n):
-            memory[thread, k] = log(memory[thread, k])
+            total = memory[thread, k]
+            memory[thread, k] = log1p(memory[thread, COLUMNS + k]) if is_one(total) else log(total)
         for j in range(x.shape[1]):
             for k in range(n):
                 out[i, j, a + k] -= memory[thread, k]
@@ -51,6 +69,20 @@ def columns(start: int, stop: int, thread: int, pieces: int, x: Cube, out: Cube,
 def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Any]:
     out = along(dim, rows, columns, x)
     return NotImplemented if out is NotImplemented else (out, out)
+
+
+@inline
+def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
+    """g - e^y Σ g, by 1 - e^y where e^y is more than a half, as the op's rule is."""
+    large = y > F(-0.6931)
+    half = F(0.5) * y if large else F(0.0)
+    p = fma(half, F(1 / 5040), F(1 / 720))
+    p = fma(p, half, F(1 / 120))
+    p = fma(p, half, F(1 / 24))
+    p = fma(p, half, F(1 / 6))
+    p = fma(p, half, F(0.5))
+    root = fma(p, half * half, half)  # e^(y/2) - 1
+    return fma(-root * (root + F(2.0)), total, g - total) if large else g - exp(y) * total
 
 
 @loop
@@ -62,7 +94,7 @@ def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
         for j in range(width):
             total += g[i, j]
         for j in range(width):
-            out[i, j] = g[i, j] - exp(y[i, j]) * total
+            out[i, j] = element_slope(g[i, j], y[i, j], total)
 
 
 @loop
@@ -74,7 +106,7 @@ def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cu
         column_totals(g, i, a, n, memory, thread)
         for j in range(y.shape[1]):
             for k in range(n):
-                out[i, j, a + k] = g[i, j, a + k] - exp(y[i, j, a + k]) * memory[thread, k]
+                out[i, j, a + k] = element_slope(g[i, j, a + k], y[i, j, a + k], memory[thread, k])
 
 
 def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.functions import sigmoid
+from ..compiled.functions import exp, sigmoid
 from ..compiled.loops import Flat, loop
 from ._elementwise_numba import elementwise
+
+ONE = np.float32(1.0)
 
 
 @loop
@@ -18,11 +20,12 @@ def function(start: int, stop: int, x: Flat, y: Flat) -> None:
 
 
 @loop
-def gradient(start: int, stop: int, g: Flat, y: Flat, dx: Flat) -> None:
-    """g y (1 - y)"""
-    g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
+def gradient(start: int, stop: int, g: Flat, x: Flat, dx: Flat) -> None:
+    """g σ(x) σ(-x) = g e / (1 + e)², e = e^-|x|"""
+    g, x, dx = g[start:stop], x[start:stop], dx[start:stop]
     for i in range(stop - start):
-        dx[i] = g[i] * (y[i] * (np.float32(1.0) - y[i]))
+        e = exp(-abs(x[i]))
+        dx[i] = g[i] * (e / ((ONE + e) * (ONE + e)))
 
 
-forward, backward = elementwise(function, gradient, from_result=True)
+forward, backward = elementwise(function, gradient, from_result=False)

@@ -23,27 +23,34 @@ extern "C" __global__ void log_softmax(const real* x, real* out, i64 rows, i64 n
         wide largest = -INFINITE;
         EACH_COLUMN(j, n) largest = fmax(largest, (wide)in[j]);
         largest = row_max(largest);
-        wide total = 0;
-        EACH_COLUMN(j, n) total += exp((wide)in[j] - largest);
-        wide log_total = log(row_sum(total));
+        wide others = 0, equal = 0;  // one of the largest, a 1, would take the others' digits
+        EACH_COLUMN(j, n) {
+            wide power = exp((wide)in[j] - largest);
+            if (power == 1) equal += 1;
+            else others += power;
+        }
+        wide log_total = log1p(row_sum(others) + (row_sum(equal) - 1));
         EACH_COLUMN(j, n) out[row * n + j] = (real)((wide)in[j] - largest - log_total);
     }
 }
 
-// dx = out * (g - sum(g * out))
+// dx = out * (d - sum(d * out)), d = g - sum(g * out): see the op's rule
 extern "C" __global__ void softmax_gradient(const real* g, const real* out, real* dx, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         wide dot = 0;
         EACH_COLUMN(j, n) dot += (wide)g[row * n + j] * (wide)out[row * n + j];
         dot = row_sum(dot);
+        wide again = 0;
+        EACH_COLUMN(j, n) again += ((wide)g[row * n + j] - dot) * (wide)out[row * n + j];
+        again = row_sum(again);
         EACH_COLUMN(j, n) {
             i64 i = row * n + j;
-            dx[i] = (real)((wide)out[i] * ((wide)g[i] - dot));
+            dx[i] = (real)((wide)out[i] * (((wide)g[i] - dot) - again));
         }
     }
 }
 
-// dx = g - exp(out) * sum(g)
+// dx = g - exp(out) * sum(g), by exp(out) - 1 where that has more digits
 extern "C" __global__ void log_softmax_gradient(const real* g, const real* out, real* dx, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         wide total = 0;
@@ -51,7 +58,8 @@ extern "C" __global__ void log_softmax_gradient(const real* g, const real* out, 
         total = row_sum(total);
         EACH_COLUMN(j, n) {
             i64 i = row * n + j;
-            dx[i] = (real)((wide)g[i] - exp((wide)out[i]) * total);
+            wide y = (wide)out[i], upstream = (wide)g[i];
+            dx[i] = (real)(y > (wide)-0.6931 ? (upstream - total) - expm1(y) * total : upstream - exp(y) * total);
         }
     }
 }

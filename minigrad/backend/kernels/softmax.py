@@ -26,4 +26,5 @@ def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients
 
 def _slope(g: Array, y: Array, out: Array) -> None:
     np.subtract(g, row_dot(g, y)[:, None], out=out)
+    out -= row_dot(out, y)[:, None]  # again, as the op's rule says
     out *= y

@@ -57,14 +57,19 @@ def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Any]:
 
 @loop
 def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
-    """dx = y (g - Σ g y)."""
+    """dx = y (d - Σ d y), d = g - Σ g y. It is kept in ``out``, as the compiler may add in any order."""
     width = y.shape[1]
     for i in range(start, stop):
         total = F(0.0)
         for j in range(width):
             total += g[i, j] * y[i, j]
+        again = F(0.0)
         for j in range(width):
-            out[i, j] = y[i, j] * (g[i, j] - total)
+            out[i, j] = g[i, j] - total
+        for j in range(width):
+            again += out[i, j] * y[i, j]
+        for j in range(width):
+            out[i, j] = y[i, j] * (out[i, j] - again)
 
 
 @loop
@@ -81,7 +86,15 @@ def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cu
                 memory[thread, k] += g[i, j, a + k] * y[i, j, a + k]
         for j in range(height):
             for k in range(n):
-                out[i, j, a + k] = y[i, j, a + k] * (g[i, j, a + k] - memory[thread, k])
+                out[i, j, a + k] = g[i, j, a + k] - memory[thread, k]
+        for k in range(n):
+            memory[thread, k] = F(0.0)
+        for j in range(height):
+            for k in range(n):
+                memory[thread, k] += out[i, j, a + k] * y[i, j, a + k]
+        for j in range(height):
+            for k in range(n):
+                out[i, j, a + k] = y[i, j, a + k] * (out[i, j, a + k] - memory[thread, k])
 
 
 def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..compiled.functions import tanh
+import numpy as np
+
+from ..compiled.functions import exp, tanh
 from ..compiled.loops import Flat, loop
 from ._elementwise_numba import elementwise
+
+ONE = np.float32(1.0)
 
 
 @loop
@@ -16,11 +20,12 @@ def function(start: int, stop: int, x: Flat, y: Flat) -> None:
 
 
 @loop
-def gradient(start: int, stop: int, g: Flat, y: Flat, dx: Flat) -> None:
-    """g (1 - y²)"""
-    g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
+def gradient(start: int, stop: int, g: Flat, x: Flat, dx: Flat) -> None:
+    """g / cosh² x = g 4e / (1 + e)², e = e^-2|x|"""
+    g, x, dx = g[start:stop], x[start:stop], dx[start:stop]
     for i in range(stop - start):
-        dx[i] = g[i] - g[i] * y[i] * y[i]
+        e = exp(np.float32(-2.0) * abs(x[i]))
+        dx[i] = g[i] * (np.float32(4.0) * e / ((ONE + e) * (ONE + e)))
 
 
-forward, backward = elementwise(function, gradient, from_result=True)
+forward, backward = elementwise(function, gradient, from_result=False)

@@ -140,9 +140,9 @@ def binary_cross_entropy_with_logits(
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
         raise RuntimeError(f"binary_cross_entropy_with_logits: {problem}")
-    log_p = logsigmoid(input)
-    weighed = log_p if pos_weight is None else log_p * ((pos_weight - 1) * target + 1)
-    return reduced((1 - target) * input - weighed, reduction, size_average, reduce, weight)
+    yes = target if pos_weight is None else pos_weight * target
+    losses = -(yes * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    return reduced(losses, reduction, size_average, reduce, weight)
 
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:

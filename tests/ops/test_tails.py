@@ -1,0 +1,154 @@
+"""Values and slopes far out, against mpmath: where y rounds to 1, or p to q, 1 - y and p - q are tiny, but not 0. All
+kernels keep their digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import grad
+from minigrad.nn import functional as F
+from tests.support.parity import host, ours
+from tests.support.references import Reference, derivatives, mp, normal_share, sigmoid, softplus
+
+MANY = 5000  # elements from which on the compiled kernels of one operand are tried
+FAR = {np.float64: [20.0, -20.0, 40.0, -40.0, 100.0, -100.0], np.float32: [8.0, -8.0, 17.0, -17.0, 30.0, -30.0]}
+ORDERS = 3
+
+
+def rows(x: Any) -> Any:
+    """(N) -> (N, 2): logits x and 0"""
+    return minigrad.stack([x, minigrad.zeros_like(x)], -1)
+
+
+def columns(function: Any, x: Any, which: int) -> Any:
+    """The same with the classes in the first axis."""
+    return function(minigrad.stack([x, minigrad.zeros_like(x)]), 0)[which]
+
+
+def classes(x: Any, label: int) -> Any:
+    return minigrad.full(x.shape, label, dtype=minigrad.int64, device=x.device)
+
+
+def cross_entropy(x: Any, label: int, weight: Any = None) -> Any:
+    weight = weight and minigrad.tensor(weight, dtype=x.dtype, device=x.device)
+    return F.cross_entropy(rows(x), classes(x, label), weight, reduction="none")
+
+
+def of_linear(x: Any, label: int) -> Any:
+    """The cross-entropy of a linear layer's logits (x, 0), its mean over the rows times their number."""
+    weight = minigrad.tensor([[1.0], [0.0]], dtype=x.dtype, device=x.device)
+    return F.linear_cross_entropy(x.unsqueeze(1), weight, classes(x, label), reduction="sum")
+
+
+def binary(x: Any, target: float, **options: Any) -> Any:
+    options = {k: minigrad.full_like(x, v) for k, v in options.items()}
+    target = minigrad.full_like(x, target)
+    return F.binary_cross_entropy_with_logits(x, target, reduction="none", **options)
+
+
+def minus(function: Reference) -> Reference:
+    return lambda x: function(-x)
+
+
+ONE = minigrad.ones_like
+CASES: dict[str, tuple[Any, Reference]] = {
+    "sigmoid": (minigrad.sigmoid, sigmoid),
+    "tanh": (minigrad.tanh, mp.tanh),
+    "silu": (F.silu, lambda x: x * sigmoid(x)),
+    "gelu": (F.gelu, lambda x: x * normal_share(x)),
+    "gelu, tanh": (
+        lambda x: F.gelu(x, "tanh"),
+        lambda x: x * sigmoid(2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3)),
+    ),
+    "mish": (F.mish, lambda x: x * mp.tanh(softplus(x))),
+    "tanhshrink": (F.tanhshrink, lambda x: x - mp.tanh(x)),
+    "glu": (lambda x: F.glu(minigrad.stack([ONE(x), x], -1)).squeeze(-1), sigmoid),
+    "expm1": (lambda x: minigrad.expm1(-abs(x)), lambda x: mp.expm1(-abs(x))),
+    "logsigmoid": (F.logsigmoid, lambda x: -softplus(-x)),
+    "softplus": (lambda x: F.softplus(x, threshold=1e9), softplus),
+    "soft margin": (lambda x: F.soft_margin_loss(x, ONE(x), reduction="none"), minus(softplus)),
+    "soft margins": (
+        lambda x: F.multilabel_soft_margin_loss(x.unsqueeze(1), ONE(x).unsqueeze(1), reduction="none"),
+        minus(softplus),
+    ),
+    "binary, 0": (lambda x: binary(x, 0), softplus),
+    "binary, 1": (lambda x: binary(x, 1), minus(softplus)),
+    "binary, 1/4": (lambda x: binary(x, 0.25), lambda x: softplus(x) - x / 4),
+    "binary, weights": (lambda x: binary(x, 1, weight=2.0, pos_weight=3.0), lambda x: 6 * softplus(-x)),
+    "softmax": (lambda x: minigrad.softmax(rows(x), -1)[:, 0], sigmoid),
+    "softmax, 1": (lambda x: minigrad.softmax(rows(x), -1)[:, 1], minus(sigmoid)),
+    "softmax, columns": (lambda x: columns(minigrad.softmax, x, 0), sigmoid),
+    "log_softmax": (lambda x: minigrad.log_softmax(rows(x), -1)[:, 0], lambda x: -softplus(-x)),
+    "log_softmax, 1": (lambda x: minigrad.log_softmax(rows(x), -1)[:, 1], lambda x: -softplus(x)),
+    "log_softmax, columns": (lambda x: columns(minigrad.log_softmax, x, 0), lambda x: -softplus(-x)),
+    "logsumexp": (lambda x: minigrad.logsumexp(rows(x), -1), softplus),
+    "cross_entropy": (lambda x: cross_entropy(x, 0), minus(softplus)),
+    "cross_entropy, 1": (lambda x: cross_entropy(x, 1), softplus),
+    "cross_entropy, weights": (lambda x: cross_entropy(x, 1, [5.0, 2.0]), lambda x: 2 * softplus(x)),
+    "cross_entropy, probabilities": (
+        lambda x: F.cross_entropy(rows(x), minigrad.ones_like(rows(x)).cumsum(-1) % 2, reduction="none"),
+        minus(softplus),
+    ),
+    "nll_loss": (
+        lambda x: F.nll_loss(minigrad.log_softmax(rows(x), -1), classes(x, 0), reduction="none"),
+        minus(softplus),
+    ),
+    "focal": (lambda x: minigrad.sigmoid(-x) ** 2 * cross_entropy(x, 0), lambda x: sigmoid(-x) ** 2 * softplus(-x)),
+}
+
+
+def derivatives_of(function: Any, x: Any, orders: int) -> list[Any]:
+    results = [function(x)]
+    for _ in range(orders):
+        (slope,) = grad(results[-1].sum(), x, create_graph=True)
+        results.append(slope)
+    return [host(r) for r in results]
+
+
+@pytest.mark.parametrize("dtype", FAR)
+@pytest.mark.parametrize("name", CASES)
+def test_tails(name: str, dtype: Any, device: str) -> None:
+    function, reference = CASES[name]
+    points = FAR[dtype]
+    tolerance, least = (1e-9, 1e-100) if dtype is np.float64 else (3e-5, 1e-36)
+    for count in (len(points), MANY):  # few, and as many as the compiled kernels take
+        results = derivatives_of(function, ours(np.resize(np.array(points, dtype), count), True, device), ORDERS)
+        for i, point in enumerate(points):
+            expected = np.array(derivatives(reference, point, ORDERS))
+            np.testing.assert_allclose([r[i] for r in results], expected, tolerance, least, err_msg=f"at {point}")
+
+
+@pytest.mark.parametrize("dtype", FAR)
+@pytest.mark.parametrize("label", [0, 1])
+def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str) -> None:
+    """Its sum, and the gradients of its input and its weight, those of a row at a time."""
+    for point in FAR[dtype]:
+        x = ours(np.array([[point]], dtype), True, device)
+        weight = ours(np.array([[1], [0]], dtype), True, device)
+        bias = ours(np.zeros(2, dtype), True, device)
+        loss = F.linear_cross_entropy(x, weight, classes(x[:, 0], label), linear_bias=bias)
+        value, slope = derivatives(minus(softplus) if label == 0 else softplus, point, 1)
+        of_x, of_weight, of_bias = grad(loss, [x, weight, bias])
+        tolerance, least = (1e-12, 1e-100) if dtype is np.float64 else (3e-5, 1e-37)
+        for found, expected in (
+            (loss, value),
+            (of_x, [[slope]]),
+            (of_weight, [[slope * point], [-slope * point]]),
+            (of_bias, [slope, -slope]),
+        ):
+            np.testing.assert_allclose(host(found), expected, tolerance, least)
+
+
+def test_the_reported_tails(device: str) -> None:
+    x = ours(np.array([[40.0, 0.0]]), True, device)
+    F.cross_entropy(x, minigrad.tensor([0], device=device)).backward()
+    np.testing.assert_allclose(host(x.grad), [[-4.248354255291589e-18, 4.248354255291589e-18]], 1e-14)
+    loss = F.binary_cross_entropy_with_logits(ours(np.array(-40.0), device=device), ours(np.array(0.0), device=device))
+    assert loss.item() == pytest.approx(4.248354255291589e-18, rel=1e-14)
+    x = ours(np.array(-38.0), True, device)
+    (slope,) = grad(F.logsigmoid(x), x, create_graph=True)
+    assert grad(slope, x)[0].item() == pytest.approx(-3.1391327920480296e-17, rel=1e-14)
