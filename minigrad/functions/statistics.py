@@ -84,7 +84,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
     last = input.array.shape[place] - 1
-    at = (last - missing) // 2 if skip else m.where(missing > 0, last, last // 2)
+    at = (last - missing) // 2 if skip else m.where(missing > 0, last + 1 - missing, last // 2)  # the first NaN
     indices = m.take_along_axis(order, m.maximum(at, 0), place)
     return _picked(input, indices, place, keepdim, kind)
 
@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mo
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
-    last = best + m.take_along_axis(equal, best, -1) - 1  # and its last occurrence
+    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN has none
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
     return _picked(input, indices, place, keepdim, return_types.mode)
 
@@ -144,6 +144,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     last = rows.array.shape[-1] - 1
     ranks = shares.reshape(-1) * (last - missing if skip else last)
     ranks = ranks.expand(*rows.shape[:-1], shares.array.size).clamp(0)
+    ranks = ranks if skip else where(missing > 0, last, ranks)  # the place of a NaN
     below, above = ranks.floor().long(), ranks.ceil().long()
     low, high = gather(rows, -1, below), gather(rows, -1, above)
     if how in ("lower", "higher", "nearest"):
@@ -155,7 +156,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
         )
-    result = (result if skip else where(missing > 0, math.nan, result)).movedim(-1, 0)
+    result = result.movedim(-1, 0)
     if keepdim and input.array.ndim:
         result = result.reshape(-1, *(1,) * input.array.ndim) if dim is None else result.unsqueeze(place + 1)
     return result if shares.array.ndim else result[0]

@@ -113,8 +113,15 @@ def pow(a: Array, b: Array) -> Array:
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
         return _integer_power(a, b)
     array = _array_of(a, b)
+    if type(array) is np.ndarray and array.dtype.kind == "f" and _is_half(b):
+        a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
+        return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
+
+
+def _is_half(b: Any) -> bool:
+    return not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
 
 
 def _integer_power(a: Array, b: Array) -> Array:
@@ -503,8 +510,11 @@ def where(condition: Array, a: Array, b: Array) -> Array:
     holomorphic=True,
 )
 def lerp(a: Array, b: Array, weight: Array) -> Array:
-    """a + weight (b - a)"""
-    return a + weight * (b - a)
+    """a + weight (b - a), from the nearer end, so that a weight of 1 gives b"""
+    m, far = xp(a), abs(weight) >= 0.5
+    if isinstance(far, (bool, np.bool_)):
+        return b - (b - a) * (1 - weight) if far else a + weight * (b - a)
+    return m.where(far, b - (b - a) * (1 - weight), a + weight * (b - a))
 
 
 @op(

@@ -232,8 +232,9 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if largest:
         key = -rows if is_float else ~rows
     if is_float and (largest or in_part):  # NaN counts as the largest
-        if m is not np:  # a look for one would wait: it counts like infinity
-            key = m.where(m.isnan(rows), key.dtype.type(-np.inf if largest else np.inf), key)
+        if m is not np:  # a look for one would wait: it is infinite, and infinity like the largest number
+            most, end = key.dtype.type(np.finfo(key.dtype).max), key.dtype.type(-np.inf if largest else np.inf)
+            key = m.where(m.isnan(rows), end, m.clip(key, -most, most))
         elif np.isnan(rows).any():
             return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
     if in_part:

@@ -54,7 +54,7 @@ def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) ->
     This is a step of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together.
     """
     changed = [False] * len(means)
-    if kernel := together("sgd", means):
+    if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
         kernel.step_all(many, -1.0, 1.0, 0.0, 1.0, False, weight)
         changed = many.fits
@@ -62,7 +62,7 @@ def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) ->
         if done:
             note_change(m._version, "lerp_", "move_means()")
         else:
-            m.copy_(m + weight * (n - m) if m.is_floating_point() else n)
+            m.copy_(m.lerp(n, weight) if m.is_floating_point() else n)
 
 
 def _for_each(average: Average) -> Averages:

@@ -1,0 +1,114 @@
+"""NaN, infinities and ends of intervals: values, indices and gradients are PyTorch's; powers are C's, where PyTorch
+takes a root."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.nn import functional as F
+from tests.support.parity import host, listed, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+INF, NAN = math.inf, math.nan
+ROWS = np.array([[1.0, NAN, 3.0, NAN], [4.0, 2.0, NAN, 1.0], [INF, -INF, 0.0, NAN], [1.0, 2.0, 3.0, 4.0], [NAN] * 4])
+
+
+def pool(t: Any, name: str, *args: Any) -> Any:
+    functional = F if t is minigrad else t.nn.functional
+    return lambda x: getattr(functional, name)(x.unsqueeze(0), *args, return_indices=True)
+
+
+WITH_NAN: dict[str, Any] = {
+    "max": lambda t, x: x.max(),
+    "min": lambda t, x: x.min(),
+    "max of rows": lambda t, x: x.max(1),
+    "min of columns": lambda t, x: x.min(0),
+    "amax": lambda t, x: x[3:].amax(0),
+    "argmax": lambda t, x: (x.argmax(1), x.argmin(0), x.argmax()),
+    "aminmax": lambda t, x: t.aminmax(x[1:4], dim=0),
+    "clamp": lambda t, x: x.clamp(0, 2),
+    "clamp to NaN": lambda t, x: x.clamp(max=NAN),
+    "cummax": lambda t, x: x.cummax(1),
+    "cummin": lambda t, x: x.cummin(0),
+    "topk": lambda t, x: x[:4].topk(1, 1),
+    "sort": lambda t, x: t.sort(x, dim=1, stable=True),
+    "sort downwards": lambda t, x: t.sort(x, dim=1, descending=True, stable=True),
+    "median": lambda t, x: x.median(1),
+    "nanmedian": lambda t, x: x[:4].nanmedian(1),
+    "mode": lambda t, x: x.mode(1),
+    "kthvalue": lambda t, x: x[:4].kthvalue(2, 1),
+    "quantile": lambda t, x: t.quantile(x, 0.5, dim=1),
+    "nanquantile": lambda t, x: t.nanquantile(x, 0.5, dim=1),
+    "max_pool1d": lambda t, x: pool(t, "max_pool1d", 2)(x),
+    "max_pool2d": lambda t, x: pool(t, "max_pool2d", 2)(x),
+    "adaptive_max_pool1d": lambda t, x: pool(t, "adaptive_max_pool1d", 2)(x[:4]),
+}
+
+
+@pytest.mark.parametrize("name", WITH_NAN)
+def test_nan_among_numbers(name: str, device: str) -> None:
+    x, y = ours(ROWS, True, device), theirs(ROWS, True)
+    found, expected = listed(WITH_NAN[name](minigrad, x)), listed(WITH_NAN[name](torch, y))
+    for f, e in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(host(f), host(e))
+    if expected[0].requires_grad:
+        found[0].sum().backward()
+        expected[0].sum().backward()
+        np.testing.assert_array_equal(host(x.grad), host(y.grad))
+
+
+@pytest.mark.parametrize("dim", [None, 0])
+def test_every_nan_is_a_value_of_its_own(dim: int | None, device: str) -> None:
+    """PyTorch's rows (dim=0) come in no order where one is NaN, and equal ones more than once."""
+    x = ours(np.array([3.0, NAN, 1.0, NAN, 3.0]), device=device)
+    values, inverse, counts = minigrad.unique(x, return_inverse=True, return_counts=True, dim=dim)
+    np.testing.assert_array_equal(host(values), [1, 3, NAN, NAN])
+    assert (inverse.tolist(), counts.tolist()) == ([1, 2, 0, 3, 1], [1, 2, 1, 1])
+    in_a_row = minigrad.unique_consecutive(ours(np.array([1.0, 1.0, NAN, NAN]), device=device), True, True, dim)
+    np.testing.assert_array_equal(host(in_a_row[0]), [1, NAN, NAN])
+    assert [t.tolist() for t in in_a_row[1:]] == [[0, 0, 1, 2], [2, 1, 1]]
+
+
+CORNERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, INF, -INF, NAN]
+
+
+def c_pow(a: float, b: float) -> float:
+    """pow of C99, appendix F, which Python's has errors for."""
+    try:
+        return math.pow(a, b)
+    except (ValueError, OverflowError):
+        return math.copysign(INF, a) if a == 0 and b % 2 == 1 else INF if a == 0 else NAN
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_corners_of_pow(dtype: str) -> None:
+    """Of numbers and tensors, with axes and without: everywhere C's pow, where PyTorch has √x for a number 1/2."""
+    for a, b in itertools.product(CORNERS, repeat=2):
+        x, y = minigrad.tensor([a], dtype=dtype), minigrad.tensor([b], dtype=dtype)
+        forms = [x**b, a**y, x**y, x[0] ** b, x[0] ** y[0], x ** y[0], x[0] ** y, x.clone().pow_(b)]
+        for found in [*forms, minigrad.float_power(x, b)]:
+            np.testing.assert_allclose(host(found).item(), c_pow(a, b), 1e-7, err_msg=f"{a} ** {b}")
+            assert math.isnan(c_pow(a, b)) or np.signbit(host(found)).item() == (math.copysign(1, c_pow(a, b)) < 0)
+
+
+@pytest.mark.parametrize("weight", [0, 0.25, 0.5, 1, 1.0])
+def test_lerp_reaches_its_ends(weight: float, device: str) -> None:
+    """In float32 1e8 + (1 - 1e8) is 0, not 1."""
+    a, b = (ours(np.array([n], np.float32), True, device) for n in (1e8, 1.0))
+    x, y = (theirs(np.array([n], np.float32), True).float().detach().requires_grad_() for n in (1e8, 1.0))
+    for w, v in ((weight, weight), (a.new_tensor([weight]), x.new_tensor([weight]))):
+        found, expected = minigrad.lerp(a, b, w), torch.lerp(x, y, v)
+        np.testing.assert_array_equal(host(found), host(expected))
+        changed = a.detach().clone()
+        np.testing.assert_array_equal(host(changed.lerp_(b.detach(), w)), host(expected))
+    (found,), means = minigrad._foreach_lerp([a], [b], weight), [a.detach().clone()]
+    minigrad.optim.swa_utils.get_ema_multi_avg_fn(1 - weight)(means, [b.detach()], 1)
+    assert found.item() == means[0].item() == expected.item()
+    found.backward()
+    assert (a.grad.item(), b.grad.item()) == (1 - weight, weight)
