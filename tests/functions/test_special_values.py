@@ -100,14 +100,16 @@ def test_the_corners_of_pow(dtype: str) -> None:
 @pytest.mark.parametrize("weight", [0, 0.25, 0.5, 1, 1.0])
 def test_lerp_reaches_its_ends(weight: float, device: str) -> None:
     """In float32 1e8 + (1 - 1e8) is 0, not 1."""
-    a, b = (ours(np.array([n], np.float32), True, device) for n in (1e8, 1.0))
+    a: Any = ours(np.array([1e8], np.float32), True, device)
+    b: Any = ours(np.array([1.0], np.float32), True, device)
     x, y = (theirs(np.array([n], np.float32), True).float().detach().requires_grad_() for n in (1e8, 1.0))
     for w, v in ((weight, weight), (a.new_tensor([weight]), x.new_tensor([weight]))):
         found, expected = minigrad.lerp(a, b, w), torch.lerp(x, y, v)
         np.testing.assert_array_equal(host(found), host(expected))
         changed = a.detach().clone()
         np.testing.assert_array_equal(host(changed.lerp_(b.detach(), w)), host(expected))
-    (found,), means = minigrad._foreach_lerp([a], [b], weight), [a.detach().clone()]
+    library: Any = minigrad
+    (found,), means = library._foreach_lerp([a], [b], weight), [a.detach().clone()]
     minigrad.optim.swa_utils.get_ema_multi_avg_fn(1 - weight)(means, [b.detach()], 1)
     assert found.item() == means[0].item() == expected.item()
     found.backward()

@@ -27,7 +27,7 @@ POLES = {f"{kind}bessel_{name}" for kind in ("", "modified_", "scaled_modified_"
 
 def orders(name: str, points: list[float], count: int, device: str = "cpu", dtype: Any = np.float64) -> list[Any]:
     """The values of an op at points, and its derivatives there up to an order."""
-    attributes = (2,) if name in WITH_ORDER else (1,) if name == "polygamma" else ()
+    attributes: tuple[Any, ...] = (2,) if name in WITH_ORDER else (1,) if name == "polygamma" else ()
     attributes = (1.0, math.inf) if name == "softplus" else attributes
     x = ours(np.array(points, dtype), True, device)
     results = [REGISTRY[name](x, *attributes)]

@@ -46,8 +46,7 @@ def of_linear(x: Any, label: int) -> Any:
 
 def binary(x: Any, target: float, **options: Any) -> Any:
     options = {k: minigrad.full_like(x, v) for k, v in options.items()}
-    target = minigrad.full_like(x, target)
-    return F.binary_cross_entropy_with_logits(x, target, reduction="none", **options)
+    return F.binary_cross_entropy_with_logits(x, minigrad.full_like(x, target), reduction="none", **options)
 
 
 def minus(function: Reference) -> Reference:

@@ -35,7 +35,7 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 
 @inline
-def is_one(total: np.float32) -> bool:
+def is_one(total: np.float32) -> Any:
     """Whether a sum of powers is so near 1, which is the largest of them, that the others' digits are lost."""
     return F(0.9) < total < F(1.4)
 
