@@ -16,6 +16,7 @@ from .registry import is_array as is_array
 from .registry import loaders
 from .registry import of as of
 from .registry import register as register
+from .registry import where_holds as where_holds
 from .registry import xp as xp
 
 

@@ -226,7 +226,7 @@ class Generator:
 
 class Draw(NamedTuple):
     """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
-    mask is in memory. Other code multiplies by it, or takes the array.
+    memory. Other code takes the array.
 
     Attributes:
         bound: an element is kept where its 16 bits reach this. seed: of the bits. xp, on: its library, its device.
@@ -246,9 +246,6 @@ class Draw(NamedTuple):
             count = math.prod(self.shape)
             bits = drawn(self.seed, (count + 3) // 4, self.xp).view(np.uint16)[:count]
             return (bits >= np.uint16(self.bound)).reshape(self.shape)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.array() * other
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

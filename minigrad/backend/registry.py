@@ -59,6 +59,18 @@ def in_order(array: Any) -> Any:
     return array if array.flags.c_contiguous else array.copy()
 
 
+def where_holds(array: Any, mask: Any) -> Any:
+    """The array where the mask holds and 0 elsewhere, also in place of infinities and NaN: their product with 0 is NaN.
+
+    NumPy's ``where`` branches at each element, which takes 20 times as long where a mask is random. So on the CPU the
+    elements' bits are multiplied as whole numbers, as fast as floats.
+    """
+    bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
+    if bits is None:
+        return xp(array).where(mask, array, array.dtype.type(0))
+    return (array.view(bits) * mask).view(array.dtype)
+
+
 def address(array: Any) -> int:
     """The address of an array's first element."""
     data = getattr(array, "ctypes", None) or array.data
@@ -108,6 +120,7 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (*_by_type, np.generic))
 
 
+_BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # by the bytes of an element
 _by_type: dict[type, Backend] = {}
 ARRAY_TYPES = _by_type.keys()
 _by_device: dict[str, Backend] = {}

@@ -45,7 +45,7 @@ _ROOT = math.sqrt(2 / math.pi)
 
 
 @op(
-    "dx = g · scale where x > 0, else g · scale · α · input_scale · exp(input_scale · x)",
+    "dx = g · scale · α · input_scale · exp(input_scale · x) where x ≤ 0, else g · scale",
     x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
     promote="float",
 )
@@ -56,8 +56,8 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
 
 
 def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
-    """1 for x > 0, else ``slope`` · exp(input_scale · x)."""
-    return where(x > 0, 1.0, slope * exp(minimum(x, 0.0) * input_scale))
+    """``slope`` · exp(input_scale · x) for x <= 0, else 1."""
+    return where(x <= 0, slope * exp(minimum(x, 0.0) * input_scale), 1.0)
 
 
 @op(

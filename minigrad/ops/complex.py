@@ -17,6 +17,7 @@ import numpy as np
 from ..backend import xp
 from ..backend.dtype import Array
 from . import cumulative, device, elementwise, indexing, joining, reduction, shape
+from .elementwise import only, zeros_of
 from .op import Op, Rule, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -42,16 +43,18 @@ def as_complex(g: Array) -> Array:
 @op("da = Re g; db = Im g", real=lambda g: real(g), imag=lambda g: imag(g), promote="same")
 def complex(real: Array, imag: Array) -> Array:
     """real + i imag"""
-    return real + imag * _COMPLEX[real.dtype.name](1j)
+    out = xp(real).empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX[real.dtype.name])
+    out.real[...], out.imag[...] = real, imag  # a product of i and an infinity has a real part, NaN
+    return out
 
 
-@op("dx = g + 0i", x=lambda g: complex(g, g * 0), view=True)
+@op("dx = g + 0i", x=lambda g, shape: complex(g, zeros_of(g, shape)), view=True)
 def real(x: Array) -> Array:
     """The real part"""
     return x.real
 
 
-@op("dx = 0 + i g", x=lambda g: complex(g * 0, g), view=True)
+@op("dx = 0 + i g", x=lambda g, shape: complex(zeros_of(g, shape), g), view=True)
 def imag(x: Array) -> Array:
     """The imaginary part"""
     return x.imag
@@ -83,7 +86,7 @@ def _length(x: Array) -> Array:
 
 def _across(g: Array, y: Array) -> Array:
     """The part of g at a right angle to y, of length 1 or 0; 0 where y is."""
-    return (g - y * real(g * conj(y))) * (y != 0)
+    return only(g - y * real(g * conj(y)), y != 0)
 
 
 @op("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
@@ -110,7 +113,7 @@ _THEMSELVES = (
     *_of(shape),
     *_of(joining),
     *(elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast),
-    *(elementwise.level, elementwise.zeros_of, elementwise.nan_to_num),
+    *(elementwise.level, elementwise.zeros_of, elementwise.only, elementwise.nan_to_num),
     *(elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.isinf, elementwise.isfinite),
     *(elementwise.logical_and, elementwise.logical_or, elementwise.logical_xor, elementwise.logical_not),
     *(reduction.sum, reduction.mean, reduction.var, reduction.std),

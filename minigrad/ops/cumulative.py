@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, log_of_sum, where
+from .elementwise import exp, flow, log_of_sum, where
 from .indexing import getitem
 from .joining import concatenate
 from .op import op
@@ -23,7 +23,9 @@ def _wide(x: Array) -> Any:
     return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
-@op("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim), holomorphic=True)
+@op(
+    "dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: flow(spread(g, shape, dim), _others(x, dim)), holomorphic=True
+)
 def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Π x"""
     return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..backend import holds, of, xp
+from ..backend import holds, of, where_holds, xp
 from ..backend.dtype import Array
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import bare, op
@@ -101,8 +101,8 @@ def fmod(a: Array, b: Array) -> Array:
 
 @op(
     "da = g b aᵇ⁻¹; db = g aᵇ ln a",
-    a=lambda g, a, b: g * _power_slope(a, b),
-    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
+    a=lambda g, a, b, shape: _power_slope(g, a, b, shape),
+    b=lambda g, a, b, out: _exponent_slope(g, a, b, out),
     promote="same",
     holomorphic=True,
 )
@@ -131,19 +131,19 @@ def _integer_power(a: Array, b: Array) -> Array:
     return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
 
 
-def _power_slope(a: Array, b: Array) -> Array:
-    """b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
+def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
+    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
     if isinstance(b, (int, float, complex)):
-        return 0.0 * a if b == 0 else a * 2 if b == 2 else b * pow(a, b - 1)
-    return where(b == 0, 0.0, b * pow(a, where(b == 0, 1.0, b - 1)))
+        return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
+    return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
 
 
-def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
-    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
+def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
     if isinstance(a, (int, float, complex)):
-        return out * _logarithm(a, bare(out)) if a else where(b.real >= 0, 0.0, -math.inf)
+        return g * (out * _logarithm(a, bare(out))) if a else where(b.real >= 0, 0.0, g * -math.inf)
     flat = (a == 0) & (b.real >= 0)
-    return where(flat, 0.0, out * log(where(flat, 1.0, a)))
+    return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
 
 
 def _logarithm(a: Any, like: Array) -> Any:
@@ -170,7 +170,7 @@ def abs(x: Array) -> Array:
     return xp(x).absolute(x)
 
 
-@op("dx = 0", x=lambda g: g * 0)
+@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def sign(x: Array) -> Array:
     """-1, 0 or 1; 0 of NaN, too"""
     return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
@@ -348,7 +348,7 @@ def erfinv(x: Array) -> Array:
 # Activations -----------------------------------------------------------------------------------------------
 
 
-@op("dx = g where y > 0, else 0", x=lambda g, out: g * (out > 0))
+@op("dx = 0 where y = 0, else g", x=lambda g, out: only(g, out != 0))
 def relu(x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0"""
     return xp(x).maximum(x, 0)
@@ -394,8 +394,8 @@ def logsigmoid(x: Array) -> Array:
 
 
 @op(
-    "dx = g where x > 0, else g α eˣ",
-    x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0))),
+    "dx = g α eˣ where x ≤ 0, else g",
+    x=lambda g, x, alpha: g * where(x <= 0, alpha * exp(minimum(x, 0.0)), 1.0),
     promote="float",
 )
 def elu(x: Array, alpha: float = 1.0) -> Array:
@@ -413,25 +413,25 @@ def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
 # Rounding --------------------------------------------------------------------------------------------------
 
 
-@op("dx = 0", x=lambda g: g * 0)
+@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def floor(x: Array) -> Array:
     """⌊x⌋"""
     return xp(x).floor(x)
 
 
-@op("dx = 0", x=lambda g: g * 0)
+@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def ceil(x: Array) -> Array:
     """⌈x⌉"""
     return xp(x).ceil(x)
 
 
-@op("dx = 0", x=lambda g: g * 0)
+@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def round(x: Array, decimals: int = 0) -> Array:
     """The nearest integer, halves to even"""
     return xp(x).round(x, decimals)
 
 
-@op("dx = 0", x=lambda g: g * 0)
+@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def trunc(x: Array) -> Array:
     """x without its fraction"""
     return xp(x).trunc(x)
@@ -440,10 +440,22 @@ def trunc(x: Array) -> Array:
 # Choice ----------------------------------------------------------------------------------------------------
 
 
+@op("dx = g where the mask holds, else 0", x=lambda g, mask: only(g, mask))
+def only(x: Array, mask: Array) -> Array:
+    """x where the mask holds, 0 elsewhere, whatever x is there. Rules choose by it: a product of an infinite gradient
+    and a mask is NaN where the mask is 0"""
+    return where_holds(x, mask)
+
+
+def flow(g: Array, slope: Array) -> Array:
+    """g · slope, and 0 where the slope is 0, also of an infinite g or NaN; its own slope is that of the product."""
+    return only(g, (slope != 0) | isfinite(g)) * slope
+
+
 @op(
-    "da = g where a > b, g/2 where equal, else 0; db = g where b > a, g/2 where equal, else 0",
-    a=lambda g, a, b: g * _share(a > b, a == b),
-    b=lambda g, a, b: g * _share(b > a, a == b),
+    "da = 0 where a < b, g/2 where equal, else g; db = 0 where b < a, g/2 where equal, else g",
+    a=lambda g, a, b: only(_shared(g, a, b), ~(a < b)),
+    b=lambda g, a, b: only(_shared(g, a, b), ~(b < a)),
     promote="same",
 )
 def maximum(a: Array, b: Array) -> Array:
@@ -452,9 +464,9 @@ def maximum(a: Array, b: Array) -> Array:
 
 
 @op(
-    "da = g where a < b, g/2 where equal, else 0; db = g where b < a, g/2 where equal, else 0",
-    a=lambda g, a, b: g * _share(a < b, a == b),
-    b=lambda g, a, b: g * _share(b < a, a == b),
+    "da = 0 where a > b, g/2 where equal, else g; db = 0 where b > a, g/2 where equal, else g",
+    a=lambda g, a, b: only(_shared(g, a, b), ~(a > b)),
+    b=lambda g, a, b: only(_shared(g, a, b), ~(b > a)),
     promote="same",
 )
 def minimum(a: Array, b: Array) -> Array:
@@ -462,16 +474,16 @@ def minimum(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).minimum(a, b)
 
 
-def _share(wins: Array, ties: Array) -> Array:
-    """1 where an operand wins, 1/2 where both are equal."""
-    return where(wins, 1.0, where(ties, 0.5, 0.0))
+def _shared(g: Array, a: Array, b: Array) -> Array:
+    """g, halved where both operands are equal."""
+    return g * where(a == b, 0.5, 1.0)
 
 
 @op(
     "dx = g where min ≤ x ≤ max, else 0; dmin = g where x < min < max, else 0; dmax = g where max < x or min, else 0",
-    x=lambda g, x, min, max: g * _inside(x, min, max),
-    min=lambda g, x, min, max: g * ((x < min) if max is None else (x < min) & (min < max)),
-    max=lambda g, x, min, max: g * ((x > max) if min is None else (x > max) | (max < min)),
+    x=lambda g, x, min, max: only(g, _inside(x, min, max)),
+    min=lambda g, x, min, max: only(g, (x < min) if max is None else (x < min) & (min < max)),
+    max=lambda g, x, min, max: only(g, (x > max) if min is None else (x > max) | (max < min)),
     promote="same",
 )
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backend import in_order, products, xp
 from ..backend.dtype import Array, counted
-from .elementwise import isnan, where
+from .elementwise import isnan, only, where
 from .op import op
 from .shape import broadcast_to, reshape
 
@@ -137,8 +137,8 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """The gradient to each element that equals the result, divided by how many do; of all axes NaN equals NaN."""
     best = restored(out, shape, dim)
-    wins = where((x == best) | (isnan(x) & isnan(best)) if dim is None else x == best, 1.0, 0.0)
-    return wins * (restored(g, shape, dim) / sum(wins, dim, True)) if shape else g
+    wins = (x == best) | (isnan(x) & isnan(best)) if dim is None else x == best
+    return only(restored(g, shape, dim) / sum(where(wins, 1.0, 0.0), dim, True), wins) if shape else g
 
 
 @op

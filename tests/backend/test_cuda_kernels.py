@@ -163,7 +163,7 @@ def test_relu(dtype: str) -> None:
     x[0, :4] = 0, -0.0, np.inf, np.nan
     out, dx = gradients("relu", g, x, needs=(0,))
     np.testing.assert_array_equal(out, np.maximum(x, 0))
-    np.testing.assert_array_equal(dx, g * (x > 0))
+    np.testing.assert_array_equal(dx, np.where(x <= 0, 0, g))
     assert kernel("relu").forward((True,), on_device(np.arange(3))) is NotImplemented
 
 
@@ -421,7 +421,7 @@ def ones(*shape: int) -> Any:
         ("linear", (ones(9, 5), ones(3, 5), ones(3)), (2, 3)),
         ("relu_dropout", (ones(9, 5), ones(9, 5) > 0, 2.0), (1, 1)),
         ("gelu", (ones(9, 5), "tanh"), (1, 1)),
-        ("linear_cross_entropy", (ones(9, 5), ones(3, 5), None, np.arange(9) % 3, -100, 0.1, "mean"), (9, 2)),
+        ("linear_cross_entropy", (ones(9, 5), ones(3, 5), None, np.arange(9) % 3, -100, 0.1, "mean"), (9, 4)),
     ],
 )
 def test_launches(name: str, args: Any, forward_and_backward: tuple[int, int]) -> None:

@@ -73,7 +73,7 @@ def backward(needs: Needs, saved: tuple[Array, Array], g: Array, *args: Any) -> 
     index, factor = targets(target, weight, ignore_index, rows.dtype)
     g = np.where(target == ignore_index, rows.dtype.type(0), g)  # g is NaN after a mean over no rows
     hit = g * factor * (1 - label_smoothing)
-    each = (g * (label_smoothing / classes)).astype(rows.dtype)
+    each = (g * (label_smoothing / classes) if label_smoothing else np.zeros_like(g)).astype(rows.dtype)
     spread = each * (classes if weight is None else weight.sum())
     both, at_target = hit + spread, spread * (1 - miss) - hit * miss  # p (hit + spread) - hit
 

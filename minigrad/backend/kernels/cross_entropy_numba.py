@@ -141,7 +141,7 @@ def slope_block(
                 out[j] = nothing
             continue
         hit = g[i] * F(1.0 - smoothing) * (weight[t] if weight.size else F(1.0))
-        each = g[i] * F(smoothing / classes)
+        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also of an infinite g
         spread, source = each * F(total_weight), x.ctypes.data + 4 * (i * classes + first)
         own = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * (weight[t] if weight.size else F(1.0))
         slope_part(source, count, first, t, weight, own, each, hit + spread, level[i], place)

@@ -4,13 +4,12 @@
 extern "C" __global__ void dropout(const real* x, real* out, i64 rectify, const bool* keep, i64 seed, i64 bound,
                                    double scale, i64 count) {
     EACH_ELEMENT(i, count) {
-        wide v = (wide)x[i];
-        if (rectify && v <= 0) v = 0;  // NaN stays
-        out[i] = (real)(v * (is_kept(keep, seed, bound, i) ? (wide)scale : (wide)0));
+        wide v = is_kept(keep, seed, bound, i) ? (wide)x[i] * (wide)scale : (wide)0;
+        out[i] = (real)(rectify && v <= 0 ? (wide)0 : v);  // NaN stays
     }
 }
 
-// dx = g * scale where the result y is positive, else 0
+// dx = 0 where the result y is 0, else g * scale
 extern "C" __global__ void rectified_gradient(const real* g, const real* y, real* dx, double scale, i64 count) {
-    EACH_ELEMENT(i, count) dx[i] = (real)((wide)g[i] * (y[i] > (real)0 ? (wide)scale : (wide)0));
+    EACH_ELEMENT(i, count) dx[i] = (real)(y[i] == (real)0 ? (wide)0 : (wide)g[i] * (wide)scale);
 }

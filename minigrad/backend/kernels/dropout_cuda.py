@@ -11,6 +11,8 @@ from ._launch import contiguous, drawn, over_elements
 
 
 def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, None]:
+    if keep.shape != x.shape:  # whole channels are dropped
+        return NotImplemented
     return dropped(x, keep, scale), None
 
 

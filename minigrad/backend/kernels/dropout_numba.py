@@ -11,11 +11,12 @@ from . import Gradients, Needs
 
 @loop
 def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
-    """x · keep · scale"""
+    """x · scale where it is kept, else 0"""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
-        out[i] = x[i] * (np.float32(keep[i]) * factor)
+        scaled = x[i] * factor
+        out[i] = scaled if keep[i] else np.float32(0.0)
 
 
 def _masked(x: Array, keep: Array, scale: float) -> Array:

@@ -22,6 +22,7 @@ from .. import blas
 from ..dtype import Array
 from ..parallel import over_rows
 from ..products import column_sums, matmul
+from ..registry import xp
 from . import Gradients, Needs, scatter_add_rows, wanted
 from ._rows import row_max, row_sum
 
@@ -138,5 +139,8 @@ class Loss:
 
 
 def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:
-    """Copies for g = 1 too: a program may change a gradient, and then ask once more."""
-    return wanted(needs, *(None if slope is None else slope * g for slope in saved))
+    """Copies for g = 1 too: a program may change a gradient, and then ask once more. 0 in ignored rows, for any g."""
+    dx, dweight, dbias = saved
+    counts = args[3] != args[4]
+    rates = xp(g).where(counts, g, g.dtype.type(0))[:, None]
+    return wanted(needs, *(None if d is None else d * f for d, f in ((dx, rates), (dweight, g), (dbias, g))))

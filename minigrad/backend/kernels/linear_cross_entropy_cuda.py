@@ -11,8 +11,11 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from . import Gradients, Needs, wanted
+from . import Gradients, Needs
 from ._launch import contiguous, over_rows, wide
+from .linear_cross_entropy import backward
+
+__all__ = ["backward", "forward"]
 
 CHUNK_BYTES = 1 << 28  # of logits: 256 MiB
 
@@ -45,7 +48,3 @@ def _plus(total: Array | None, part: Array) -> Array:
         return part
     total += part
     return total
-
-
-def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:
-    return wanted(needs, *(None if gradient is None else gradient * g for gradient in saved))

@@ -14,21 +14,22 @@ ZERO = np.float32(0.0)
 
 @loop
 def rectified(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
-    """max(x, 0) · keep · scale, and NaN where x is"""
+    """max(x, 0) · scale where it is kept, and NaN where x is, else 0"""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
-        positive = ZERO if x[i] <= ZERO else x[i]
-        out[i] = positive * (np.float32(keep[i]) * factor)
+        scaled = (ZERO if x[i] <= ZERO else x[i]) * factor
+        out[i] = scaled if keep[i] else ZERO
 
 
 @loop
 def rectified_slope(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: Flat) -> None:
-    """g · scale where y > 0, else 0"""
+    """0 where y = 0, else g · scale"""
     g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
-        dx[i] = g[i] * (factor if y[i] > ZERO else ZERO)
+        scaled = g[i] * factor
+        dx[i] = ZERO if y[i] == ZERO else scaled
 
 
 def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, Array]:

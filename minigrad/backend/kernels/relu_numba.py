@@ -20,10 +20,11 @@ def function(start: int, stop: int, x: Flat, y: Flat) -> None:
 
 @loop
 def gradient(start: int, stop: int, g: Flat, y: Flat, dx: Flat) -> None:
-    """g where y > 0, else 0"""
+    """0 where y = 0, else g"""
     g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
     for i in range(stop - start):
-        dx[i] = g[i] * (np.float32(1.0) if y[i] > ZERO else ZERO)
+        slope = g[i]
+        dx[i] = ZERO if y[i] == ZERO else slope
 
 
 forward, backward = elementwise(function, gradient, from_result=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtype import Array
-from ..registry import xp
+from ..registry import where_holds, xp
 from . import Gradients, Needs, wanted
 from ._steps import Sizes, steps
 
@@ -34,10 +34,10 @@ def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gr
     m = xp(x)
     before, outs = saved
     slope, dh = m.array(g[0], order="C"), m.array(g[1], order="C")
-    factor = (outs > 0).astype(x.dtype) if rectify else 1 - outs * outs
+    factor = outs > 0 if rectify else 1 - outs * outs
     for rows, n in reversed(steps(sizes, reverse)):
         now, back = slope[rows], dh[:n]
         now += back
-        now *= factor[rows]
+        now[...] = where_holds(now, factor[rows]) if rectify else now * factor[rows]
         m.matmul(now, weight, out=back)
     return wanted(needs, slope, slope.T @ before if needs[1] else None, dh)

@@ -90,27 +90,27 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     Raises:
         ValueError: ``p`` is not a probability.
     """
-    mask = _float_mask(input, p, training)
-    return input if mask is None else _alpha(input, mask, p, inplace)
+    keep = _mask(input, p, training)
+    return input if keep is None else _alpha(input, keep, p, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels: input (N, C, ...)."""
-    mask = _float_mask(input, p, training, lead=2)
-    return input if mask is None else _alpha(input, mask, p, inplace)
+    keep = _mask(input, p, training, lead=2)
+    return input if keep is None else _alpha(input, keep, p, inplace)
 
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
     """``dropout`` of whole channels of each sample."""
-    mask = _float_mask(input, p, training, lead=2 if batched else 1)
-    if mask is None:
+    keep = _mask(input, p, training, lead=2 if batched else 1)
+    if keep is None:
         return input
-    mask.mul_(0.0 if p == 1 else 1 / (1 - p))
-    return input.mul_(mask) if inplace else input * mask
+    args = input, keep, 0.0 if p == 1 else 1 / (1 - p)
+    return mutate(input, op, args) if inplace else apply(op, args)
 
 
-def _float_mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Tensor | None:
-    """1 and 0 for each element, or, with ``lead``, for each of the first axes alone; None if nothing is dropped."""
+def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
+    """A bool for each element or, with ``lead``, for each of the first axes; None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
         return None
@@ -120,16 +120,15 @@ def _float_mask(input: Tensor, p: float, training: bool, lead: int | None = None
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     else:
         keep = keep_mask(input, (*input.array.shape[:lead], *(1,) * (input.array.ndim - lead)), p)
-    return wrap(keep * input.array.dtype.type(1))
+    return keep.array() if isinstance(keep, random.Draw) else keep
 
 
-def _alpha(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:
+def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
     least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
-    shift = (mask - 1) * (least * slope) + least * slope * p
-    if inplace:
-        return input.mul_(mask * slope).add_(shift)
-    return input * (mask * slope) + shift
+    dropped = wrap(~keep * input.array.dtype.type(-least * slope))
+    args = input, keep, slope
+    return (mutate(input, op, args) if inplace else apply(op, args)).add_(dropped + least * slope * p)
 
 
 @announced

@@ -1,0 +1,154 @@
+"""Where nothing flows, no gradient passes: not an infinite one and not NaN, whose product with 0 is NaN.
+
+The gradient 1 shows a mask: what comes back is exactly 0. The test takes every op of the registry by its cases, and so
+a new op as soon as it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.autograd import grad
+from minigrad.nn import functional as F
+from minigrad.nn.functional.dropout import relu_dropout
+from minigrad.ops import recurrent
+from minigrad.ops.registry import REGISTRY
+from tests.ops.cases import CASES, Case
+from tests.ops.test_rules import floats, inputs, wanting
+from tests.support.both import numbers
+from tests.support.parity import host, ours
+from tests.support.plain_checks import without_kernel
+
+MOST = 4  # places of a result that are tried
+ELSEWHERE = {  # cases in which the 0 is a number that is multiplied, and no mask; PyTorch's gradient is NaN there, too
+    "prod-3x3-3x3": "the case multiplies by 0",
+    "convolve*": "the margin of zeros is multiplied",
+    "cumprod-*": "a running product is 0",
+    "rnn-5x2-2x2-2x2": "a state of relu's is 0",
+    "rotate-*": "the sine of the first place is 0",
+    "scaled_dot_product_attention-*": "the weight of a masked key is 0, and the others' gradients are NaN",
+    **dict.fromkeys(("cholesky-*", "lu_factor-*", "qr-*"), "products with triangles"),
+    **dict.fromkeys(
+        ("conj-*", "imag-*", "lerp-3x2-3x2", "logcumsumexp-3x4x2", "scatter_prod-2x2x2-1x2x2", "view_as_real-*"),
+        "complex numbers are multiplied: each part by both",
+    ),
+}
+
+
+MASKED = [case for case in CASES if not any(fnmatchcase(str(case), pattern) for pattern in ELSEWHERE)]
+
+
+def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
+    """What makes a gradient of a value: that at one place of a result and 0 at the others, for a few places."""
+    shape, count = tuple(output.shape), output.numel()
+
+    def gradient(value: float, place: int) -> Any:
+        g = np.zeros(count, output.dtype.name)
+        g[place] = value
+        return ours(g.reshape(shape), device=device)
+
+    for place in range(count) if count <= MOST else np.random.default_rng(0).choice(count, MOST, replace=False):
+        yield partial(gradient, place=place)
+
+
+def check(output: Any, wanted: list[Any], g: Callable[[float], Any], value: float, create_graph: bool = False) -> None:
+    """What a value of g brings is 0 where a 1 brings 0."""
+    usual, found = (
+        grad(output, wanted, g(v), retain_graph=True, create_graph=create_graph, materialize_grads=True)
+        for v in (1.0, value)
+    )
+    for number, (a, b) in enumerate(zip(map(host, usual), map(host, found), strict=True)):
+        wrong = b[(a == 0) & (b != 0)]
+        assert not wrong.size, f"{value} brings {wrong[:3]} to input {number} where nothing flows"
+
+
+@pytest.mark.parametrize("case", MASKED, ids=str)
+def test_nothing_passes_an_op_where_nothing_flows(case: Case, device: str) -> None:
+    mine = inputs(case, device)
+    for output in floats(case.ours(mg, *mine)):
+        for g in arriving(output, device):
+            check(output, wanting(mine), g, np.inf)
+            check(output, wanting(mine), g, np.nan, create_graph=True)
+
+
+@pytest.mark.parametrize("case", [c for c in MASKED if REGISTRY[c.op].kernel], ids=str)
+def test_nor_without_a_kernel(case: Case, device: str) -> None:
+    mine = inputs(case, device)
+    with without_kernel(REGISTRY[case.op]):
+        for output in floats(case.ours(mg, *mine)):
+            for g in arriving(output, device):
+                check(output, wanting(mine), g, np.nan)
+
+
+def ignoring(x: Any) -> Any:
+    """Cross-entropy, of which every third row is ignored."""
+    target = np.where(np.arange(len(x)) % 3, np.arange(len(x)) % x.shape[1], -100)
+    return F.cross_entropy(x, ours(target, device=str(x.device)), reduction="none")
+
+
+def embedded(x: Any) -> Any:
+    """Rows of x, of which those of padding have no gradient."""
+    indices = np.random.default_rng(1).integers(0, len(x), (50, 60))
+    return F.embedding(ours(indices, device=str(x.device)), x, padding_idx=2)
+
+
+LARGE: dict[str, Callable[[Any], Any]] = {  # so large that compiled loops take them
+    "relu": lambda x: x.relu(),
+    "relu of sums": lambda x: (x + x.mean(1, keepdim=True)).relu(),
+    "relu6": lambda x: F.relu6(4 * x),
+    "hardtanh": F.hardtanh,
+    "hardswish": lambda x: F.hardswish(4 * x),
+    "threshold": lambda x: F.threshold(x, 0.3, -1.0),
+    "clamp": lambda x: x.clamp(-0.5, 0.7),
+    "maximum": lambda x: mg.maximum(x, x.detach().flip(0)),
+    "minimum": lambda x: mg.minimum(x, x.detach().flip(0)),
+    "amax": lambda x: x.amax(1),
+    "floor": lambda x: x.floor(),
+    "dropout": lambda x: F.dropout(x, 0.4),
+    "dropout behind relu": lambda x: relu_dropout(x, 0.4),
+    "dropout1d": lambda x: F.dropout1d(x[None], 0.4),
+    "alpha_dropout": lambda x: F.alpha_dropout(x, 0.4, True),
+    "feature_alpha_dropout": lambda x: F.feature_alpha_dropout(x[:, :, None], 0.4, True),
+    "masked_fill": lambda x: x.masked_fill(x.detach() > 0, 1.0),
+    "where": lambda x: mg.where(x.detach() > 0, x, 1.0),
+    "max_pool2d": lambda x: F.max_pool2d(x[None, None], 3, 2, 1),
+    "pad": lambda x: F.pad(x, (3, -5, 1, 0)),
+    "cross_entropy": ignoring,
+    "embedding": embedded,
+    "topk": lambda x: x.topk(4).values,
+    "triu": lambda x: x.triu(),
+    "rnn": lambda x: recurrent.rnn(x, x.new_full((120, 120), 0.01), x.new_zeros(9, 120), (9,) * 10, False, True)[0],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_nor_a_kernel_of_large_arrays(name: str, device: str) -> None:
+    x = ours(numbers(90, 120, dtype=np.float32), True, device)
+    output = LARGE[name](x)
+    for value in (np.inf, -np.inf, np.nan):
+        check(output, [x], lambda v: mg.full_like(output.detach(), v), value)
+
+
+ROOTS: dict[str, Callable[[Any], Any]] = {  # whose slope at 0 is infinite
+    "relu": lambda x: x.relu().sqrt(),
+    "clamp": lambda x: x.clamp(min=0).sqrt(),
+    "maximum": lambda x: mg.maximum(x, mg.zeros_like(x)).log(),
+    "minimum": lambda x: mg.minimum(-x, mg.zeros_like(x)).pow(0.5),
+    "relu6": lambda x: F.relu6(x).rsqrt(),
+    "distance that rounds below 0": lambda x: (2 * x * x - 2 * x * x * (1 + 1e-6)).clamp_min(0).sqrt(),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_the_root_of_a_mask(name: str, device: str) -> None:
+    x = ours(np.full(5, -10, np.float32), True, device)
+    ROOTS[name](x).sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(host(x.grad), np.zeros(5))
