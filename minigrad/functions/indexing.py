@@ -578,9 +578,9 @@ def scatter_reduce(
         total = scatter_add(start, place, index, part)
         if reduce == "sum":
             return total
-        before = input.detach() * 0 + 1
+        before = input.new_ones(input.array.shape)
         before = before if include_self else scatter(before, place, index, 0)
-        counts = scatter_add(before, place, index, part.detach() * 0 + 1).clamp(min=1)
+        counts = scatter_add(before, place, index, part.new_ones(part.array.shape)).clamp(min=1)
         return total / counts if input.is_floating_point() else total // counts
     if reduce == "prod":
         return apply(scattering.scatter_prod, (start, place, index, part))

@@ -324,4 +324,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.array.ndim) if d != place)
     sizes = norm(input, p, others, True)
     scaled = maxnorm / (sizes + 1e-7)
-    return input * scaled.masked_fill(sizes <= maxnorm, 1.0)
+    return input * scaled.masked_fill(~(sizes > maxnorm), 1.0)

@@ -673,7 +673,10 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
         return cat([slopes, slopes], place)
     near, far = (narrow(widths, place, start, count - 2) for start in (0, 1))
     before, after = (narrow(slopes, place, start, count - 2) for start in (0, 1))
-    inner = (before * far + after * near) / (near + far)
+    if isinstance(step, Tensor) and step.array.ndim:
+        inner = (before * far + after * near) / (near + far)
+    else:  # the one in the middle has no share, whatever it is
+        inner = (narrow(x, place, 2, count - 2) - narrow(x, place, 0, count - 2)) / (near + far)
     first, last = (narrow(slopes, place, start, 1) for start in (0, count - 2))
     if edge_order == 2:  # the parabola through three points is as much steeper at its end as it is flatter inside
         first, last = 2 * first - narrow(inner, place, 0, 1), 2 * last - narrow(inner, place, count - 3, 1)

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from ...autograd.calls import apply
 from ...backend.dtype import kind_of
 from ...functions.creation import linspace
 from ...functions.pointwise import level, where
 from ...functions.shaping import stack
+from ...ops.elementwise import only
 from ...tensor import Tensor
 from ...tracebacks import warn
 from ._checks import same_dtype
@@ -131,7 +133,8 @@ def _corner(flat: Tensor, corner: Sequence[Tap], lengths: Sequence[int]) -> Tens
         cell = cell * length + place.nan_to_num(0.0).clamp(0, length - 1).long()
         weight = part if weight is None else weight * part
     index = cell.unsqueeze(1).expand(-1, flat.array.shape[1], -1)  # (N, P) -> (N, C, P)
-    return flat.gather(2, index) * where(is_inside, weight, 0.0).unsqueeze(1)
+    values = apply(only, (flat.gather(2, index), is_inside.unsqueeze(1)))
+    return values * where(is_inside, weight, 0.0).unsqueeze(1)
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:

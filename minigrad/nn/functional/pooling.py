@@ -16,6 +16,7 @@ from ...functions.creation import as_tensor
 from ...functions.random import rand
 from ...functions.shaping import stack
 from ...ops import pooling as ops
+from ...ops.elementwise import only
 from ...tensor import Tensor
 from ._spatial import Axes, Each, Ints, over, tuple_of
 
@@ -225,6 +226,7 @@ def _lp_pool(
     """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool2d``."""
     kernel = prod(axes.each("kernel_size", kernel_size))
     means = _avg_pool(axes, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    means = apply(only, (means, means.detach() != 0))  # the root of 0 has an infinite slope, and PyTorch's is 0
     return (means * kernel).pow(1.0 / norm_type)
 
 
