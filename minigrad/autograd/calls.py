@@ -13,16 +13,18 @@ import numpy as np
 
 from ..backend import Device, of
 from ..backend import dtype as dt
-from ..ops import bfloat16
+from ..ops import half_precision as half
 from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast
-from ..ops.op import Op
+from ..ops.op import Op, bare
 from . import tape
+from .mode import state
 from .tape import Variable
 from .views import note_view
 
 _FLOAT32 = np.dtype(np.float32)
+_SPECIAL = "eEFD"  # NumPy's letters of float16, bfloat16 and complex numbers
 _run = np.errstate(all="ignore")(tape.apply)  # as in PyTorch, 1 / 0 is inf without a warning
 _REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
 
@@ -54,8 +56,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     if not uniform or dtype is not _FLOAT32:
         converted = _converted(op, args, arrays, dtype, uniform)
         if converted is not None:
-            op, args, rounds = converted
-            return _rounded(apply(op, args)) if rounds else apply(op, args)
+            op, args, narrow = converted
+            return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
     try:
         result = tape.apply(op, args) if op.view else _run(op, args)
     except _REFUSED as error:
@@ -69,11 +71,11 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 
 def _converted(
     op: Op, args: tuple[Any, ...], arrays: list[Any], dtype: Any, uniform: bool
-) -> tuple[Op, tuple[Any, ...], bool] | None:
-    """The op and the arguments to use in their place, and whether the results are to be rounded to bfloat16; None
-    where they are right as they are."""
+) -> tuple[Op, tuple[Any, ...], Any] | None:
+    """The op and the arguments to use in their place, and the dtype of 16 bits to which the results are rounded, if any;
+    None where they are right as they are."""
     if dtype is not None and (dtype.itemsize == 1 or not uniform) and any(map(_is_kept, args)):
-        if bfloat16.keeps(op, args):
+        if half.keeps(op, args):
             return None
         if op.promote:
             _one_dtype(op, args, arrays)  # which refuses dtypes that go with no other
@@ -82,60 +84,61 @@ def _converted(
     if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
         args_of_one_dtype = _one_dtype(op, args, arrays)
         if args_of_one_dtype is not None:
-            return op, args_of_one_dtype, False
-    if dtype is None or not (dtype.kind in "cV" if uniform else any(map(_is_special, args))):
+            return op, args_of_one_dtype, None
+    if dtype is None or not (dtype.char in _SPECIAL if uniform else any(map(_is_special, args))):
         return None
-    if any(map(_is_bfloat16, args)):
-        return None if bfloat16.moves(op, args) or bfloat16.computes(op, args) else _in_float32(op, args)
+    if any(map(_is_half, args)):
+        is_recorded = state.grad and bool(tape.wanted(op, args))
+        return None if half.does_without(op, args, is_recorded) else _in_float32(op, args)
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(
             f"{op.name} is not implemented for complex tensors: take view_as_real(x), or x.real and x.imag, and "
             f"compute with these"
         )
-    return None if other is op else (other, args, False)
+    return None if other is op else (other, args, None)
 
 
 def _is_special(a: Any) -> bool:
-    return isinstance(a, Variable) and a.array.dtype.kind in "cV"
+    return isinstance(a, Variable) and a.array.dtype.char in _SPECIAL
 
 
 def _is_kept(a: Any) -> bool:
     return isinstance(a, Variable) and dt.is_kept(a.array.dtype)
 
 
-def _is_bfloat16(a: Any) -> bool:
-    return isinstance(a, Variable) and a.array.dtype.kind == "V"
+def _is_half(a: Any) -> bool:
+    return isinstance(a, Variable) and half.is_half(a.array.dtype)
 
 
-def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], bool]:
-    """The arguments of an op on bfloat16 in float32. The results are rounded where no tensor is of a wider dtype."""
-    unites = bfloat16.unites(op)
-    common: dt.DType = dt.bfloat16  # of an op that promotes, as it would not be here otherwise
-    if unites and not op.promote:
-        common = dt.result_type(*(a.array if isinstance(a, Variable) else a for a in args))
-    elif not unites:
+def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any]:
+    """The arguments of an op on 16 bits in float32. The results are rounded where no tensor is of a wider dtype."""
+    if half.unites(op):
+        common = dt.result_type(*(a for a in map(bare, args) if hasattr(a, "dtype") or isinstance(a, dt.NUMBERS)))
+    else:
         common = reduce(dt.promote_types, (dt.of(a.array) for a in args if isinstance(a, Variable)))
-    if unites and common is dt.bfloat16:
-        return op, tuple(_widened(op, i, a) for i, a in enumerate(args)), True
-    return op, tuple(_cast(a, _FLOAT32) if _is_bfloat16(a) else a for a in args), common is dt.bfloat16
+    narrow = common.numpy if common in (dt.float16, dt.bfloat16) else None
+    if half.unites(op) and narrow:
+        return op, tuple(_widened(op, i, a, narrow) for i, a in enumerate(args)), narrow
+    return op, tuple(_cast(a, _FLOAT32) if _is_half(a) else a for a in args), narrow
 
 
-def _widened(op: Op, position: int, a: Any) -> Any:
-    """An operand rounded to bfloat16, unless it keeps its digits, and in float32."""
+def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
+    """An operand rounded to 16 bits, unless it keeps its digits, and in float32."""
     if isinstance(a, Variable):
-        rounds = a.array.ndim or bfloat16.rounds(op, position, False)
-        return _cast(_cast(a, dt.bfloat16.numpy) if rounds else a, _FLOAT32)
-    if isinstance(a, (int, float)) and bfloat16.rounds(op, position, True):
-        return float(np.float64(a).astype(dt.bfloat16.numpy))
+        rounds = a.array.ndim or half.rounds(op, position, False)
+        return _cast(_cast(a, narrow) if rounds else a, _FLOAT32)
+    if isinstance(a, (int, float)) and half.rounds(op, position, True):
+        with np.errstate(over="ignore"):
+            return float(np.float64(a).astype(narrow))
     return a
 
 
-def _rounded(result: Any) -> Any:
-    """The results of an op in float32, as bfloat16."""
+def _rounded(result: Any, narrow: Any) -> Any:
+    """The results of an op in float32, as numbers of 16 bits."""
     if result.__class__ is tuple:
-        return tuple(map(_rounded, result))
-    return apply(cast, (result, dt.bfloat16.numpy)) if result.array.dtype == _FLOAT32 else result
+        return tuple(_rounded(part, narrow) for part in result)
+    return apply(cast, (result, narrow)) if result.array.dtype == _FLOAT32 else result
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -176,11 +179,10 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
         raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
     if agree and first.kind == "f" and not any(isinstance(a, complex) for a in arrays):
         return None
-    operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float, complex))]
-    common = dt.result_type(*operands)
+    common = dt.result_type(*(a for a in arrays if hasattr(a, "dtype") or isinstance(a, dt.NUMBERS)))
     if op.promote == "float" and common.rank < 2:
         common = dt.get_default_dtype()
-    if common is dt.bfloat16 or (agree and first == common.numpy):
+    if (common.itemsize == 2 and any(map(_is_half, args))) or (agree and first == common.numpy):
         return None
     return tuple(_cast(a, common.numpy) if isinstance(a, Variable) else a for a in args)
 

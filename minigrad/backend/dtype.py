@@ -135,6 +135,7 @@ _ALIASES = {
 _NAMED: dict[str, DType] = {d.name: d for d in (*ALL, *STORED)} | _ALIASES
 
 _default = float32
+NUMBERS = (bool, int, float, complex)  # Python's
 
 
 def get_default_dtype() -> DType:
@@ -273,7 +274,7 @@ def result_type(*operands: Any) -> DType:
     """
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
-        if isinstance(operand, (bool, int, float, complex)):
+        if isinstance(operand, NUMBERS):
             level, dtype = 2, as_dtype(type(operand))
         else:
             level, dtype = (0 if operand.ndim else 1), of(operand)
