@@ -54,10 +54,11 @@ and derived from, and says so when it is called.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
 - `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` gives a result of 16 bits, too, and
   `linear_cross_entropy` becomes a product of 16 bits and a loss in float32, which holds all logits.
-- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`); on a GPU it needs CuPy 14, too. An op is
-  computed in float32, and its result rounded, as in PyTorch; functions of several ops round after each. `grad_fn`
-  then names the rounding, and `.array` is of ml_dtypes' dtype. In files bfloat16 stays bfloat16; where the package
-  is missing, it is loaded as float32, which holds all its numbers.
+- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`); on a GPU it needs CuPy 14, too. In files it
+  stays bfloat16; where the package is missing, it is loaded as float32, which holds all its numbers. `.array` is of
+  ml_dtypes' dtype.
+- An op on float16 or bfloat16 is computed in float32, and its result rounded, as in PyTorch; `grad_fn` then names the
+  rounding. Some functions of several ops round after each.
 - The ending of a path says which form `save` writes. `.safetensors` is for weights, and any library's safetensors
   reads them; the structure around them stands in the file's metadata, for minigrad. Any other path, such as `.pt` or
   `.pth`, and a file object get PyTorch's archive, which `torch.load(weights_only=True)` reads: state dicts, states of

@@ -9,7 +9,7 @@ from typing import Any
 from . import linalg
 from .backend.dtype import get_default_dtype, kind_of
 from .functions import pointwise, reduction, statistics
-from .functions.arguments import Dims, axes, common_shape
+from .functions.arguments import Dims, axes, common_shape, in_float32
 from .functions.define import named
 from .functions.indexing import extreme
 from .tensor import Tensor
@@ -112,7 +112,8 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     """
     if kind_of(input.array) not in "fc" and dtype is None:
         raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
-    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
+    total = sum(in_float32(input), dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return _as(total / _count(input, dim, keepdim, mask), dtype, input)
 
 
 def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
@@ -181,11 +182,12 @@ def var(
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
-    numbers = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
+    given = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
+    numbers = in_float32(given)
     count = _count(input, dim, True, mask)
     centred = numbers - sum(numbers, dim, keepdim=True, mask=mask) / count
     total = sum(centred * centred.conj(), dim, keepdim=keepdim, mask=mask)
-    return (total / (count - minus).clamp(min=0).reshape(total.shape)).to(numbers.dtype)
+    return (total / (count - minus).clamp(min=0).reshape(total.shape)).to(given.dtype)
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options: Any) -> Tensor:

@@ -6,6 +6,7 @@ promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-prom
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..backend import dtype as dt
 from ..ops import half_precision as half
 from ..ops.complex import for_complex
 from ..ops.device import moved
-from ..ops.elementwise import cast
+from ..ops.elementwise import cast, pow
 from ..ops.op import Op, bare
 from . import tape
 from .mode import state
@@ -72,8 +73,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 def _converted(
     op: Op, args: tuple[Any, ...], arrays: list[Any], dtype: Any, uniform: bool
 ) -> tuple[Op, tuple[Any, ...], Any] | None:
-    """The op and the arguments to use in their place, and the dtype of 16 bits to which the results are rounded, if any;
-    None where they are right as they are."""
+    """The op and the arguments to use in their place, and the dtype of 16 bits to round the results to, if any; None
+    where they are right as they are."""
     if dtype is not None and (dtype.itemsize == 1 or not uniform) and any(map(_is_kept, args)):
         if half.keeps(op, args):
             return None
@@ -130,7 +131,8 @@ def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
         return _cast(_cast(a, narrow) if rounds else a, _FLOAT32)
     if isinstance(a, (int, float)) and half.rounds(op, position, True):
         with np.errstate(over="ignore"):
-            return float(np.float64(a).astype(narrow))
+            number = float(np.float64(a).astype(narrow))
+        return a if op is pow and math.isinf(number) else number  # an exponent that PyTorch refuses
     return a
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backend.device import Device
 from ..cuda import is_available
+from ..functions.arguments import in_float32
 from ..functions.creation import tensor
 from ..nn import Module
 from ..tensor import Tensor
@@ -15,12 +16,14 @@ from ..tensor import Tensor
 
 def softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = softmax(x, dim)`` for x, in a dtype: ``torch._softmax_backward_data``."""
-    return (output * (grad_output - (grad_output * output).sum(dim, keepdim=True))).to(input_dtype)
+    g, y = in_float32(grad_output), in_float32(output)
+    return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)
 
 
 def log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = log_softmax(x, dim)`` for x, in a dtype."""
-    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+    g, y = in_float32(grad_output), in_float32(output)
+    return (g - y.exp() * g.sum(dim, keepdim=True)).to(input_dtype)
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..functions.arguments import rounded_once
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
 from ..tensor import Tensor
@@ -49,6 +50,7 @@ def native_batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
 
 
+@rounded_once
 def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The mean, and 1 / √(variance + eps)."""
     return input.mean(dim, keepdim), (input.var(dim, correction=0, keepdim=keepdim) + eps).rsqrt()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
+from ..ops.half_precision import is_half
+from ..tracebacks import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
@@ -282,3 +284,49 @@ def same_layout(array: Any, like: Any) -> Any:
         return array
     inverse = [order.index(axis) for axis in range(like.ndim)]
     return array.reshape([like.shape[axis] for axis in order]).transpose(inverse)
+
+
+# Half precision ---------------------------------------------------------------------------------------------
+
+
+@overload
+def rounded_once(function: Function, /) -> Function: ...
+@overload
+def rounded_once(*, of_products: bool) -> Callable[[Function], Function]: ...
+
+
+def rounded_once(function: Any = None, /, *, of_products: bool = False) -> Any:
+    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would.
+
+    Args:
+        of_products: on a GPU, each op rounds after all: products of matrices are faster in 16 bits there.
+    """
+    if function is None:
+        return lambda function: _rounding(function, of_products)
+    return _rounding(function, of_products)
+
+
+def _rounding(function: Any, of_products: bool) -> Any:
+    def once(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Variable) and args[0].array.dtype.itemsize != 2:
+            return function(*args, **kwargs)
+        arrays = [v.array for v in (*args, *kwargs.values()) if isinstance(v, Variable)]
+        if not any(is_half(x.dtype) for x in arrays) or (of_products and of(arrays[0]).device_type != "cpu"):
+            return function(*args, **kwargs)
+        kind = dt.result_type(*arrays)
+        result = function(*map(in_float32, args), **{name: in_float32(v) for name, v in kwargs.items()})
+        if kind not in (dt.float16, dt.bfloat16):
+            return result
+        return tuple(_as(kind, part) for part in result) if result.__class__ is tuple else _as(kind, result)
+
+    return wrapping(once, function)
+
+
+def _as(kind: Any, result: Any) -> Any:
+    """A result in float32 in another dtype."""
+    return result.to(kind) if hasattr(result, "array") and result.dtype is dt.float32 else result
+
+
+def in_float32(x: Any) -> Any:
+    """A tensor of 16 bits in float32; anything else as it is."""
+    return x.to(dt.float32) if hasattr(x, "array") and is_half(x.array.dtype) else x

@@ -13,7 +13,7 @@ from ..backend.dtype import kind_of
 from ..deferred import Deferred
 from ..ops import linear as ops
 from ..tensor import Tensor
-from .arguments import axis
+from .arguments import axis, rounded_once
 from .creation import arange, eye, zeros_like
 from .define import function, method
 from .pointwise import level
@@ -120,6 +120,7 @@ ger = outer
 
 @method(in_place=True)
 @factors_first
+@rounded_once(of_products=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
     return _base(input, beta) + _scaled(mm(mat1, mat2), alpha)
@@ -127,6 +128,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 
 @method(in_place=True)
 @factors_first
+@rounded_once(of_products=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
     return _base(input, beta) + _scaled(bmm(batch1, batch2), alpha)
@@ -244,6 +246,7 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 
 @method(in_place=True)
 @factors_first
+@rounded_once(of_products=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
     return _base(input, beta) + _scaled(mv(mat, vec), alpha)
@@ -251,6 +254,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 
 @method(in_place=True)
 @factors_first
+@rounded_once
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
     if all(x.array.dtype == bool for x in (input, vec1, vec2)):
@@ -260,6 +264,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @method(in_place=True)
 @factors_first
+@rounded_once(of_products=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
     return _base(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
@@ -364,6 +369,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 @function
+@rounded_once
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
@@ -403,6 +409,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 @function
+@rounded_once
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)

@@ -10,15 +10,16 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import complex128, float64, get_default_dtype, kind_of, result_type
+from ..backend.dtype import bfloat16, complex128, finfo, float64, get_default_dtype, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
+from ..ops.op import Op
 from ..ops.special import sinc as _sinc
 from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, operand, raw
+from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once
 from .change import changing
 from .define import binary, function, method, pair, unary
 from .spelling import factors_first
@@ -103,19 +104,23 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     >>> mg.add(mg.tensor([1, 2]), mg.tensor([3, 4]), alpha=10)
     tensor([31, 42])
     """
-    left, right = pair(e.add, input, other)
-    return apply(e.add, (left, _times(alpha, right, left)))
+    return _sum(e.add, *pair(e.add, input, other), alpha)
 
 
-def _times(alpha: Scalar, right: Any, left: Any) -> Any:
-    """The second operand of a sum times ``alpha``.
+def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
+    """A sum, or difference, of which the second operand is multiplied by ``alpha``.
 
     Raises:
         RuntimeError: a factor with a point, of two integers.
     """
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return right if alpha == 1 else right * alpha
+    return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)
+
+
+@rounded_once
+def _weighted_sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
+    return apply(op, (left, right * alpha))
 
 
 def _is_inexact(operand: Any) -> bool:
@@ -147,7 +152,7 @@ def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
             "a mask, use the `~` or `logical_not()` operator instead."
         )
-    return apply(e.sub, (left, _times(alpha, right, left)))
+    return _sum(e.sub, left, right, alpha)
 
 
 subtract = sub
@@ -261,6 +266,9 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
     tensor([0., 1.])
     """
+    if input.dtype is bfloat16:  # whose largest number is not that of float32
+        limit = finfo(bfloat16).max
+        posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
     return apply(e.nan_to_num, (input, nan, posinf, neginf))
 
 
@@ -317,6 +325,7 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 @method(in_place=True)
 @factors_first
+@rounded_once
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
     tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
@@ -325,6 +334,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 
 @method(in_place=True)
 @factors_first
+@rounded_once
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""
     tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
@@ -362,6 +372,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 
 @method(in_place=True)
+@rounded_once
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
     p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
@@ -376,6 +387,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 
 @method
+@rounded_once
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log₂(2ᵃ + 2ᵇ)."""
     input, other = _promoted(input, other)

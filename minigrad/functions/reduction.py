@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from ..autograd.calls import apply
 from ..backend.dtype import kind_of
 from ..deferred import Deferred
@@ -18,7 +16,7 @@ from ..ops import softmax as softmax_ops
 from ..ops.op import Op
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Dims, axes, axis, scalars_as_vectors
+from .arguments import Dims, axes, axis, rounded_once, scalars_as_vectors
 from .define import function, method, named
 from .pointwise import level
 
@@ -240,14 +238,16 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
-    values of matrices. float16 is summed up in float32.
+    values of matrices.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
-    input = input if dtype is None else input.to(dtype)
-    if input.array.dtype == np.float16:
-        return norm(input.float(), p, dim, keepdim).half()
+    return _norm(input if dtype is None else input.to(dtype), p, dim, keepdim)
+
+
+@rounded_once
+def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
     if p == "nuc":
         return _nuclear(input, dim, keepdim)
     p = 2.0 if p == "fro" else float(p)
@@ -316,6 +316,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 
 
 @method(in_place=True)
+@rounded_once
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
     if input.array.ndim < 2:

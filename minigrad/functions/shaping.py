@@ -18,7 +18,7 @@ from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
 from ..tensor import Tensor
-from .arguments import axis, common_shape, raw, sizes
+from .arguments import axis, common_shape, raw, rounded_once, sizes
 from .change import reshaping
 from .define import attribute, function, method
 
@@ -631,6 +631,7 @@ def diff(
 
 
 @function
+@rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """Slopes along each axis by central differences, at the ends by one-sided ones of order ``edge_order``.
 

@@ -15,7 +15,7 @@ from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, ordered, raw, scalars_as_vectors
+from .arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
 from .complex import complex
 from .creation import tensor, tensor_on
 from .define import function, method
@@ -132,6 +132,7 @@ def nanquantile(
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
+@rounded_once
 def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip: bool) -> Tensor:
     shares: Any = q if isinstance(q, Variable) else tensor(q, dtype=input.dtype, device=input.device)
     shares = shares.to(input.dtype)
@@ -230,7 +231,12 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
 @method
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim`` of the elements other than NaN."""
-    return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
+    return _nanmean(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+@rounded_once
+def _nanmean(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    return nansum(input, dim, keepdim) / sum(~isnan(input), dim, keepdim)
 
 
 @method
@@ -240,6 +246,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @method
+@rounded_once
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows (variables) over the columns (observations).
 
@@ -272,6 +279,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
 
 
 @method
+@rounded_once
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of the rows (variables) over the columns (observations)."""
     c = cov(input)

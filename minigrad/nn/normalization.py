@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ..autograd import no_grad
 from ..backend import dtype as dt
+from ..functions.arguments import in_float32
 from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
 from ..tracebacks import warn
@@ -294,7 +295,7 @@ class SyncBatchNorm(_BatchNorm):
         float32's."""
         from ..distributed import all_reduce, functional
 
-        given, input = input.dtype, input.float() if input.dtype in (dt.float16, dt.bfloat16) else input
+        given, input = input.dtype, in_float32(input)
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)

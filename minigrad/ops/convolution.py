@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
+
 from ..backend import products, xp
 from ..backend.dtype import Array
 from ..backend.window import Ints, Window
@@ -43,11 +45,12 @@ def columns(x: Array, window: Window) -> Array:
 def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     """What ``columns`` takes out, added back: (C, *kernel, N, *places) -> (N, C, *lengths)"""
     n = len(window.kernel)
-    out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), x.dtype)
+    kind = np.float32 if x.dtype == np.float16 else x.dtype  # many are added up
+    out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), kind)
     rows = out.swapaxes(0, 1)
     for index, at in window.taps(x.shape[n + 2 :]):
         rows[(..., *at)] += x[(slice(None), *index)]
-    return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
+    return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))], dtype=x.dtype)
 
 
 IN_PLACE_OF.update({columns: columns, overlay: overlay})

@@ -618,6 +618,11 @@ def cast(x: Array, dtype: Any) -> Array:
     return dt.converted(x, dtype) if dt.is_kept(np.dtype(dtype)) else x.astype(dtype)
 
 
+def wide(x: Array) -> Array:
+    """Numbers of 16 bits in float32; anything else as it is."""
+    return cast(x, np.float32) if bare(x).dtype.itemsize == 2 and bare(x).dtype.kind in "fV" else x
+
+
 @op("dx = g where x is finite, else 0", x=lambda g, x: where(isfinite(x), g, 0.0))
 def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
     """x with NaN and infinities replaced"""

@@ -29,7 +29,7 @@ _EXACT |= {elementwise.isnan, elementwise.isinf, elementwise.isfinite, indexing.
 _EXACT |= {indexing.nonzero, joining.concatenate, joining.pad, joining.stack}
 _SELECTING = frozenset((indexing.getitem, indexing.index_select, indexing.gather, indexing.embedding, joining.repeat))
 _MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
-_MULTIPLYING_FLOAT16 = frozenset(("convolve", "convolve_back", "linear_cross_entropy"))  # files that few programs load
+_CONVOLVING = frozenset(("convolve", "convolve_back"))  # of a file that few programs load
 _FUSED = frozenset(("cross_entropy", "dropout", "gelu", "layer_norm", "log_softmax", "relu"))
 _FUSED |= {"relu_dropout", "rms_norm", "rotate", "scaled_dot_product_attention", "softmax"}
 
@@ -50,7 +50,7 @@ def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
         return False
     if half.kind == "f" and (op in _EXACT or (op in _SELECTING and not is_recorded)):
         return True
-    if half.kind == "f" and op is elementwise.mul and len(arrays) == 2:
+    if half.kind == "f" and op is elementwise.mul and len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
         return True
     return _computes(op, arrays, half)
 
@@ -64,11 +64,10 @@ def _computes(op: Op, arrays: list[Any], half: Any) -> bool:
     """Whether an op on a GPU reads 16 bits and computes in float32."""
     if of(arrays[0]).device_type in ("cpu", "meta"):
         return False
-    if op in _MULTIPLYING or (half.kind == "f" and op.name in _MULTIPLYING_FLOAT16):
+    if op in _MULTIPLYING or (half.kind == "f" and op.name in _CONVOLVING):
         return True
-    return op.kernel in _FUSED and any(
-        not hasattr(k, "takes") or k.takes(*arrays) for k in op.find_kernels(arrays)
-    )
+    is_fused = op.kernel in _FUSED or (half.kind == "f" and op.kernel == "linear_cross_entropy")
+    return is_fused and any(not hasattr(k, "takes") or k.takes(*arrays) for k in op.find_kernels(arrays))
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:

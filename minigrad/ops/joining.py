@@ -11,6 +11,7 @@ from ..backend import in_order, xp
 from ..backend.dtype import Array
 from ..backend.registry import address
 from ..backend.storage import owner
+from .elementwise import wide
 from .indexing import getitem, index_add, put_back
 from .op import Traced, bare, op
 from .reduction import sum as sum_over
@@ -174,7 +175,7 @@ def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -> Array:
     """To each element of x the gradients of those that show its place in memory."""
     m, (start, length) = xp(x), place_in_memory(x)
-    memory = put_back(g, (length,), (strided_places(m, size, stride, offset),))
+    memory = put_back(wide(g), (length,), (strided_places(m, size, stride, offset),))
     return getitem(memory, (strided_places(m, x.shape, tuple(n // x.itemsize for n in x.strides), start),))
 
 

@@ -1,14 +1,12 @@
 """Normalisation over the last axis or over groups of channels. x̂ is the normalised input, before weight and bias.
 
-float16 is computed in float32: a square of 256 is beyond its largest number.
+Numbers of 16 bits are computed with in float32: a square of 256 is beyond float16's largest number.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..backend.dtype import Array
-from .elementwise import cast, rsqrt
+from .elementwise import rsqrt, wide
 from .op import bare, op
 from .reduction import mean
 from .reduction import sum as sum_over
@@ -26,11 +24,6 @@ def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 
     out = _standardize(x, eps)[0]
     out = out if weight is None else out * weight
     return (out if bias is None else out + bias).astype(x.dtype, copy=False)
-
-
-def wide(x: Array) -> Array:
-    """float16 as float32; anything else as it is."""
-    return cast(x, np.float32) if bare(x).dtype == np.float16 else x
 
 
 def _standardize(x: Array, eps: float) -> tuple[Array, Array]:

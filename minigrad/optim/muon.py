@@ -126,11 +126,12 @@ class Muon(Optimizer):
             if not self.state[p]:
                 self.state[p]["momentum_buffer"] = zeros_like(p)
         params = sorted(self._update_together(params, options), key=_work, reverse=True)  # the long ones first
-        if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-            for p in params:
-                self._step(p, options)
-        else:
-            each(lambda i: self._step(params[i], options), [(i,) for i in range(len(params))])
+        with self._in_float32(params):
+            if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
+                for p in params:
+                    self._step(p, options)
+            else:
+                each(lambda i: self._step(params[i], options), [(i,) for i in range(len(params))])
 
     def _step(self, p: Tensor, options: Values) -> None:
         muon_step(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options)

@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -22,6 +22,7 @@ from ..backend import of, xp
 from ..backend.dtype import Array
 from ..nn.hooks import register
 from ..nn.module import clear_grad
+from ..ops.half_precision import is_half
 from ..tensor import RemovableHandle, Tensor
 from ..tracebacks import border_methods, shorten, warn
 
@@ -240,39 +241,45 @@ class Optimizer:
             name = f"{type(self).__name__}.step()"
             for p in ready:
                 note_change(p._version, "step", name)
-            narrow = [p for p in ready if p.array.dtype.kind == "V"]
-            with self._in_float32(narrow) if narrow else nullcontext():
-                self._update_all(ready, group)
+            self._update_all(ready, group)
         return loss
 
+    def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
+        """Those parameters that are of 16 bits in float32."""
+        narrow = [p for p in params if is_half(p.array.dtype)]
+        return self._wide(narrow) if narrow else nullcontext()
+
     @contextmanager
-    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
-        """Parameters of bfloat16, their gradients and states in float32, and at the end rounded, where they were."""
+    def _wide(self, params: list[Tensor]) -> Iterator[None]:
+        """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
         tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
-        before = [(t, t.array) for t in tensors if t.array.dtype.kind == "V"]
+        before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
         def put_back() -> None:
-            for tensor, array in before:
-                if tensor.array is not array:
-                    array[...] = tensor.array
-                    tensor.array = array
-            for p in params:  # what the first step has started, but for numbers such as the count of steps
-                for name, value in self.state.get(p, {}).items():
-                    if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
-                        value.array = value.array.astype(p.array.dtype, copy=False)
+            with np.errstate(over="ignore"):
+                for tensor, array in before:
+                    if tensor.array is not array:
+                        array[...] = tensor.array
+                        tensor.array = array
+                for p in params:  # what the first step has started, except numbers such as the count of steps
+                    for name, value in self.state.get(p, {}).items():
+                        if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
+                            value.array = value.array.astype(p.array.dtype, copy=False)
 
         with at_end(put_back) as end, end:
             for tensor, array in before:
-                tensor.array = dt.widened(array)
+                tensor.array = array.astype(np.float32)
             yield
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
         options = plain_options(group)
         names = self._names(options)
-        for p in self._update_together(params, options):
-            grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
-            self._update(self._numbers(p.array), grad, options, state)
+        rest = self._update_together(params, options)
+        with self._in_float32(rest):
+            for p in rest:
+                grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
+                self._update(self._numbers(p.array), grad, options, state)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         """Change the parameters that one kernel takes, and return the others."""

@@ -590,23 +590,38 @@ def test_betas_that_are_tensors() -> None:
         optim.Adam([p], betas=(beta, beta), foreach=True)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", [*NAMES, "Adafactor", "Muon"])
-def test_parameters_of_bfloat16(name: str) -> None:
-    pytest.importorskip("ml_dtypes")
+def test_parameters_of_16_bits(name: str, dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
     start = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     options = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.05}
     states = []
     for library in (torch, minigrad):
-        p = library.nn.Parameter(library.tensor(start).bfloat16())
+        p = library.nn.Parameter(library.tensor(start).to(getattr(library, dtype)))
         optimizer = getattr(library.optim, name)([p], **options)
         memory = p.data_ptr()
         for _ in range(4):
             optimizer.zero_grad()
             (p * p).float().sum().backward()
             optimizer.step()
-        assert p.data_ptr() == memory and p.grad.dtype is library.bfloat16
+        assert p.data_ptr() == memory and p.grad.dtype is p.dtype is getattr(library, dtype)
         states.append((p, {k: v for k, v in optimizer.state[p].items() if hasattr(v, "dtype")}))
     (theirs, expected), (mine, state) = states
     assert {k: in_torch_words(v.dtype) for k, v in state.items()} == {k: str(v.dtype) for k, v in expected.items()}
-    np.testing.assert_allclose(mine.tolist(), theirs.tolist(), 3e-2, 3e-2)
+    near = 3e-2 if dtype == "bfloat16" else 4e-3
+    np.testing.assert_allclose(mine.tolist(), theirs.tolist(), near, near)
     assert mine.tolist() != start.tolist()
+
+
+@pytest.mark.parametrize("name", ["Adam", "Adagrad", "RMSprop", "SGD"])
+def test_steps_of_float16_are_computed_in_float32(name: str) -> None:
+    """An epsilon of 1e-8, a square of 1e-5 and a rate of 1e5 are beyond float16: the step would be infinite or 0."""
+    ends = []
+    for dtype in (minigrad.float16, minigrad.float32):
+        p = nn.Parameter(minigrad.tensor([0.5, -2.0], dtype=dtype))
+        p.grad = minigrad.tensor([1e-5, -2e-7], dtype=minigrad.float16).to(dtype)
+        getattr(optim, name)([p], lr=1e5 if name == "SGD" else 0.1).step()
+        ends.append(p.detach().half().tolist())
+    assert ends[0] == ends[1] != [0.5, -2.0]

@@ -14,7 +14,7 @@ from ...autograd.tape import wrap
 from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
-from ...functions.arguments import axis
+from ...functions.arguments import axis, rounded_once
 from ...functions.random import rand
 from ...ops import activation as a
 from ...ops import elementwise as e
@@ -123,11 +123,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _activate(a.softshrink, input, False, lambd)
 
 
+@rounded_once
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh x, elementwise."""
     return input - tanh(input)
 
 
+@rounded_once
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|), elementwise."""
     return input / (input.abs() + 1)
@@ -209,6 +211,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return _activate(e.logsigmoid, input, False)
 
 
+@rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016).
 
@@ -255,6 +258,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return pointwise.log_softmax(input, _softmax_axis("log_softmax", input.array.ndim, dim), dtype)
 
 
+@rounded_once
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016).
 

@@ -14,6 +14,7 @@ from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import kind_of
+from ...functions.arguments import rounded_once
 from ...ops import loss as ops
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
@@ -62,6 +63,7 @@ def cross_entropy(
     return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
 
+@rounded_once
 def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
@@ -85,6 +87,7 @@ def _soft_cross_entropy(
     return losses.sum() / max(losses.numel(), 1) if reduction == "mean" else reduced(losses, reduction)
 
 
+@rounded_once
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -139,6 +142,7 @@ def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -
     return wrap(kept)
 
 
+@rounded_once
 def _reduced(
     losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Tensor | None, ignore_index: int
 ) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from ...autograd.tape import wrap
 from ...backend import of, xp
 from ...functions import pointwise, shaping
-from ...functions.arguments import raw
+from ...functions.arguments import raw, rounded_once
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
 from ._checks import reduced, reduction_of
@@ -24,6 +24,7 @@ from .padding import pad
 __all__ = ["ctc_loss"]
 
 
+@rounded_once
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -8,7 +8,8 @@ from ...autograd import no_grad
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import xp
-from ...backend.dtype import counted
+from ...backend.dtype import counted, float32
+from ...functions.arguments import rounded_once
 from ...functions.creation import arange
 from ...functions.indexing import unique
 from ...functions.pointwise import where
@@ -138,6 +139,12 @@ def embedding_bag(
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if mode == "max":
         return _largest(rows, bag, bags)
+    return _total(rows, factors, bag, bags, mode)
+
+
+@rounded_once
+def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: str) -> Tensor:
+    """The sum or the mean of each bag's rows, (bags, D)."""
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
     return total if mode == "sum" else total / _counts(rows, bag, bags).clamp_min(1)
 
@@ -163,7 +170,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
 
 def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
     """The number of rows of each bag, (bags, 1)."""
-    return apply(ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1), bag, bags))
+    return apply(ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32), bag, bags))
 
 
 def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...autograd.calls import apply
 from ...backend.dtype import kind_of
+from ...functions.arguments import rounded_once
 from ...functions.creation import linspace
 from ...functions.pointwise import level, where
 from ...functions.shaping import stack
@@ -137,6 +138,7 @@ def _corner(flat: Tensor, corner: Sequence[Tap], lengths: Sequence[int]) -> Tens
     return values * where(is_inside, weight, 0.0).unsqueeze(1)
 
 
+@rounded_once
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid of affine maps, for ``grid_sample``: each place p of the result is looked up at A p + b.
 

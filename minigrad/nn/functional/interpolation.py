@@ -10,6 +10,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...backend.dtype import kind_of, uint8
 from ...backend.taps import Taps
+from ...functions.arguments import rounded_once
 from ...ops.resampling import resample
 from ...tensor import Tensor
 from ...tracebacks import warn
@@ -25,6 +26,7 @@ _MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")
 _MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
+@rounded_once
 def interpolate(
     input: Tensor,
     size: Any = None,

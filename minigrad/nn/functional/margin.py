@@ -10,7 +10,7 @@ from ...autograd.tape import wrap
 from ...backend import dtype as dt
 from ...backend import xp
 from ...functions import pointwise
-from ...functions.arguments import common_shape
+from ...functions.arguments import common_shape, rounded_once
 from ...functions.reduction import norm
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
@@ -24,6 +24,7 @@ __all__ += ["triplet_margin_with_distance_loss", "cosine_similarity", "pairwise_
 Distance = Callable[[Tensor, Tensor], Tensor]
 
 
+@rounded_once
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
     common = dt.result_type(x1.array, x2.array)
@@ -40,6 +41,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@rounded_once
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -73,6 +75,7 @@ def hinge_embedding_loss(
     return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction, size_average, reduce)
 
 
+@rounded_once
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -103,6 +106,7 @@ def cosine_embedding_loss(
     return reduced(near + far, reduction, size_average, reduce)
 
 
+@rounded_once
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
@@ -110,6 +114,7 @@ def soft_margin_loss(
     return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
 
 
+@rounded_once
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -162,6 +167,7 @@ def _check_classes(name: str, target: Tensor, counted: Any, classes: int) -> Non
         raise RuntimeError(str(error)) from None
 
 
+@rounded_once
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
@@ -205,6 +211,7 @@ def multilabel_soft_margin_loss(
     return reduced(losses, reduction, size_average, reduce)
 
 
+@rounded_once
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
-from ...backend.dtype import float16
 from ...functions import reduction
+from ...functions.arguments import in_float32, rounded_once
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
@@ -102,11 +102,11 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
-        mean, var = (_by_channel(_wide(running), len(shape)) for running in (running_mean, running_var))
-        return _scaled(_wide(input) - mean, var, weight, bias, eps).to(input.dtype)
+        mean, var = (_by_channel(in_float32(running), len(shape)) for running in (running_mean, running_var))
+        return _scaled(in_float32(input) - mean, var, weight, bias, eps).to(input.dtype)
     count = input.array.size // max(shape[1], 1)
     _check_several(count, input)
-    x = _wide(input)
+    x = in_float32(input)
     mean = x.mean(dims, keepdim=True)
     centred = x - mean
     var = centred.square().mean(dims, keepdim=True)
@@ -114,11 +114,6 @@ def batch_norm(
         _move(running_mean, mean.detach().reshape(-1), momentum)
         _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
     return _scaled(centred, var, weight, bias, eps).to(input.dtype)
-
-
-def _wide(x: Tensor) -> Tensor:
-    """float16 as float32: a square of 256 is beyond its largest number."""
-    return x.float() if x.dtype is float16 else x
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:
@@ -176,8 +171,7 @@ def group_norm(
     _check_several(math.prod(shape) // num_groups, input)
     _check_channels("group_norm", shape[1], weight=weight, bias=bias)
     same_dtype("group_norm", input, weight=weight, bias=bias)
-    parameters = (None if values is None else _wide(values) for values in (weight, bias))
-    return apply(ops.group_norm, (_wide(input), *parameters, num_groups, float(eps))).to(input.dtype)
+    return apply(ops.group_norm, (input, weight, bias, num_groups, float(eps)))
 
 
 def instance_norm(
@@ -202,12 +196,13 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {tuple(input.shape)}")
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
     if input.array.size and (running_mean is not None or running_var is not None):
-        flat = _wide(input.detach()).flatten(2)
+        flat = in_float32(input.detach()).flatten(2)
         _move(running_mean, flat.mean((0, 2)), momentum)
         _move(running_var, flat.var(2).mean(0), momentum)
     return group_norm(input, shape[1], weight, bias, eps)
 
 
+@rounded_once
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
     if input.array.ndim < 3:

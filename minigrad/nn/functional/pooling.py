@@ -12,6 +12,7 @@ from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend.dtype import int64, kind_of
 from ...backend.window import Window
+from ...functions.arguments import rounded_once
 from ...functions.creation import as_tensor
 from ...functions.random import rand
 from ...functions.shaping import stack
@@ -171,6 +172,7 @@ def _fractional_max_pool(
 fractional_max_pool2d, fractional_max_pool3d = over(2, _fractional_max_pool), over(3, _fractional_max_pool)
 
 
+@rounded_once
 def _avg_pool(
     axes: Axes,
     input: Tensor,
@@ -220,6 +222,7 @@ def avg_pool1d(
     return _avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
+@rounded_once
 def _lp_pool(
     axes: Axes, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -283,6 +286,7 @@ def _overhanging(window: Window, lengths: Ints) -> Window:
 # Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------
 
 
+@rounded_once
 def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
 

@@ -9,6 +9,7 @@ from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...backend import of
 from ...functions import pointwise
+from ...functions.arguments import rounded_once
 from ...ops import loss as ops
 from ...tensor import Tensor
 from ...tracebacks import warn
@@ -40,6 +41,7 @@ def _weighted_mean(
     return (losses * weight).sum() / weight.expand(losses.shape).sum()
 
 
+@rounded_once
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -53,6 +55,7 @@ def mse_loss(
     return _weighted_mean(squares, weight, reduction, size_average, reduce)
 
 
+@rounded_once
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -65,6 +68,7 @@ def l1_loss(
     return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction, size_average, reduce)
 
 
+@rounded_once
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -83,6 +87,7 @@ def smooth_l1_loss(
     return reduced(losses, reduction, size_average, reduce)
 
 
+@rounded_once
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -93,6 +98,7 @@ def huber_loss(
     return reduced(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction, weight=weight)
 
 
+@rounded_once
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -151,6 +157,7 @@ def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
         raise ValueError(f"{name}: {shapes}")
 
 
+@rounded_once
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -197,6 +204,7 @@ def poisson_nll_loss(
     return reduced(losses, reduction, size_average, reduce)
 
 
+@rounded_once
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

@@ -1,0 +1,274 @@
+"""float16 and bfloat16 are computed in float32: every op, counts and numbers beyond float16, and tails.
+
+The reference is the same function of the same numbers in float32, rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.autograd import grad
+from minigrad.nn import functional as F
+from tests.ops.cases import CASES, Case
+from tests.support.parity import in_torch_words, listed, torch
+
+PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8}  # half the distance from 1 to the next number
+SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133}
+Program = Callable[..., Any]
+both = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+
+
+@pytest.fixture(autouse=True)
+def needs_ml_dtypes(request: pytest.FixtureRequest) -> None:
+    if "bfloat16" in request.node.name:
+        pytest.importorskip("ml_dtypes")
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """The tensors of floats in a result."""
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors(part)
+    elif isinstance(value, minigrad.Tensor) and value.is_floating_point():
+        yield value
+
+
+def run(program: Program, inputs: list[Any], kind: Any) -> tuple[list[Any], list[Any]]:
+    """The results on inputs of 16 bits that are converted to a dtype first, and their gradients for these, not rounded.
+    What arrives at the results are quarters."""
+    leaves = [x.to(kind).detach() if x.is_floating_point() else x for x in inputs]
+    wanted = [x.requires_grad_() for x in leaves if x.is_floating_point()]
+    outputs = list(tensors(program(*leaves)))
+    sources = [y for y in outputs if y.requires_grad]
+    arriving = [minigrad.arange(y.numel()).remainder(7).add(1).div(4).reshape(y.shape).to(y) for y in sources]
+    slopes = grad(sources, wanted, arriving, allow_unused=True) if sources else ()
+    return outputs, [g for g in slopes if g is not None]
+
+
+def check(program: Program, inputs: list[Any], dtype: str, units: float = 0, large: bool = False) -> None:
+    """Assert that results and gradients are those of float32, rounded.
+
+    Args:
+        units: how many halves of a last digit they may be off, for ``large`` of the largest element.
+    """
+    kind = getattr(minigrad, dtype)
+    for what, narrow, wide in zip(
+        ("result", "gradient"), run(program, inputs, kind), run(program, inputs, minigrad.float32), strict=True
+    ):
+        assert len(narrow) == len(wide)
+        for mine, reference in zip(narrow, wide, strict=True):
+            if reference.dtype is not minigrad.float32:
+                continue
+            assert mine.dtype is kind
+            actual, expected = (x.detach().float().cpu().numpy() for x in (mine, reference.to(kind)))
+            top = np.abs(expected[np.isfinite(expected)]).max(initial=0) if large else 0
+            near = units * PRECISION[dtype]
+            np.testing.assert_allclose(actual, expected, near, units * SMALLEST[dtype] + near * top, err_msg=what)
+
+
+def drawn(case: Case, dtype: str, device: str, scale: float) -> list[Any]:
+    """The inputs of a case, floats times a scale and rounded to 16 bits."""
+    arrays = (minigrad.tensor(a) for a in case.arrays())
+    kind = getattr(minigrad, dtype)
+    return [((x * scale).to(kind) if x.is_floating_point() else x).to(device) for x in arrays]
+
+
+OTHERS = {"pinv", "least_squares", "eig"}  # PyTorch has them in float32 and float64
+
+
+@both
+def test_every_op(dtype: str, device: str) -> None:
+    """A case is of one op, or of a few, which round the gradients in between; a kernel may add up in another order.
+    Functions of each element are right in their tails, too."""
+    wrong = []
+    for case in CASES:
+        for scale in (1, 30, 1e-3) if case.extreme and case.op not in OTHERS else (1,):
+            inputs = drawn(case, dtype, device, scale)
+            try:
+                check(lambda *a, case=case: case.ours(minigrad, *a), inputs, dtype, 4, large=scale == 1)
+            except Exception as error:
+                if case.op not in OTHERS and "complex" not in str(error):  # there are none of 16-bit parts
+                    wrong.append(f"{case}, {scale}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+# Counts beyond float16 --------------------------------------------------------------------------------------------
+
+COUNT = 70_000
+
+
+def signs(x: Any) -> Any:
+    """1 and -1 in turn."""
+    return minigrad.arange(len(x), device=x.device).remainder(2) * 2 - 1
+
+
+def classes(x: Any) -> Any:
+    """Scores of two classes."""
+    return minigrad.stack([x, 1 - x], 1)
+
+
+LOSSES: dict[str, Program] = {
+    "binary_cross_entropy": lambda x: F.binary_cross_entropy(x, x.detach() / 2),
+    "binary_cross_entropy_with_logits": lambda x: F.binary_cross_entropy_with_logits(x, x.detach()),
+    "cosine_embedding_loss": lambda x: F.cosine_embedding_loss(classes(x), minigrad.ones_like(classes(x)), signs(x)),
+    "cross_entropy": lambda x: F.cross_entropy(classes(x), signs(x) % 2),
+    "gaussian_nll_loss": lambda x: F.gaussian_nll_loss(x, 2 * x, x.detach()),
+    "hinge_embedding_loss": lambda x: F.hinge_embedding_loss(x, signs(x)),
+    "huber_loss": lambda x: F.huber_loss(x, 2 * x),
+    "kl_div": lambda x: F.kl_div(x, x.detach()),
+    "l1_loss": lambda x: F.l1_loss(x, minigrad.zeros_like(x)),
+    "linear_cross_entropy": lambda x: F.linear_cross_entropy(classes(x), minigrad.eye(2).to(x), signs(x) % 2),
+    "margin_ranking_loss": lambda x: F.margin_ranking_loss(x, 2 * x, signs(x), 0.1),
+    "mse_loss": lambda x: F.mse_loss(x, minigrad.zeros_like(x)),
+    "multi_margin_loss": lambda x: F.multi_margin_loss(classes(x), signs(x) % 2),
+    "multilabel_margin_loss": lambda x: F.multilabel_margin_loss(classes(x), minigrad.zeros_like(classes(x)).long()),
+    "multilabel_soft_margin_loss": lambda x: F.multilabel_soft_margin_loss(classes(x), classes(x.detach())),
+    "nll_loss": lambda x: F.nll_loss(classes(x), signs(x) % 2),
+    "poisson_nll_loss": lambda x: F.poisson_nll_loss(x, x.detach()),
+    "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, 2 * x),
+    "soft_margin_loss": lambda x: F.soft_margin_loss(x, signs(x)),
+    "triplet_margin_loss": lambda x: F.triplet_margin_loss(classes(x), classes(x) + 1, classes(x) * 0.5),
+    "triplet_margin_with_distance_loss": lambda x: F.triplet_margin_with_distance_loss(
+        classes(x), classes(x) + 1, classes(x) * 0.5
+    ),
+}
+COUNTS: dict[str, Program] = {
+    "mean": lambda x: x.mean(),
+    "nanmean": lambda x: x.nanmean(),
+    "masked.mean": lambda x: minigrad.masked.mean(x, mask=x > 0),
+    "var": lambda x: x.var(),
+    "std": lambda x: x.std(),
+    "cov": lambda x: x.cov(),
+    "norm": lambda x: x.norm(),
+    "sum of shares": lambda x: (x / COUNT).sum(),
+    "mean of one": lambda x: x[0].expand(COUNT).mean() + x[:1].repeat(COUNT).mean() + (x[:1] * x).mean(),
+    "mean of a lookup": lambda x: x[minigrad.zeros(COUNT, dtype=minigrad.int64, device=x.device)].mean(),
+    "softmax": lambda x: x.softmax(0),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "layer_norm": lambda x: F.layer_norm(x, (COUNT,)),
+    "rms_norm": lambda x: F.rms_norm(x, (COUNT,), eps=1e-5),
+    "batch_norm": lambda x: F.batch_norm(x[:, None], None, None, training=True),
+    "group_norm": lambda x: F.group_norm(x[None, None], 1),
+    "instance_norm": lambda x: F.instance_norm(x[None, None]),
+    "normalize": lambda x: F.normalize(x, dim=0),
+    "cosine_similarity": lambda x: F.cosine_similarity(x, 2 * x, dim=0),
+    "avg_pool1d": lambda x: F.avg_pool1d(x.view(1, -1), COUNT // 2),
+    "avg_pool2d": lambda x: F.avg_pool2d(x.view(1, 250, 280), (250, 140)),
+    "avg_pool3d": lambda x: F.avg_pool3d(x.view(1, 70, 50, 20), 70, padding=(0, 10, 25), count_include_pad=False),
+    "adaptive_avg_pool1d": lambda x: F.adaptive_avg_pool1d(x.view(1, -1), 1),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x.view(1, 250, 280), (1, 1)),
+    "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x.view(1, 70, 50, 20), (1, 1, 1)),
+    "lp_pool1d": lambda x: F.lp_pool1d(x.view(1, -1), 2, COUNT),
+    "interpolate": lambda x: F.interpolate(x.view(1, 1, -1), 1, mode="area"),
+    "embedding_bag": lambda x: F.embedding_bag(minigrad.arange(COUNT, device=x.device)[None], x[:, None], mode="mean"),
+}
+
+
+def test_every_loss_is_counted() -> None:
+    losses = {name for name in dir(F) if name.endswith(("_loss", "_entropy", "kl_div", "_with_logits"))}
+    assert losses - {"ctc_loss"} == set(LOSSES)  # that of CTC divides by lengths
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *COUNTS])
+def test_counts_beyond_float16(name: str, device: str) -> None:
+    x = minigrad.linspace(0.25, 0.75, COUNT).half().to(device)
+    program = (LOSSES | COUNTS)[name]
+    check(program, [x], "float16", 8)
+    assert any(y.isfinite().any() and (y != 0).any() for part in run(program, [x], minigrad.float16) for y in part)
+
+
+# Numbers beyond float16 -------------------------------------------------------------------------------------------
+
+NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "mul": lambda t, x: x * 70001,
+    "mul by little": lambda t, x: x * 1e-9,
+    "mul in place": lambda t, x: (x * 1).mul_(1e5),
+    "mul by a tensor": lambda t, x: x * t.tensor(1.5e5) + t.tensor(1e-9) * x,
+    "div": lambda t, x: x / 70001,
+    "div in place": lambda t, x: (x * 1).div_(70001),
+    "div by a tensor": lambda t, x: x / t.tensor(70001.0),
+    "div of a number": lambda t, x: 70001 / x,
+    "div, truncated": lambda t, x: t.div(x * 60, 70001, rounding_mode="trunc"),
+    "div, floored": lambda t, x: t.div(x * 60, 70001, rounding_mode="floor"),
+    "add": lambda t, x: x + 70001,
+    "sub": lambda t, x: 70001 - x,
+    "fmod": lambda t, x: t.fmod(x, 70001),
+    "addcmul": lambda t, x: t.addcmul(x, x, x, value=70001),
+    "addcdiv": lambda t, x: t.addcdiv(x, t.ones_like(x), x, value=70001),
+    "addcmul in place": lambda t, x: (x * 1).addcmul_(x, x, value=1e-9),
+    "lerp": lambda t, x: t.lerp(x, x.detach() * 2, 70001),
+    "gt": lambda t, x: (x > 70001, x == 70001, x <= 70001),
+    "where": lambda t, x: t.where(x > 0, x, 70001.0),
+    "clamp": lambda t, x: x.clamp(-70001, 70001),
+    "masked_fill": lambda t, x: x.masked_fill(x > 0, 70001),
+    "full_like": lambda t, x: t.full_like(x, 70001.0),
+    "pad": lambda t, x: t.nn.functional.pad(x, (1, 1), value=70001),
+    "nan_to_num": lambda t, x: (x * math.inf).nan_to_num(0, 70001, -70001),
+    "pow": lambda t, x: x.abs() ** 70001,
+    "hardtanh": lambda t, x: t.nn.functional.hardtanh(x, -70001, 70001),
+    "threshold": lambda t, x: t.nn.functional.threshold(x, 70001, 0.5),
+    "leaky_relu": lambda t, x: t.nn.functional.leaky_relu(-x, 70001),
+    "elu": lambda t, x: t.nn.functional.elu(-x, 70001),
+    "celu": lambda t, x: t.nn.functional.celu(-x, 70001),
+    "softplus": lambda t, x: t.nn.functional.softplus(x, 70001),
+    "hardshrink": lambda t, x: t.nn.functional.hardshrink(x, 70001),
+    "huber_loss": lambda t, x: t.nn.functional.huber_loss(x, -x, delta=70001),
+    "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, (len(x),), eps=70001),
+    "batch_norm": lambda t, x: t.nn.functional.batch_norm(x[:, None], None, None, training=True, eps=70001),
+    "addmm": lambda t, x: t.addmm(x[:, None], x[:, None], x[None, 2:3], alpha=70001, beta=1e-9),
+    "addr": lambda t, x: t.addr(x[:, None], x, x[-1:], alpha=70001),
+    "foreach": lambda t, x: (*t._foreach_mul([x], 1e-9), *t._foreach_div([x], 70001.0)),
+    "foreach in place": lambda t, x: t._foreach_div_([x * 1], 70001.0) or x,
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_beyond_float16(name: str, device: str) -> None:
+    x = minigrad.tensor([1000.0, -500.0, 0.25, 3.0, 1e-3], dtype=minigrad.float16, device=device)
+    check(lambda x: NUMBERS[name](minigrad, x), [x], "float16", 8)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_as_in_pytorch(name: str) -> None:
+    values = [1000.0, -500.0, 0.25, 3.0, 1e-3]
+    try:
+        expected = listed(NUMBERS[name](torch, torch.tensor(values, dtype=torch.float16)))
+    except RuntimeError as error:
+        assert "without overflow" in str(error)  # PyTorch refuses the number
+        return
+    results = listed(NUMBERS[name](minigrad, minigrad.tensor(values, dtype=minigrad.float16)))
+    for mine, theirs in zip(results, expected, strict=True):
+        assert in_torch_words(mine.dtype) == str(theirs.dtype)
+        np.testing.assert_allclose(mine.float().numpy(), theirs.float().numpy(), 4e-3, 2.0**-22)
+
+
+def test_higher_orders() -> None:
+    """The slope of a slope is computed in float32 as well: 1 / 70000² would be 0."""
+    x = minigrad.tensor([3.0], dtype=minigrad.float16, requires_grad=True)
+    (slope,) = grad((x / 70000).square().sum(), x, create_graph=True)
+    assert slope.item() == pytest.approx(2 * 3 / 70000**2, abs=2.0**-24)
+    y = minigrad.tensor([-11.5], dtype=minigrad.float16, requires_grad=True)
+    (first,) = grad(y.sigmoid().sum() * 1000, y, create_graph=True)
+    (second,) = grad(first.sum(), y)
+    assert first.item() == pytest.approx(second.item(), 2e-3) == pytest.approx(1000 * math.exp(-11.5), 2e-3)
+
+
+def test_what_gives_the_same_is_not_converted(device: str) -> None:
+    x = minigrad.ones(3, dtype=minigrad.float16, device=device, requires_grad=True)
+    for y in (x + 1, x - x, -x, x * x, x.abs(), x.maximum(x), minigrad.cat([x, x]), x.view(3, 1), x.clamp(max=2)):
+        assert y.grad_fn is not None and "Copy" not in y.grad_fn.name()
+
+
+def test_a_layer_keeps_its_dtype(device: str) -> None:
+    layer = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.GELU(), nn.LayerNorm(4)).half().to(device)
+    y = layer(minigrad.arange(8, dtype=minigrad.float16, device=device).view(2, 4))
+    y.square().mean().backward()
+    assert y.dtype is minigrad.float16 and {p.grad.dtype for p in layer.parameters()} == {minigrad.float16}
