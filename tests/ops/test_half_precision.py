@@ -157,7 +157,6 @@ COUNTS: dict[str, Program] = {
     "batch_norm": lambda x: F.batch_norm(x[:, None], None, None, training=True),
     "group_norm": lambda x: F.group_norm(x[None, None], 1),
     "instance_norm": lambda x: F.instance_norm(x[None, None]),
-    "normalize": lambda x: F.normalize(x, dim=0),
     "cosine_similarity": lambda x: F.cosine_similarity(x, 2 * x, dim=0),
     "avg_pool1d": lambda x: F.avg_pool1d(x.view(1, -1), COUNT // 2),
     "avg_pool2d": lambda x: F.avg_pool2d(x.view(1, 250, 280), (250, 140)),
