@@ -230,6 +230,8 @@ NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_beyond_float16(name: str, device: str) -> None:
+    if name == "addmm" and device != "cpu":
+        pytest.skip("on a GPU products of matrices, and so their gradients, are of 16 bits")
     x = minigrad.tensor([1000.0, -500.0, 0.25, 3.0, 1e-3], dtype=minigrad.float16, device=device)
     check(lambda x: NUMBERS[name](minigrad, x), [x], "float16", 8)
 
