@@ -23,8 +23,10 @@ from .spelling import spelled
 
 if TYPE_CHECKING:
     from ..ops import decompositions as ops
+    from ..ops import determinants
 else:
     ops = Deferred("minigrad.ops.decompositions")
+    determinants = Deferred("minigrad.ops.determinants")
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
@@ -129,13 +131,13 @@ def _zero_pivots(x: Any) -> Any:
 @method
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices."""
-    return apply(ops.det, (square(A, "det"),))
+    return apply(determinants.det, (square(A, "det"),))
 
 
 @method
 def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
     """(sign, logarithm of the size) of the determinant."""
-    return return_types.linalg_slogdet(*apply(ops.slogdet, (square(A, "slogdet"),)))
+    return return_types.linalg_slogdet(*apply(determinants.slogdet, (square(A, "slogdet"),)))
 
 
 @method
@@ -144,7 +146,7 @@ def logdet(input: Tensor) -> Tensor:
     sign, size = slogdet(input)
     if input.array.dtype.kind == "c":
         return size + sign.angle() * 1j
-    return size.where(sign > 0, math.nan).where(sign != 0, -math.inf)
+    return size.where(sign >= 0, math.nan)
 
 
 @spelled

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, flow, log_of_sum, where
+from .elementwise import exp, flow, log_of_sum, times, where, zeros_of
 from .indexing import getitem
 from .joining import concatenate
 from .op import op
@@ -37,17 +37,17 @@ def _others(x: Array, dim: int | None) -> Array:
         return reshape(_others(reshape(x, (-1,)), 0), x.shape)
     before = cumprod_exclusive(x, dim)
     after = flip(cumprod_exclusive(flip(x, (dim,)), dim), (dim,))
-    return before * after
+    return times(before, after)
 
 
 def cumprod_exclusive(x: Array, dim: int) -> Array:
-    """Products of the elements before each one."""
+    """Products of the elements before each one: those with a 0 are 0, whatever overflows."""
     n, axis = x.shape[dim], dim % len(x.shape)
     lead = (slice(None),) * axis
-    first = getitem(x, (*lead, slice(0, 1))) * 0 + 1
-    parts = [first]
+    first = getitem(x, (*lead, slice(0, 1)))
+    parts = [zeros_of(first, first.shape) + 1]
     for i in range(n - 1):
-        parts.append(parts[-1] * getitem(x, (*lead, slice(i, i + 1))))
+        parts.append(times(parts[-1], getitem(x, (*lead, slice(i, i + 1)))))
     return concatenate(axis, *parts)
 
 
@@ -73,7 +73,7 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
         running = getitem(before, (*lead, slice(i, i + 1)))
         total = running * getitem(g, (*lead, slice(i, i + 1)))
         for k in range(i + 1, n):
-            running = running * getitem(x, (*lead, slice(k, k + 1)))
+            running = times(running, getitem(x, (*lead, slice(k, k + 1))))
             total = total + running * getitem(g, (*lead, slice(k, k + 1)))
         columns.append(total)
     return concatenate(axis, *columns) if columns else g
@@ -109,11 +109,12 @@ def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
     """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; no exponent is positive, as out rises."""
     axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
     lead = (slice(None),) * axis
-    level = where(out == -math.inf, -np.finfo(out.dtype.name).max, out)
+    largest = float(np.finfo(out.dtype.name).max)  # which infinite ones count as
+    level = where(out == -math.inf, -largest, where(out == math.inf, largest, out))
     total, reach = g, 1
     while reach < n:
         early, late = (*lead, slice(None, -reach)), (*lead, slice(reach, None))
         added = getitem(total, early) + exp(getitem(level, early) - getitem(level, late)) * getitem(total, late)
         total = concatenate(axis, added, getitem(total, (*lead, slice(-reach, None))))
         reach *= 2
-    return exp(x - level) * total
+    return exp(where(x == math.inf, largest, x) - level) * total

@@ -1,4 +1,4 @@
-"""Inverses, determinants, equations and decompositions of matrices, in the last two axes.
+"""Inverses, equations and decompositions of matrices, in the last two axes.
 
 They are computed on the CPU, by the LAPACK that NumPy brings. What NumPy does not offer of it (triangular equations,
 LU) is written here, for all matrices of a batch at once.
@@ -15,8 +15,6 @@ from ..backend import xp
 from ..backend.dtype import Array
 from ..backend.lapack import on_host
 from .complex import IN_PLACE_OF, conj
-from .complex import complex as as_pair
-from .complex import imag as imaginary_part
 from .complex import real as real_part
 from .joining import concatenate
 from .linear import matmul
@@ -49,35 +47,18 @@ def _over(x: Array, divisor: Array) -> Array:
     return x / (divisor + (bare(divisor) == 0) * (bare(x) == 0))
 
 
-def _one_matrix(x: Array) -> Array:
+def one_matrix(x: Array) -> Array:
     """A number for each matrix, with two axes for the matrix."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
-# Inverses, determinants, equations -------------------------------------------------------------------------
+# Inverses, equations --------------------------------------------------------------------------------------
 
 
 @op("dx = −yᴴ g yᴴ", x=lambda g, out: -matmul(adjoint(out), matmul(g, adjoint(out))))
 def inverse(x: Array) -> Array:
     """x⁻¹ of square matrices"""
     return on_host(np.linalg.inv, x)
-
-
-@op("dx = g conj(y) x⁻ᴴ", x=lambda g, x, out: _one_matrix(g * conjugate(out)) * adjoint(inverse(x)))
-def det(x: Array) -> Array:
-    """|x| of square matrices"""
-    return on_host(np.linalg.det, x)
-
-
-@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: _one_matrix(_log_slope(g, out)) * adjoint(inverse(x)))
-def slogdet(x: Array) -> tuple[Array, Array]:
-    """The sign of |x| (of complex numbers, |x| / abs |x|) and the logarithm of its size"""
-    return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
-
-
-def _log_slope(g: Any, out: Any) -> Array:
-    """The gradient of log |x|, whose imaginary part is the angle of the sign."""
-    return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
 
 
 @op(
@@ -450,6 +431,6 @@ def _exp(x: Array) -> Array:
     return out
 
 
-_EQUATIONS = (inverse, det, slogdet, solve, solve_triangular, pinv, least_squares, matrix_exp)
+_EQUATIONS = (inverse, solve, solve_triangular, pinv, least_squares, matrix_exp)
 _FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})

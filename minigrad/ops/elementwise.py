@@ -34,6 +34,14 @@ def mul(a: Array, b: Array) -> Array:
     return a * b
 
 
+@op("da = g b; db = g a", a=lambda g, b: times(g, b), b=lambda g, a: times(g, a), promote="same", holomorphic=True)
+def times(a: Array, b: Array) -> Array:
+    """a b, and 0 where one of them is 0 and the other infinite: a product of finite numbers that overflowed"""
+    m, out = xp(_array_of(a, b)), a * b
+    lost = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
+    return m.where(lost, out.dtype.type(0), out)
+
+
 # The rule for b divides twice, as b * b could underflow.
 @op(
     "da = g / b; db = −g a / b²",
@@ -73,7 +81,7 @@ def floor_divide(a: Array, b: Array) -> Array:
 @op(
     "da = g; db = −g ⌊a / b⌋",
     a=lambda g: g,
-    b=lambda g, a, b, out: -g * where(abs(b) < math.inf, round((a - out) / b), floor_divide(a, b)),
+    b=lambda g, a, b, out: -g * _whole_part(bare(a), bare(b), bare(out)),
     promote="same",
 )
 def remainder(a: Array, b: Array) -> Array:
@@ -87,7 +95,12 @@ def remainder(a: Array, b: Array) -> Array:
     return m.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
-@op("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b), promote="same")
+def _whole_part(a: Array, b: Array, out: Array) -> Array:
+    """⌊a / b⌋ of the remainder, which is constant; where that is not finite, what the quotient is."""
+    return where(isfinite(out), round((a - out) / b), floor_divide(a, b))
+
+
+@op("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(bare(a) / bare(b)), promote="same")
 def fmod(a: Array, b: Array) -> Array:
     """a - trunc(a / b) b, with the sign of a"""
     _check_divisor(a, b)
@@ -315,7 +328,7 @@ def asinh(x: Array) -> Array:
     return xp(x).arcsinh(x)
 
 
-@op("dx = g / √(x² − 1)", x=lambda g, x: g / (sqrt(x - 1) * sqrt(x + 1)), promote="float", holomorphic=True)
+@op("dx = g / √(x² − 1)", x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)), promote="float", holomorphic=True)
 def acosh(x: Array) -> Array:
     """arcosh x"""
     return xp(x).arccosh(x)
@@ -531,13 +544,24 @@ def lerp(a: Array, b: Array, weight: Array) -> Array:
 
 @op(
     "da = g b / (a² + b²); db = −g a / (a² + b²)",
-    a=lambda g, a, b: g * b / (a * a + b * b),
-    b=lambda g, a, b: -g * a / (a * a + b * b),
+    a=lambda g, a, b: g * _over_square(b, a, b),
+    b=lambda g, a, b: -g * _over_square(a, a, b),
     promote="float",
 )
 def atan2(a: Array, b: Array) -> Array:
-    """The angle of the point (b, a)"""
+    """The angle of the point (b, a); at the origin the gradient is 0"""
     return xp(_array_of(a, b)).arctan2(a, b)
+
+
+def _over_square(x: Array, a: Array, b: Array) -> Array:
+    """x / (a² + b²), 0 at the origin and at infinity, of squares that may overflow or underflow."""
+    radius = _inf_of_0(hypot(a, b))
+    return where(isinf(radius), 0.0, x) / radius / radius
+
+
+def _inf_of_0(x: Array) -> Array:
+    """A divisor by which 0 / 0 is 0, in all orders."""
+    return where(x == 0, math.inf, x)
 
 
 @op(
@@ -574,16 +598,30 @@ def zeros_of(like: Array, lengths: tuple[int, ...]) -> Array:
     return xp(like).zeros(lengths, like.dtype)
 
 
-@op("da = g a / y; db = g b / y", a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out), promote="float")
+@op(
+    "da = g a / y, 0 where y = 0; db = g b / y, 0 where y = 0",
+    a=lambda g, a, b, out: g * _cosine(a, b, out),
+    b=lambda g, a, b, out: g * _cosine(b, a, out),
+    promote="float",
+)
 def hypot(a: Array, b: Array) -> Array:
-    """√(a² + b²), without overflow"""
+    """√(a² + b²), without overflow; at the origin the gradient is 0"""
     return xp(_array_of(a, b)).hypot(a, b)
 
 
+def _cosine(a: Array, b: Array, length: Array) -> Array:
+    """a over the length of (a, b): infinite a and b count as 1 there, and finite ones as 0 beside them."""
+    if holds(isinf(bare(length))):
+        endless = isinf(a) | isinf(b)
+        a, b = (where(endless, where(isinf(v), sign(v), 0.0), v) for v in (a, b))
+        length = where(endless, hypot(a, b), length)
+    return a / _inf_of_0(length)
+
+
 @op(
-    "da = g exp(a − y); db = g exp(b − y)",
-    a=lambda g, a, out: g * exp(a - out),
-    b=lambda g, b, out: g * exp(b - out),
+    "da = g σ(a − b); db = g σ(b − a)",
+    a=lambda g, a, b, out: g * _share_of_sum(a, b, out),
+    b=lambda g, a, b, out: g * _share_of_sum(b, a, out),
     promote="float",
     holomorphic=True,
 )
@@ -591,6 +629,13 @@ def logaddexp(a: Array, b: Array) -> Array:
     """ln(eᵃ + eᵇ), without overflow"""
     m = xp(_array_of(a, b))
     return log_of_sum(a, b) if _array_of(a, b).dtype.kind == "c" else m.logaddexp(a, b)
+
+
+def _share_of_sum(a: Array, b: Array, out: Array) -> Array:
+    """eᵃ / (eᵃ + eᵇ), also of infinite a and b, of which equal ones share alike."""
+    if bare(out).dtype.kind == "c":  # whose sigmoid overflows
+        return exp(a - out)
+    return sigmoid(where((a == b) & ~isfinite(a), 0.0, a - b))
 
 
 def log_of_sum(a: Array, b: Array) -> Array:

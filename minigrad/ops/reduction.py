@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import in_order, products, xp
+from ..backend import holds, in_order, products, xp
 from ..backend.dtype import Array, counted
 from .elementwise import isnan, only, where
 from .op import op

@@ -9,6 +9,7 @@ from . import (  # noqa: F401 (each registers its ops)
     convolution,
     cumulative,
     decompositions,
+    determinants,
     device,
     dropout,
     elementwise,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import holds, xp
 from ..backend.dtype import Array
-from .elementwise import where
+from .elementwise import times, where, zeros_of
 from .indexing import _along, _copy, gather, getitem, scatter_add
 from .joining import concatenate
 from .op import bare, op
@@ -63,7 +63,7 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
     places, back = places[order], m.argsort(order)
     ordered = getitem(concatenate(0, reshape(x, (-1,)), reshape(src, (-1,))), (order,))
     after = flip(_before(flip(ordered, (0,)), m.flip(places, 0)), (0,))
-    others = getitem(_before(ordered, places) * after, (back,))
+    others = getitem(times(_before(ordered, places), after), (back,))
     count = numbers.size
     first, rest = (getitem(others, (part,)) for part in (slice(0, count), slice(count, None)))
     return reshape(first, x.shape), reshape(rest, index.shape)
@@ -86,5 +86,5 @@ def _joined(x: Array, places: Array, reach: int, alone: bool) -> Array:
     first, later, earlier = (getitem(x, (p,)) for p in (slice(0, reach), slice(reach, None), slice(None, -reach)))
     same = places[reach:] == places[:-reach]
     if alone:
-        return concatenate(0, first * 0 + 1, where(same, earlier, 1.0))
-    return concatenate(0, first, later * where(same, earlier, 1.0))
+        return concatenate(0, zeros_of(first, first.shape) + 1, where(same, earlier, 1.0))
+    return concatenate(0, first, times(later, where(same, earlier, 1.0)))

@@ -150,13 +150,18 @@ def sinc(x: Array) -> Array:
     return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
 
 
+def _unless_0(x: Array, y: Array) -> Array:
+    """A term that is infinite at 0, left out there beside a term of a higher order."""
+    return where(x == 0, 0.0, y)
+
+
 @op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x), promote="float")
 def bessel_y0(x: Array) -> Array:
     """Bessel's function of the second kind of order 0"""
     return bessel.second_kind(x, 0)
 
 
-@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (bessel_y0(x) - out / x), promote="float")
+@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (_unless_0(x, bessel_y0(x)) - out / abs(x)), promote="float")
 def bessel_y1(x: Array) -> Array:
     """Bessel's function of the second kind of order 1"""
     return bessel.second_kind(x, 1)
@@ -168,13 +173,17 @@ def modified_bessel_k0(x: Array) -> Array:
     return bessel.third_kind(x, 0)
 
 
-@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / x), promote="float")
+@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / abs(x)), promote="float")
 def modified_bessel_k1(x: Array) -> Array:
     """The modified Bessel function of the second kind of order 1"""
     return bessel.third_kind(x, 1)
 
 
-@op("dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (out - scaled_modified_bessel_k1(x)), promote="float")
+@op(
+    "dx = g (y − eˣ K₁(x))",
+    x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)),
+    promote="float",
+)
 def scaled_modified_bessel_k0(x: Array) -> Array:
     """eˣ times the modified Bessel function of the second kind of order 0"""
     return bessel.scaled_third_kind(x, 0)
@@ -182,7 +191,7 @@ def scaled_modified_bessel_k0(x: Array) -> Array:
 
 @op(
     "dx = g (y − eˣ K₀(x) − y / x)",
-    x=lambda g, x, out: g * (out - scaled_modified_bessel_k0(x) - out / x),
+    x=lambda g, x, out: g * (out * (1 - 1 / abs(x)) - _unless_0(x, scaled_modified_bessel_k0(x))),
     promote="float",
 )
 def scaled_modified_bessel_k1(x: Array) -> Array:
@@ -199,14 +208,17 @@ def erfcx(x: Array) -> Array:
     return special.scaled_complementary_error_function(x)
 
 
-@op(
-    "dx = g √(2/π) / erfcx(−x/√2)",
-    x=lambda g, x: g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),
-    promote="float",
-)
+@op("dx = g √(2/π) / erfcx(−x/√2)", x=lambda g, x: g * _hazard(x), promote="float")
 def log_ndtr(x: Array) -> Array:
     """ln of the standard normal distribution's share below x"""
     return special.log_normal_share(x)
+
+
+def _hazard(x: Array) -> Array:
+    """The density over the share below x, where x > 0 as it is written, as erfcx(−x/√2) overflows."""
+    low, high = where(x > 0, 0.0, x), where(x > 0, x, 0.0)
+    below = math.sqrt(2 / math.pi) / erfcx(low * -math.sqrt(0.5))
+    return where(x > 0, exp(high * high * -0.5) / math.sqrt(2 * math.pi) / ndtr(high), below)
 
 
 @op("dx = g exp(−x²/2) / √2π", x=lambda g, x: g * exp(x * x * -0.5) / math.sqrt(2 * math.pi), promote="float")

@@ -20,6 +20,7 @@ from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
     convolution,
+    determinants,
     dropout,
     elementwise,
     indexing,
@@ -190,6 +191,7 @@ case("pow", lambda t, a: a**-1.5, between(0.5, 2, 3))
 case("pow", lambda t, a: a**0, (3,))
 case("pow", lambda t, a: a**1, (3,))
 case("pow", lambda t, b: 2**b, (3,))
+case("times", lambda t, a, b: elementwise.times(a, b), (2, 3), (2, 3), theirs=lambda t, a, b: a * b)
 case("lerp", lambda t, a, b, w: t.lerp(a, b, w), (2, 3), (2, 3), (2, 3))
 case("lerp", lambda t, a, b, w: t.lerp(a, b, w), (3,), (2, 1), (1, 3))
 _MASK = np.array([[True, False, True], [False, False, True]])
@@ -493,6 +495,13 @@ case("as_strided", lambda t, x: t.as_strided(x.contiguous(), (2, 3), (1, 2), 1),
 case("inverse", lambda t, x: t.linalg.inv(x + 3 * t.eye(3).to(x)), (2, 3, 3))
 case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
 case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
+case(
+    "adjugate",
+    lambda t, x: determinants.adjugate(x),
+    (2, 3, 3),
+    theirs=lambda t, x: t.linalg.det(x)[:, None, None] * t.linalg.inv(x),
+)
+case("pole", lambda t, x: determinants.pole(x), (2, 3, 3), theirs=lambda t, x: t.linalg.inv(x))
 case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
 for _upper in (False, True):

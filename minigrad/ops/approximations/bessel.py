@@ -106,7 +106,7 @@ def scaled_modified(x: Array, order: int) -> Array:
         pair = m.where(near * cos < 0.5, small, grown - shrunk) if order % 2 else grown + shrunk
         total = total + math.cos(order * angle) * pair
     large = m.maximum(size, _FAR)
-    far = _horner(_hankel(order), -1 / large) / m.sqrt(2 * math.pi * large)  # DLMF 10.40.1
+    far = _horner(_hankel(order), -1 / large) / m.sqrt(large) / math.sqrt(2 * math.pi)  # DLMF 10.40.1
     out = m.where(size < _FAR, total / (2 * _NODES), far)
     return (m.sign(x) * out if order % 2 else out).astype(dtype)
 
@@ -136,7 +136,7 @@ def third_kind(x: Array, order: int) -> Array:
 def _near_third(x: Array, order: int) -> Array:
     """eˣ K by its power series, DLMF 10.31.1 and 10.31.2, for x up to 1."""
     m = xp(x)
-    square, log = x * x / 4, m.log(x / 2) + _EULER
+    square, log = x * x / 4, m.log(x) + (_EULER - math.log(2))
     term, harmonic, total = m.ones_like(x), 0.0, m.zeros_like(x)
     for k in range(14):
         # the terms (x²/4)ᵏ / (k! (k + ν)!) of Iν, each times ln(x/2) less the mean of digamma at k + 1 and k + ν + 1

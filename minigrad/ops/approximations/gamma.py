@@ -26,9 +26,10 @@ def log_gamma(x: Array) -> Array:
         z = m.where(near, z + 1, z)
     out = (z - 0.5) * m.log(z) - z + 0.5 * math.log(2 * math.pi) + stirling(z) - m.log(product)
     out = m.where(y == math.inf, math.inf, m.where((y == 1) | (y == 2), 0.0, out))
-    distance = m.absolute(m.sin(math.pi * (x - m.rint(x))))  # Γ(x) Γ(1 - x) = π / sin πx
-    out = m.where(mirrored, math.log(math.pi) - m.log(distance) - out, out)
-    return m.where(m.isinf(x), math.inf, out).astype(dtype)
+    distance = m.absolute(x - m.rint(x))  # Γ(x) Γ(1 - x) = π / sin πx
+    ratio = m.where(distance < 1e-8, math.pi, m.sin(math.pi * distance) / m.maximum(distance, 1e-8))
+    out = m.where(mirrored, math.log(math.pi) - m.log(ratio) - m.log(distance) - out, out)
+    return m.where(m.isinf(x) | (mirrored & (distance == 0)), math.inf, out).astype(dtype)
 
 
 def stirling(z: Array) -> Array:
@@ -54,19 +55,10 @@ def digamma(x: Array) -> Array:
 
 
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of ``digamma`` of an order from 1 on an array, in its dtype; for x > -1000."""
-    m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
-    x = m.where(x > -1000, x, math.nan)
-    least = float(m.nanmin(x)) if holds(~m.isnan(x)) else 0.0
-    steps = _FAR + order + max(0, math.ceil(-least))
-    total = sum(1 / (x + k) ** (order + 1) for k in range(steps))
-    z, s = x + steps, order + 1  # and the rest of Σ 1 / (x + k)ˢ by Euler-Maclaurin
-    total = total + z ** (1 - s) / (s - 1) + 0.5 * z**-s
-    rising = float(s)
-    for k, b in enumerate(_BERNOULLI, 1):
-        total = total + b / math.factorial(2 * k) * rising * z ** -(s + 2 * k - 1)
-        rising *= (s + 2 * k - 1) * (s + 2 * k)
-    return ((-1) ** (order + 1) * math.factorial(order) * total).astype(dtype)
+    """The derivative of ``digamma`` of an order from 1 on an array, in its dtype; infinite at 0, -1, -2 ..."""
+    wide = x.astype(np.float64)
+    total = zeta(xp(x).full_like(wide, order + 1), wide)
+    return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
 def zeta(x: Array, q: Array) -> Array:
@@ -81,8 +73,9 @@ def zeta(x: Array, q: Array) -> Array:
     part = m.where(below, q - m.floor(q), 0.5)  # the first of the terms' bases above 0
     out = _hurwitz(power, m.where(below, part, m.where(q > 0, q, 1.0)))
     sign = m.where(x == m.floor(x), 1 - 2 * (x % 2), math.nan)
-    # the terms with bases below 0 are (-1)ˣ times those of 1 - part, 2 - part ... -q
-    near, far = _hurwitz(power, 1 - part), _hurwitz(power, m.where(below, 1 - q, 1.0))
+    # the terms with bases below 0 are (-1)ˣ times those of rest, rest + 1 ... -q
+    rest = m.where(below, m.ceil(q) - q, 0.5)
+    near, far = _hurwitz(power, rest), _hurwitz(power, m.where(below, 1 - q, 1.0))
     out = m.where(below, out + sign * near - sign * far, out)
     out = m.where((q <= 0) & whole, math.inf, out)
     out = m.where(x > 1, out, m.where(x == 1, math.inf, math.nan))
@@ -94,8 +87,8 @@ def _hurwitz(x: Array, q: Array) -> Array:
     m, z = xp(x), q + _FAR
     total = sum((q + k) ** -x for k in range(_FAR))
     rising = ratio = m.minimum(x, 1e6) / z  # of greater x the first terms are all
-    rest = z / (x - 1) + 0.5
+    rest = 1 / (x - 1) + 0.5 / z
     for k, b in enumerate(_BERNOULLI, 1):
-        rest = rest + b / math.factorial(2 * k) * rising
+        rest = rest + b / math.factorial(2 * k) * rising / z
         rising = rising * (ratio + (2 * k - 1) / z) * (ratio + 2 * k / z)
-    return total + z**-x * rest
+    return total + z ** (1 - x) * rest
