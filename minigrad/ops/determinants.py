@@ -36,27 +36,29 @@ def adjugate(x: Array) -> Array:
 
 
 def _adjugates(x: Array) -> Array:
-    inverses, ill = _inverses(x)
+    inverses, singular = _inverses(x)
     with np.errstate(all="ignore"):
-        out = np.linalg.det(x)[..., None, None] * inverses
-    if ill.any():
-        out[ill] = _by_singular_values(x[ill])
+        out = np.linalg.det(x)[..., None, None] * inverses  # from one LU, so their errors near a singular matrix cancel
+    if singular.any():
+        out[singular] = _by_singular_values(x[singular])
     return out
 
 
 def _inverses(x: Array) -> tuple[Array, Array]:
-    """The inverses, and which of the matrices are singular (their inverses are NaN) or so near it that half of the
-    digits are lost."""
+    """The inverses, and which of the matrices are singular: their inverses are NaN."""
+    singular = np.linalg.slogdet(x)[0] == 0
+    one = np.eye(x.shape[-1], dtype=x.dtype)
     with np.errstate(all="ignore"):
-        singular = (np.linalg.slogdet(x)[0] == 0)[..., None, None]
-        out = np.linalg.inv(np.where(singular, np.eye(x.shape[-1], dtype=x.dtype), x))
-        spread = math.prod(np.abs(a).sum(-2).max(-1, initial=0) for a in (x, out))
-    ill = singular[..., 0, 0] | (spread > np.finfo(x.dtype).eps ** -0.5)
-    return np.where(singular, x.dtype.type(math.nan), out), ill & np.isfinite(x).all((-2, -1))
+        out = np.linalg.inv(np.where(singular[..., None, None], one, x))
+    return np.where(singular[..., None, None], x.dtype.type(math.nan), out), singular
 
 
 def _are_ill(x: Array) -> Array:
-    return _inverses(x)[1]
+    """Which matrices are singular, or so near it that half of the digits are lost."""
+    inverses, singular = _inverses(x)
+    with np.errstate(all="ignore"):
+        condition = math.prod(np.abs(a).sum(-2).max(-1, initial=0) for a in (x, inverses))
+        return singular | (condition > np.finfo(x.dtype).eps ** -0.5)
 
 
 def _by_singular_values(x: Array) -> Array:
@@ -103,8 +105,7 @@ def pole(x: Array) -> Array:
 
 
 def _poles(x: Array) -> Array:
-    out = _inverses(x)[0]
-    singular = np.isnan(out).all((-2, -1)) & np.isfinite(x).all((-2, -1))
+    out, singular = _inverses(x)
     if singular.any():
         above = _by_singular_values(x[singular])
         size = np.linalg.norm(x[singular], axis=(-2, -1), keepdims=True) ** (x.shape[-1] - 1)
