@@ -1,0 +1,268 @@
+"""Rules where a formula has 0/0, 0·∞ or ∞−∞: each gives the limit, in all orders. ``tests/peers/extremes.py`` looks for
+more of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import gradcheck, gradgradcheck
+from tests.ops.cases import CASES, Case
+from tests.support.parity import gradients, host, listed, ours
+
+INF, NAN = math.inf, math.nan
+
+
+def slopes(program: Callable[..., Any], *values: Any, device: str, order: int = 1) -> list[Any]:
+    """The gradients of the sum of a program's result, or those of the sum of these."""
+    xs = [ours(np.array(v, np.float64), True, device) for v in values]
+    out = program(*xs)
+    for _ in range(order):
+        if not out.requires_grad:
+            return [np.zeros(x.shape) for x in xs]
+        found = gradients([out], xs, [minigrad.ones_like(out)], create_graph=True)
+        out = sum((f.sum() for f in found[1:]), found[0].sum())
+    return [host(f) for f in found]
+
+
+# Determinants ----------------------------------------------------------------------------------------------
+
+NEARLY = [[1, 2, 0, 1], [0, 1, 1, 2], [1, 3, 1, 3], [2, 0, 1, 1]]  # singular, but elimination rounds
+SINGULAR = [
+    [[1, 2], [2, 4]],
+    [[0, 0], [0, 0]],
+    [[1, 0], [0, 0]],
+    [[0]],
+    [[1, 2, 3], [4, 5, 6], [7, 8, 9]],
+    [[1, 1, 1], [1, 1, 1], [1, 1, 1]],
+    [[2, 0, 0], [0, 2, 0], [0, 0, 0]],
+    [[0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]],
+]
+
+
+def exact_det(rows: list[list[int]]) -> int:
+    """By minors."""
+    if not rows:
+        return 1
+    return sum((-1) ** j * rows[0][j] * exact_det([r[:j] + r[j + 1 :] for r in rows[1:]]) for j in range(len(rows)))
+
+
+def cofactors(rows: list[list[int]]) -> Any:
+    """The derivative of the determinant in each element."""
+    n = len(rows)
+    minor = lambda i, j: [r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]
+    return np.array([[(-1) ** (i + j) * exact_det(minor(i, j)) for j in range(n)] for i in range(n)], float)
+
+
+@pytest.mark.parametrize("rows", [*SINGULAR, NEARLY], ids=str)
+def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
+    regular = (np.array(rows) + 3 * np.eye(len(rows))).astype(int).tolist()
+    (found,) = slopes(minigrad.linalg.det, [rows, regular], device=device)
+    np.testing.assert_allclose(found, [cofactors(rows), cofactors(regular)], atol=1e-12)
+    x = ours(np.array([rows, regular], float), True, device)
+    assert gradcheck(minigrad.linalg.det, [x]) and gradgradcheck(minigrad.linalg.det, [x])
+
+
+def test_det_has_a_third_derivative_at_0() -> None:
+    """It is the product of the diagonal there, less others."""
+    x = ours(np.zeros((3, 3)), True)
+    place: Any = [x[i, i] for i in range(3)]
+    out = minigrad.linalg.det(minigrad.diag(minigrad.stack(place)))
+    for element in place:
+        (out,) = gradients([out], [element], [minigrad.ones_like(out)], create_graph=True)
+    assert out.item() == 1
+
+
+@pytest.mark.parametrize("program", [lambda x: minigrad.linalg.slogdet(x)[1], minigrad.logdet], ids=["slogdet", "logdet"])
+@pytest.mark.parametrize("rows", SINGULAR, ids=str)
+def test_the_logarithm_of_a_determinant_of_0_is_infinitely_steep(rows: Any, program: Any, device: str) -> None:
+    (found,) = slopes(program, rows, device=device)
+    expected = cofactors(rows)
+    np.testing.assert_array_equal(found, np.where(expected == 0, 0, np.copysign(INF, expected)))
+
+
+def test_a_singular_complex_matrix(device: str) -> None:
+    x = np.array([[1, 2j], [2j, -4]])  # the second row is 2i times the first
+    z = minigrad.tensor(x, requires_grad=True, device=device)
+    (found,) = gradients([minigrad.linalg.det(z)], [z], [minigrad.tensor(1 + 0j, device=device)])
+    np.testing.assert_allclose(host(found), np.array([[-4, -2j], [-2j, 1]]).conj(), atol=1e-12)
+    assert gradgradcheck(lambda z: minigrad.view_as_real(minigrad.linalg.det(z)), [z])
+
+
+# Products --------------------------------------------------------------------------------------------------
+
+FACTORS = [
+    [1e200, 1e200, 0.0],
+    [0.0, 1e200, 1e200, 1e200],
+    [1e200, 0.0, 1e200, 3.0],
+    [1e200, 0.0, 1e200, 0.0, 1e200],
+    [1e200, 1e200, 1e200],
+    [0.0, 0.0, 0.0],
+    [5e-324, 2.0, 3.0],
+    [1e-200, 1e-200, 5.0],
+    [1.0, 0.0, 1e308, 1e308, 2.0],
+]
+
+
+def exact(values: list[float], ends: range, order: int) -> list[float]:
+    """The derivatives in each factor of the sum of the products of the first n, for n in ``ends``, or those of their
+    sum."""
+    n = len(values)
+    total = [Fraction(0)] * n
+    for end, left_out in ((e, c) for e in ends for c in combinations(range(e), order)):
+        rest = math.prod((Fraction(values[k]) for k in range(end) if k not in left_out), start=Fraction(1))
+        for i in left_out:
+            total[i] += rest
+    return [_float(t) for t in total]
+
+
+def _float(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return INF if x > 0 else -INF
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("values", FACTORS, ids=str)
+def test_products_that_overflow_beside_a_zero(values: list[float], order: int, device: str) -> None:
+    n = len(values)
+    (found,) = slopes(minigrad.prod, values, device=device, order=order)
+    expected = exact(values, range(n, n + 1), order)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (found,) = slopes(lambda x: x.prod(1), [values, values], device=device, order=order)
+    np.testing.assert_allclose(found, [expected] * 2, rtol=1e-12)
+    index = minigrad.zeros(n, dtype=minigrad.int64, device=device)
+    one = minigrad.ones(1, dtype=minigrad.float64, device=device)
+    (found,) = slopes(lambda x: one.scatter_reduce(0, index, x, "prod"), values, device=device, order=order)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (found,) = slopes(lambda x: x.cumprod(0), values, device=device, order=order)
+    np.testing.assert_allclose(found, exact(values, range(1, n + 1), order), rtol=1e-12)
+
+
+def test_a_product_with_an_infinite_factor(device: str) -> None:
+    (found,) = slopes(minigrad.prod, [INF, 2, 3], device=device)
+    np.testing.assert_array_equal(found, [6, INF, INF])
+    (found,) = slopes(lambda x: x.cumprod(0), [INF, 2, 3], device=device)
+    np.testing.assert_array_equal(found, [9, INF, INF])
+
+
+# Points: each a program, its arguments, and the gradients of the orders from 1 -------------------------------
+
+Point = tuple[Callable[..., Any], list[float], list[list[float]]]
+_SPECIAL = minigrad.special
+POINTS: dict[str, Point] = {
+    **{
+        f"atan2{at}": (minigrad.atan2, list(at), [grad])
+        for at, grad in {
+            **{at: [0.0, 0.0] for at in product([0.0, -0.0], repeat=2)},
+            (1e-200, 1e-200): [5e199, -5e199],
+            (1e200, -1e200): [-5e-201, -5e-201],
+            (1e-310, 1.0): [1.0, -1e-310],
+            (5e-324, 0.0): [0.0, -INF],
+            (INF, 1.0): [0.0, 0.0],
+            (1.0, -INF): [0.0, 0.0],
+            (INF, INF): [0.0, 0.0],
+        }.items()
+    },
+    "hypot(0, 0)": (minigrad.hypot, [0.0, 0.0], [[0.0, 0.0]]),
+    "hypot(3e-320, 4e-320)": (minigrad.hypot, [3e-320, 4e-320], [[0.6, 0.8]]),
+    "hypot(inf, 1)": (minigrad.hypot, [INF, 1.0], [[1.0, 0.0]]),
+    "hypot(-inf, inf)": (minigrad.hypot, [-INF, INF], [[-math.sqrt(0.5), math.sqrt(0.5)]]),
+    **{
+        f"{name}{at}": (getattr(minigrad, name), list(at), [grad, [0.0, 0.0]])
+        for name in ("logaddexp", "logaddexp2")
+        for at, grad in {
+            (INF, 1.0): [1.0, 0.0],
+            (-INF, 1.0): [0.0, 1.0],
+            (2.0, INF): [0.0, 1.0],
+            (INF, -INF): [1.0, 0.0],
+            (INF, INF): [0.5, 0.5],
+            (-INF, -INF): [0.5, 0.5],
+            (1e200, 1e200): [0.5, 0.5],
+            (-1e308, -1e308): [0.5, 0.5],
+        }.items()
+    },
+    **{
+        f"polygamma({n}, {x})": (lambda x, n=n: minigrad.polygamma(n, x), [x], [[slope]])
+        for n, x, slope in [
+            (1, INF, -0.0),
+            (2, INF, 0.0),
+            (1, 0.0, -INF),
+            (1, 1e200, -0.0),
+            (1, 1e100, -1e-200),
+            (1, -0.5, -0.8287966442343199),
+            (1, -1000.25, 124.02510572269784),
+            (1, 1e-20, -2e60),
+            (1, -1e-20, 2e60),
+        ]
+    },
+    "digamma(inf)": (minigrad.digamma, [INF], [[0.0], [-0.0], [0.0]]),
+    "digamma(1e200)": (minigrad.digamma, [1e200], [[1e-200], [-0.0]]),
+    "digamma(-2)": (minigrad.digamma, [-2.0], [[INF]]),
+    "lgamma(inf)": (minigrad.lgamma, [INF], [[INF], [0.0], [0.0]]),
+    "log_ndtr(40)": (_SPECIAL.log_ndtr, [40.0], [[0.0], [-0.0]]),
+    "log_ndtr(1e200)": (_SPECIAL.log_ndtr, [1e200], [[0.0], [-0.0]]),
+    "log_ndtr(-1e200)": (_SPECIAL.log_ndtr, [-1e200], [[1e200]]),
+    "acosh(1)": (minigrad.acosh, [1.0], [[INF], [-INF]]),
+    "acosh(1e200)": (minigrad.acosh, [1e200], [[1e-200]]),
+    "inf ** 0": (lambda x: x**0, [INF], [[0.0], [0.0]]),
+    "bessel_y0(0)": (_SPECIAL.bessel_y0, [0.0], [[INF], [-INF]]),
+    "bessel_y1(0)": (_SPECIAL.bessel_y1, [0.0], [[INF]]),
+    "modified_bessel_k1(-0.0)": (_SPECIAL.modified_bessel_k1, [-0.0], [[-INF]]),
+    "scaled_modified_bessel_k0(0)": (_SPECIAL.scaled_modified_bessel_k0, [0.0], [[-INF]]),
+    "scaled_modified_bessel_k1(0)": (_SPECIAL.scaled_modified_bessel_k1, [0.0], [[-INF]]),
+    "remainder(7, 0.5)": (minigrad.remainder, [7.0, 0.5], [[1.0, -14.0], [0.0, 0.0]]),
+    "fmod(inf, 2)": (minigrad.fmod, [INF, 2.0], [[1.0, -INF], [0.0, 0.0]]),
+    "fmod(1, inf)": (minigrad.fmod, [1.0, INF], [[1.0, 0.0], [0.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_gradients_at_a_point(name: str, device: str) -> None:
+    program, at, expected = POINTS[name]
+    for order, right in enumerate(expected, 1):
+        found = slopes(program, *at, device=device, order=order)
+        np.testing.assert_allclose(found, right, rtol=1e-12, err_msg=f"order {order}")
+
+
+@pytest.mark.parametrize(
+    ("program", "x", "expected"),
+    [
+        (minigrad.lgamma, 5e-324, 744.4400719213812),
+        (minigrad.lgamma, -1e308, INF),
+        (_SPECIAL.i0e, 1e308, 3.9894228040143268e-155),
+        (minigrad.i0, -1e308, INF),
+        (_SPECIAL.i1e, -1e308, -3.9894228040143268e-155),
+        (_SPECIAL.modified_bessel_k0, 5e-324, 744.5560034370397),
+        (lambda x: minigrad.polygamma(2, x), -1e308, -INF),
+        (lambda x: minigrad.polygamma(1, x), -1000.25, 19.738209551699785),
+        (lambda x: minigrad.polygamma(1, x), 1e308, 1e-308),
+    ],
+)
+def test_values(program: Any, x: float, expected: float, device: str) -> None:
+    np.testing.assert_allclose(host(program(ours(np.array(x), device=device))), expected, rtol=1e-14)
+
+
+def test_powers_whose_exponent_is_0(device: str) -> None:
+    """The gradient of the base is 0 and does not depend on the exponent as 0 · ∞ would."""
+    found = slopes(lambda a, b: a**b, [INF, -2.0, 3.0], [0.0, 0.0, 0.0], device=device, order=2)
+    np.testing.assert_allclose(found[0], [0.0, -0.5, 1 / 3])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sums_of_exponentials_with_infinite_terms(order: int, device: str) -> None:
+    rows = [[INF, 1, 2], [INF, INF, 0], [-INF, -INF, -INF], [-INF, 1, 1]]
+    (found,) = slopes(lambda x: x.logsumexp(1), rows, device=device, order=order)
+    first = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0], [0, 0.5, 0.5]]
+    np.testing.assert_allclose(found, np.array(first) if order == 1 else np.zeros((4, 3)), atol=1e-15)
+    (found,) = slopes(lambda x: x.logcumsumexp(1), [[1, INF, 2], [-INF, 1, 1]], device=device, order=order)
+    first = [[1, 2, 0], [0, 1.5, 0.5]]
+    np.testing.assert_allclose(found, np.array(first) if order == 1 else np.zeros((2, 3)), atol=1e-15)

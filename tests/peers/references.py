@@ -1,0 +1,101 @@
+"""Functions of elements in many digits, and their derivatives: what decides where PyTorch and minigrad differ.
+
+1e-330 stands for 0 and 1e320 for infinity, so that a value at one of them is the limit there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mpmath import mp
+
+DIGITS = 1200  # as many as 1e320 + 1e-30 needs, and as cancel in differences
+_STEP = 30  # a difference's step is 10^-30 of an argument, at most 10^-30
+
+
+def _atan2(a: Any, b: Any) -> Any:
+    return mp.atan2(a, b)
+
+
+def _erfcx(x: Any) -> Any:
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def _log_ndtr(x: Any) -> Any:
+    return mp.log(mp.erfc(-x / mp.sqrt(2)) / 2)
+
+
+def _scaled(function: Callable[..., Any], order: int, power: int) -> Callable[[Any], Any]:
+    """A Bessel function of x times e^(±|x|)."""
+    return lambda x: function(order, x) * mp.exp(power * abs(x))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "erf": lambda x: mp.erf(x),
+    "erfc": lambda x: mp.erfc(x),
+    "acosh": lambda x: mp.acosh(x),
+    "asinh": lambda x: mp.asinh(x),
+    "atanh": lambda x: mp.atanh(x),
+    "digamma": lambda x: mp.digamma(x),
+    "lgamma": lambda x: mp.log(abs(mp.gamma(x))) if abs(x) < 1e6 else mp.re(mp.loggamma(x)),
+    "hypot": lambda a, b: mp.sqrt(a * a + b * b),
+    "atan2": _atan2,
+    "pow": lambda a, b: mp.power(a, b) if a > 0 else mp.nan,
+    "logaddexp": lambda a, b: max(a, b) + mp.log1p(mp.exp(-abs(a - b))),
+    "logsigmoid": lambda x: -mp.log1p(mp.exp(-x)) if x > 0 else x - mp.log1p(mp.exp(x)),
+    "mish": lambda x: x * mp.tanh(x + mp.log1p(mp.exp(-x)) if x > 0 else mp.log1p(mp.exp(x))),
+    "erfcx": _erfcx,
+    "log_ndtr": _log_ndtr,
+    "remainder": lambda a, b: a - b * mp.floor(a / b),
+    "fmod": lambda a, b: a - b * (mp.floor(a / b) if a / b > 0 else mp.ceil(a / b)),
+    "copysign": lambda a, b: abs(a) if b > 0 else -abs(a),
+    "i0": lambda x: mp.besseli(0, x),
+    "i1": lambda x: mp.besseli(1, x),
+    "i0e": _scaled(mp.besseli, 0, -1),
+    "i1e": _scaled(mp.besseli, 1, -1),
+    "bessel_j0": lambda x: mp.besselj(0, x),
+    "bessel_j1": lambda x: mp.besselj(1, x),
+    "bessel_y0": lambda x: mp.bessely(0, x) if x > 0 else mp.nan,
+    "bessel_y1": lambda x: mp.bessely(1, x) if x > 0 else mp.nan,
+    "modified_bessel_k0": lambda x: mp.besselk(0, x) if x > 0 else mp.nan,
+    "modified_bessel_k1": lambda x: mp.besselk(1, x) if x > 0 else mp.nan,
+    "scaled_modified_bessel_k0": lambda x: _scaled(mp.besselk, 0, 1)(x) if x > 0 else mp.nan,
+    "scaled_modified_bessel_k1": lambda x: _scaled(mp.besselk, 1, 1)(x) if x > 0 else mp.nan,
+    "spherical_bessel_j0": lambda x: mp.sin(x) / x,
+}
+
+
+def reference(op: str, point: Sequence[float], order: int, place: int, weights: Sequence[float]) -> float | None:
+    """The value of an op at a point (order 0), its derivative in an argument (1), or that of the weighted sum of its
+    derivatives in all arguments (2). NaN at NaN; None where mpmath has no answer."""
+    if any(math.isnan(x) for x in point):
+        return math.nan
+    with mp.workdps(DIGITS):
+        function, xs = FUNCTIONS[op], [_stand_in(x) for x in point]
+        steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
+
+        def slope(of: Callable[..., Any], i: int) -> Callable[..., Any]:
+            def difference(*at: Any) -> Any:
+                ahead, behind = ([x + s * steps[i] * (j == i) for j, x in enumerate(at)] for s in (1, -1))
+                return (of(*ahead) - of(*behind)) / (2 * steps[i])
+
+            return difference
+
+        try:
+            if order == 0:
+                out = function(*xs)
+            elif order == 1:
+                out = slope(function, place)(*xs)
+            else:
+                out = sum(w * slope(slope(function, i), place)(*xs) for i, w in enumerate(weights))
+            return float(out) if mp.im(out) == 0 else math.nan
+        except (ArithmeticError, ValueError, mp.NoConvergence):
+            return None
+
+
+def _stand_in(x: float) -> Any:
+    if x == 0:
+        return mp.mpf(10) ** -330 * math.copysign(1, x)
+    return mp.mpf(10) ** 320 * math.copysign(1, x) if math.isinf(x) else mp.mpf(x)
