@@ -151,7 +151,19 @@ def inverse_error_function(y: Array) -> Array:
     m, dtype = xp(y), y.dtype
     y = y.astype(np.float64)
     size = m.absolute(y)
-    depth = m.sqrt(-m.log((1 - size) / 2))
+    return m.copysign(_quantile(size / 2, (1 - size) / 2) / math.sqrt(2), y).astype(dtype)
+
+
+def normal_quantile(share: Array) -> Array:
+    """The x below which the standard normal distribution has a share, in the array's dtype; NaN outside [0, 1]."""
+    m, dtype, p = xp(share), share.dtype, share.astype(np.float64)
+    return m.copysign(_quantile(m.absolute(p - 0.5), m.minimum(p, 1 - p)), p - 0.5).astype(dtype)
+
+
+def _quantile(above: Array, tail: Array) -> Array:
+    """The quantile, from 0, of ½ + ``above`` = 1 - ``tail``."""
+    m = xp(tail)
+    depth = m.sqrt(-m.log(tail))
     outside = m.where(depth <= 5, _ratio(_FLANK, depth - 1.6), _ratio(_TAIL, depth - 5))
-    x = m.where(size > 0.85, outside, size / 2 * _ratio(_CENTRE, 0.180625 - y * y / 4))
-    return m.copysign(m.where(size == 1, math.inf, x) / math.sqrt(2), y).astype(dtype)
+    x = m.where(above > 0.425, outside, above * _ratio(_CENTRE, 0.180625 - above * above))
+    return m.where(tail == 0, math.inf, x)

@@ -377,7 +377,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
     p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
     p = p if eps is None else clamp(p, eps, 1 - eps)
-    return log(p / (1 - p))
+    return apply(e.logit, (p,))
 
 
 @method(in_place=True)

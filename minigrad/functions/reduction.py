@@ -260,11 +260,7 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
         return level(sum((input != 0).to(input.dtype), dim, keepdim), input)
     if p == 1:
         return sum(input.abs(), dim, keepdim)
-    if p == 2:
-        return _flat_at_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
-    size = input.abs()
-    powers = _flat_at_zero(lambda x: x**p, size, 0.0 if p > 0 else math.inf) if p < 1 else size**p
-    return _flat_at_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
+    return apply(r.norm, (input, p, axes(dim, input.array.ndim), keepdim))
 
 
 def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
@@ -277,14 +273,6 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     for place in sorted((first, second)) if keepdim else ():
         total = total.unsqueeze(place)
     return total
-
-
-def _flat_at_zero(function: Callable[[Tensor], Tensor], x: Tensor, value: float = 0.0) -> Tensor:
-    """A power with its value at 0, whose gradient there is 0 and not 0/0 or infinite."""
-    if not x.requires_grad:
-        return function(x)
-    zero = x == 0
-    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, value)
 
 
 # Areas and lengths ------------------------------------------------------------------------------------------

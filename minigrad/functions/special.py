@@ -10,7 +10,6 @@ from ..autograd.mode import state
 from ..ops import special as s
 from ..tensor import Tensor
 from .define import binary, function, method, unary
-from .pointwise import erfinv
 from .spelling import spelled
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
@@ -49,6 +48,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 _alone = partial(unary, free=False, method=False, in_place=False)
 i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
 entr, ndtr, log_ndtr, erfcx = _alone(s.entr), _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
+ndtri = _alone(s.ndtri)
 bessel_j0, bessel_j1, bessel_y0, bessel_y1 = map(_alone, (s.bessel_j0, s.bessel_j1, s.bessel_y0, s.bessel_y1))
 modified_bessel_i0, modified_bessel_i1 = _alone(s.i0), _alone(s.i1)
 modified_bessel_k0, modified_bessel_k1 = _alone(s.modified_bessel_k0), _alone(s.modified_bessel_k1)
@@ -72,6 +72,3 @@ def airy_ai(input: Tensor) -> Tensor:
 
 
 @spelled
-def ndtri(input: Tensor) -> Tensor:
-    """The x below which the standard normal distribution has this share."""
-    return math.sqrt(2) * erfinv(2 * input - 1)

@@ -31,16 +31,17 @@ def det(x: Array) -> Array:
     x=lambda g, x: _by_minors(g, x) if holds(on_host(_are_ill, bare(x))) else _by_inverse(g, x, adjoint(inverse(x))),
 )
 def adjugate(x: Array) -> Array:
-    """|x| x⁻¹ of square matrices, and its limit where they are singular: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    """|x| x⁻¹ of square matrices, singular ones too: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
     return on_host(_adjugates, x)
 
 
 def _adjugates(x: Array) -> Array:
-    inverses, singular = _inverses(x)
     with np.errstate(all="ignore"):
-        out = np.linalg.det(x)[..., None, None] * inverses  # from one LU, so their errors near a singular matrix cancel
-    if singular.any():
-        out[singular] = _by_singular_values(x[singular])
+        size = np.linalg.det(x)
+        out = size[..., None, None] * _inverses(x)[0]  # from one LU, so their errors near a singular matrix cancel
+    lost = ((size == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
+    if lost.any():
+        out[lost] = _by_singular_values(x[lost])
     return out
 
 
@@ -58,7 +59,7 @@ def _are_ill(x: Array) -> Array:
     inverses, singular = _inverses(x)
     with np.errstate(all="ignore"):
         condition = math.prod(np.abs(a).sum(-2).max(-1, initial=0) for a in (x, inverses))
-        return singular | (condition > np.finfo(x.dtype).eps ** -0.5)
+        return singular | (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
 def _by_singular_values(x: Array) -> Array:

@@ -253,6 +253,12 @@ def log10(x: Array) -> Array:
     return xp(x).log10(x)
 
 
+@op("dx = g / (x (1 − x))", x=lambda g, x: g / (x * (1 - x)), promote="float", holomorphic=True)
+def logit(x: Array) -> Array:
+    """ln(x / (1 - x))"""
+    return xp(x).log(x / (1 - x))
+
+
 @op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
 def log1p(x: Array) -> Array:
     """ln(1 + x), exact near 0"""

@@ -102,7 +102,7 @@ def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
 
 @op(
     "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
-    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
+    x=lambda g, x, target: g * _over_room(x - target, x * (1 - x)),
     target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
@@ -110,3 +110,8 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
+
+
+def _over_room(difference: Array, room: Array) -> Array:
+    """x - t over x (1 - x), which is at least 1e-12; 0 in all orders at an end of [0, 1] that is the target."""
+    return where((room == 0) & (difference == 0), 0.0, difference) / maximum(room, 1e-12)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import holds, in_order, products, xp
+from ..backend import in_order, products, xp
 from ..backend.dtype import Array, counted
-from .elementwise import isnan, only, where
+from .elementwise import isnan, only, sign, where
 from .op import op
 from .shape import broadcast_to, reshape
 
@@ -120,6 +120,29 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """√var; where it is 0 the gradient is 0"""
     return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim)).astype(x.real.dtype, copy=False)
+
+
+@op(
+    "dx = g sign(x) (|x| / y)ᵖ⁻¹, 0 where x = 0 or y = 0",
+    x=lambda g, x, out, shape, p, dim: spread(g, shape, dim) * _norm_slope(x, restored(out, shape, dim), p),
+    promote="float",
+)
+def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
+    """(Σ |x|ᵖ)^(1/p) of real x, for a finite p other than 0"""
+    if p == 2:
+        return xp(x).sqrt(sum(x * x, dim, keepdim))
+    with np.errstate(divide="ignore"):
+        return sum(xp(x).absolute(x) ** p, dim, keepdim) ** (1 / p)
+
+
+def _norm_slope(x: Array, length: Array, p: float) -> Array:
+    """By quotients, as powers of large and small elements overflow and underflow."""
+    none = length == 0
+    length = where(none, math.inf, length)
+    if p == 2:
+        return x / length
+    none = none | (x == 0)
+    return where(none, 0.0, sign(x) * abs(where(none, 1.0, x / length)) ** (p - 1))
 
 
 @op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))

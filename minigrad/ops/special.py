@@ -180,9 +180,7 @@ def modified_bessel_k1(x: Array) -> Array:
 
 
 @op(
-    "dx = g (y − eˣ K₁(x))",
-    x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)),
-    promote="float",
+    "dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)), promote="float"
 )
 def scaled_modified_bessel_k0(x: Array) -> Array:
     """eˣ times the modified Bessel function of the second kind of order 0"""
@@ -212,6 +210,12 @@ def erfcx(x: Array) -> Array:
 def log_ndtr(x: Array) -> Array:
     """ln of the standard normal distribution's share below x"""
     return special.log_normal_share(x)
+
+
+@op("dx = g √2π exp(y²/2)", x=lambda g, out: g * (exp(out * out * 0.5) * math.sqrt(2 * math.pi)), promote="float")
+def ndtri(x: Array) -> Array:
+    """The x below which the standard normal distribution has this share"""
+    return special.normal_quantile(x)
 
 
 def _hazard(x: Array) -> Array:

@@ -285,6 +285,9 @@ case("var", lambda t, x: t.var(x, 1, unbiased=False), (2, 3))
 case("var", lambda t, x: x.var(correction=0, dim=0, keepdim=True), (3, 2))
 case("std", lambda t, x: x.std(dim=-1, keepdim=True, unbiased=False), (2, 3))
 case("logsumexp", lambda t, x: t.logsumexp(x, dim=-1, keepdim=True), (2, 3))
+for _p in (0.5, 1.5, 2, 3, -1):
+    case("norm", lambda t, x, p=_p: t.linalg.vector_norm(x, p, 1), (2, 3))
+case("norm", lambda t, x: x.norm(), (2, 3))
 case("prod", lambda t, x: t.prod(x), (2, 3))
 case("prod", lambda t, x: x.prod(1), (2, 3))
 case("prod", lambda t, x: x.prod(dim=0, keepdim=True), (3, 2))
@@ -484,6 +487,8 @@ for _name in ("sinh", "cosh", "asinh", "erfc"):
 for _name in ("asin", "acos", "atanh", "erfinv"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(-0.8, 0.8, 2, 3))
 case("acosh", lambda t, x: t.acosh(x), between(1.2, 3, 2, 3))
+case("logit", lambda t, x: t.logit(x), between(0.1, 0.9, 2, 3))
+case("ndtri", lambda t, x: t.special.ndtri(x), between(0.1, 0.9, 2, 3))
 for _a, _b in _PAIRS[:4]:
     for _name in ("hypot", "logaddexp"):
         case(_name, lambda t, a, b, f=_name: getattr(t, f)(a, b), _a, _b)

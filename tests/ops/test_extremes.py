@@ -14,8 +14,7 @@ import pytest
 
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
-from tests.ops.cases import CASES, Case
-from tests.support.parity import gradients, host, listed, ours
+from tests.support.parity import gradients, host, ours
 
 INF, NAN = math.inf, math.nan
 
@@ -80,7 +79,9 @@ def test_det_has_a_third_derivative_at_0() -> None:
     assert out.item() == 1
 
 
-@pytest.mark.parametrize("program", [lambda x: minigrad.linalg.slogdet(x)[1], minigrad.logdet], ids=["slogdet", "logdet"])
+@pytest.mark.parametrize(
+    "program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet], ids=["slogdet", "logdet"]
+)
 @pytest.mark.parametrize("rows", SINGULAR, ids=str)
 def test_the_logarithm_of_a_determinant_of_0_is_infinitely_steep(rows: Any, program: Any, device: str) -> None:
     (found,) = slopes(program, rows, device=device)
@@ -257,12 +258,41 @@ def test_powers_whose_exponent_is_0(device: str) -> None:
     np.testing.assert_allclose(found[0], [0.0, -0.5, 1 / 3])
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_sums_of_exponentials_with_infinite_terms(order: int, device: str) -> None:
-    rows = [[INF, 1, 2], [INF, INF, 0], [-INF, -INF, -INF], [-INF, 1, 1]]
-    (found,) = slopes(lambda x: x.logsumexp(1), rows, device=device, order=order)
-    first = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0], [0, 0.5, 0.5]]
-    np.testing.assert_allclose(found, np.array(first) if order == 1 else np.zeros((4, 3)), atol=1e-15)
-    (found,) = slopes(lambda x: x.logcumsumexp(1), [[1, INF, 2], [-INF, 1, 1]], device=device, order=order)
-    first = [[1, 2, 0], [0, 1.5, 0.5]]
-    np.testing.assert_allclose(found, np.array(first) if order == 1 else np.zeros((2, 3)), atol=1e-15)
+def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
+    program, rows = lambda x: x.logcumsumexp(1), [[1, INF, 2], [-INF, 1, 1], [-INF, -INF, -INF]]
+    (found,) = slopes(program, rows, device=device)
+    np.testing.assert_allclose(found, [[1, 2, 0], [0, 1.5, 0.5], [0, 0, 0]], atol=1e-15)
+    (found,) = slopes(program, rows, device=device, order=2)
+    np.testing.assert_allclose(found, np.zeros((3, 3)), atol=1e-15)
+
+
+@pytest.mark.parametrize("p", [0.5, 1.5, 2, 3, -1])
+def test_norms_of_zeros_and_of_what_overflows(p: float, device: str) -> None:
+    program = lambda x: minigrad.linalg.vector_norm(x, p, 1)
+    for order in (1, 2):
+        (found,) = slopes(program, [[0.0, 0.0]], device=device, order=order)
+        np.testing.assert_array_equal(found, [[0.0, 0.0]])
+    (found,) = slopes(lambda x: program(x)[:1], [[3e-70, 4e-70], [1.0, 2.0]], device=device)
+    (expected,) = slopes(program, [[3.0, 4.0]], device=device)
+    np.testing.assert_allclose(found, [*expected, [0, 0]])
+    for order in (1, 2):
+        (found,) = slopes(minigrad.linalg.vector_norm, [1e200, 1e200], device=device, order=order)
+        np.testing.assert_array_equal(found, [0.0, 0.0])  # its value is infinite, as PyTorch's
+
+
+def test_quantiles_and_logits_at_the_ends(device: str) -> None:
+    tiny, least = (ours(np.array(x), True, device) for x in (1e-200, 5e-324))
+    np.testing.assert_allclose(host(_SPECIAL.ndtri(tiny)), -30.205594179579643, rtol=1e-13)
+    np.testing.assert_allclose(host(_SPECIAL.ndtri(least)), -38.46740561714434, rtol=1e-13)
+    (found,) = slopes(_SPECIAL.ndtri, [0.0, 1.0, 0.5], device=device)
+    np.testing.assert_allclose(found, [INF, INF, math.sqrt(2 * math.pi)])
+    for order, right in enumerate([[INF, INF, 4.0], [-INF, INF, 0.0]], 1):
+        (found,) = slopes(minigrad.logit, [0.0, 1.0, 0.5], device=device, order=order)
+        np.testing.assert_array_equal(found, right)
+
+
+def test_binary_cross_entropy_at_the_ends(device: str) -> None:
+    loss = lambda x: minigrad.nn.functional.binary_cross_entropy(x, x.detach(), reduction="sum")
+    for order in (1, 2):
+        (found,) = slopes(loss, [0.0, 1.0], device=device, order=order)
+        np.testing.assert_array_equal(found, [0.0, 0.0])

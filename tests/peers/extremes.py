@@ -1,11 +1,12 @@
 """All gradient rules at zeros, ones, infinities, NaN, equal, subnormal and huge values, in every place.
 
-    python -m tests.peers.extremes [OP ...]
+    python -m tests.peers.extremes [PATTERN ...]
 
-The programs are the rules' cases (``tests/ops/cases.py``) and ``PROGRAMS``, which are made of several rules. Values,
+The programs are the rules' cases (``tests/ops/cases.py``) and functions made of several rules (``composed.py``). Values,
 gradients and second gradients are compared with PyTorch's in float64; where those of a function of elements differ,
-many digits decide (``references.py``). What is not compared: the gradient of a value that is NaN, and, of an op that is
-no function of elements, what is NaN in PyTorch.
+many digits decide (``references.py``). What differs and is right, or has a reason, is in ``left.toml``.
+
+Not compared: the gradient of a value that is NaN; and what is NaN in PyTorch where there is no function in many digits.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator
-from inspect import signature
+from fnmatch import fnmatchcase
 from itertools import product
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,12 @@ from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.support.parity import gradients, host, listed, ours, theirs
 
-
-from .references import FUNCTIONS, reference
+from .composed import ELEMENT, SQUARE, functions
+from .left import reason_for, rows
+from .references import arity, reference
 
 Arrays = list[Any]
+Result = tuple[int, int, Any]  # the order, the number of the output or input, an array
 SMALL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 40.0, -40.0, 800.0, -800.0, np.inf, -np.inf, np.nan]
 VALUES = np.array([*SMALL, 5e-324, 1e-310, -1e-310, 1e-200, -1e-200, 1e200, -1e200, 1e308, -1e308])
 FEW = VALUES[[0, 1, 4, 5, 6, 12, 13, 14, 15, 18, 20, 22]]  # for three arguments at once
@@ -41,9 +43,9 @@ MATRICES = ("decompositions", "determinants", "indefinite")
 
 def _of_elements(case: Case) -> bool:
     """Whether each element of the result depends on those at its place only."""
+    if case.op not in REGISTRY:
+        return bool(case.inputs[0] == ELEMENT)
     drawn = all(not isinstance(spec, np.ndarray) for spec in case.inputs)
-    if case.op.startswith("torch."):
-        return case.inputs[0] == (2,)
     return drawn and _family(case) in ("elementwise", "special", "activation") and case.op not in ("prelu", "level")
 
 
@@ -59,18 +61,21 @@ def points(case: Case) -> Iterator[Arrays]:
     if _of_elements(case):
         grid = np.meshgrid(*[VALUES if len(drawn) < 3 else FEW] * len(drawn), indexing="ij")
         yield [axis.reshape(-1) for axis in grid]
-        for value in VALUES:
-            yield [np.full(1, value)] * len(drawn)
+        yield from ([np.full(1, value)] * len(drawn) for value in VALUES)
         return
-    plain = case.arrays()
-    of_matrices = _family(case) in MATRICES or case.inputs[0] is _SQUARE
-    values = VALUES[np.abs(VALUES) < 1000] if of_matrices else VALUES  # elimination may subtract infinite rows
-    rng = np.random.default_rng(0)
-    for i, value in product(drawn, values):
-        size = plain[i].size
+    plain, rng = case.arrays(), np.random.default_rng(0)
+    for i, value in product(drawn, _values(case)):
+        places = (_with(plain[i], at, value) for at in range(min(plain[i].size, 4)))
         mixed = rng.choice([value, value, 0.0, 1.0], plain[i].shape)
-        for changed in (np.full_like(plain[i], value), mixed, *(_with(plain[i], at, value) for at in range(min(size, 4)))):
+        for changed in (np.full_like(plain[i], value), mixed, *places):
             yield [*plain[:i], changed, *plain[i + 1 :]]
+
+
+def _values(case: Case) -> Any:
+    """Sums of 1e308 overflow in an order of their own; LAPACK subtracts infinite rows and divides by subnormal pivots."""
+    if _family(case) in MATRICES or case.inputs[0] is SQUARE:
+        return VALUES[(VALUES == 0) | ((np.abs(VALUES) > 1e-300) & (np.abs(VALUES) < 1e3))]
+    return VALUES[np.abs(VALUES) != 1e308]
 
 
 def _with(array: Any, place: int, value: float) -> Any:
@@ -80,23 +85,28 @@ def _with(array: Any, place: int, value: float) -> Any:
     return copy
 
 
-def results(library: Any, program: Any, case: Case, arrays: Arrays) -> list[tuple[int, int, Any]]:
-    """What a library makes of a point: (order, number, array) of values, gradients and second gradients."""
+def results(library: Any, program: Any, case: Case, arrays: Arrays) -> list[Result]:
+    """What a library makes of a point: values, gradients and second gradients."""
     leaf = theirs if library is torch else ours
     xs = [leaf(a, not isinstance(spec, np.ndarray)) for spec, a in zip(case.inputs, arrays, strict=True)]
     leaves = [x for x in xs if x.requires_grad]
-    found = listed(program(library, *xs))
-    out = [(0, n, f) for n, f in enumerate(found)]
-    ends = [f for f in found if f.requires_grad]
+    ends = listed(program(library, *xs))
+    out: list[Result] = [(0, n, host(e)) for n, e in enumerate(ends)]
     for order in (1, 2) if case.second else (1,):
-        if ends:
-            weights = [library.ones_like(e) * (1.0 if order == 1 else _weight(n)) for n, e in enumerate(ends)]
-            slopes = gradients(ends, leaves, weights, create_graph=order == 1 and case.second)
-        else:
-            slopes = [library.zeros_like(x) for x in leaves]
-        out += [(order, n, s) for n, s in enumerate(slopes)]
-        ends = [s if s.requires_grad else s + 0 * leaves[0].sum() * 0 for s in slopes if s.requires_grad]
-    return [(order, n, host(f)) for order, n, f in out]
+        drawn = [(e, leaf(_weights(case, e, n * (order - 1)))) for n, e in enumerate(ends) if e.requires_grad]
+        ends = [library.zeros_like(x) for x in leaves]
+        if drawn:
+            results, weights = zip(*drawn, strict=True)
+            ends = gradients(results, leaves, weights, create_graph=order == 1)
+        out += [(order, n, host(e)) for n, e in enumerate(ends)]
+    return out
+
+
+def _weights(case: Case, of: Any, number: int) -> Any:
+    """The gradient that arrives: of functions of elements one number, so that theirs is the derivative."""
+    shape = tuple(of.shape)
+    first, last = (1, 1) if _of_elements(case) else (0.5, 1.5)
+    return _weight(number) * np.linspace(first, last, math.prod(shape)).reshape(shape)
 
 
 def _weight(number: int) -> float:
@@ -104,144 +114,96 @@ def _weight(number: int) -> float:
     return 1.0 - 0.3 * number
 
 
-def differences(case: Case) -> Iterator[str]:
-    """A line for each order in which a case differs somewhere, with the first place."""
-    seen: set[tuple[int, int]] = set()
+def differences(case: Case) -> Iterator[tuple[str, str]]:
+    """For each order in which a case differs somewhere its name, and the first place."""
+    known: set[int] = set()
     for arrays in points(case):
         try:
             expected = results(torch, case.theirs, case, arrays)
-        except (RuntimeError, ValueError):  # such as a matrix that is singular: minigrad may have an answer
+        except (RuntimeError, ValueError):  # such as of a matrix that is singular: minigrad may have an answer
             continue
         try:
-            found = results(minigrad, case.ours, case, arrays)
-        except Exception as error:
-            if (-1, 0) not in seen:
-                seen.add((-1, 0))
-                yield f"raises {type(error).__name__}: {error} at {_told(arrays)}"
+            mine = results(minigrad, case.ours, case, arrays)
+        except Exception as error:  # whatever it is, it is a difference
+            if -1 not in known:
+                known.add(-1)
+                yield f"{case} error", f"{type(error).__name__}: {error} at {_cut(arrays)}"
             continue
-        value = expected[0][2]
-        for (order, number, f), (_, _, e) in zip(found, expected, strict=True):
-            if (order, number) in seen or e.dtype.kind != "f":
+        for found, right in zip(mine, expected, strict=True):
+            if found[0] in known or right[2].dtype.kind != "f":
                 continue
-            wrong = _wrong(case, arrays, order, number, f, e, value)
-            if wrong is not None:
-                seen.add((order, number))
-                yield f"{ORDERS[order]} {number} {wrong}"
+            if line := _wrong(case, arrays, found, right[2], expected[0][2]):
+                known.add(found[0])
+                yield f"{case} {ORDERS[found[0]]}", line
 
 
-def _wrong(case: Case, arrays: Arrays, order: int, number: int, found: Any, expected: Any, value: Any) -> str | None:
-    """Where and how one result differs, or None."""
+def _wrong(case: Case, arrays: Arrays, result: Result, expected: Any, value: Any) -> str | None:
+    """Where and how a result differs, or None."""
+    order, number, found = result
     if found.shape != expected.shape:
-        return f"has shape {found.shape}, expected {expected.shape}"
-    elements = _of_elements(case)
-    numbers = [a for a in [expected, *arrays] if a.dtype.kind == "f"]
-    least = 1e-300 if elements else 1e-12 * max(np.abs(a[np.isfinite(a)]).max(initial=0.01) for a in numbers)
-    with np.errstate(all="ignore"):
-        apart = ~(np.abs(found - expected) <= RTOL * np.abs(expected) + least) & (found != expected)
+        return f"shape {found.shape}, PyTorch's {expected.shape}"
+    elements, judged = _of_elements(case), arity(case.op) == len(case.inputs)
+    floats = [a for a in (expected, *arrays) if a.dtype.kind == "f"]
+    least = 1e-300 if elements else 1e-12 * max(np.abs(a[np.isfinite(a)]).max(initial=0.01) for a in floats)
+    apart = ~(np.abs(found - expected) <= RTOL * np.abs(expected) + least) & (found != expected)
     apart &= ~(np.isnan(found) & np.isnan(expected))
-    if elements and order and value.shape == expected.shape:
+    if elements and order:
         apart &= ~np.isnan(value)
-    judged = elements and len(arrays) == _arity(case.op)
-    apart &= ~np.isnan(expected) | (judged & ~np.isnan(sum(arrays) if judged else expected))
-    for place in np.argwhere(apart):
-        at, mine, other = tuple(place), float(found[tuple(place)]), float(expected[tuple(place)])
+    if not judged:
+        apart &= ~np.isnan(expected)
+    for at in map(tuple, np.argwhere(apart)):
+        text = f"{number} is {found[at]:.9g}, PyTorch's {expected[at]:.9g}"
         if not elements:
-            return f"is {mine:.6g}, PyTorch's {other:.6g}, in {_told([found])} at {_told(arrays)}"
+            return f"{text}, in {_cut([found])} at {_cut(arrays)}"
         point = [float(a[at]) for a in arrays]
-        if judged:
-            right = reference(case.op, point, order, number, [_weight(n) for n in range(len(point))])
-            if _near(mine, right) or (math.isnan(other) and right is None):
-                continue
-            return f"is {mine:.9g}, PyTorch's {other:.9g}, right is {right}, at {point}"
-        return f"is {mine:.9g}, PyTorch's {other:.9g}, at {point}"
+        right = reference(case.op, point, order, number, [_weight(n) for n in range(len(point))]) if judged else None
+        unknown = right is None or math.isnan(right)
+        if judged and (_near(float(found[at]), right) or (unknown and np.isnan(expected[at]))):
+            continue
+        return f"{text}, in many digits {right}, at {point}"
     return None
 
 
 def _near(found: float, right: float | None) -> bool:
     """Equal to six digits; what grows as a logarithm is some hundreds where it is infinite in the limit."""
-    if right is None:
-        return False
-    if math.isinf(found):
-        return found * right > 0 and abs(right) > 300
+    if right is None or math.isinf(found):
+        return right is not None and found * right > 0 and abs(right) > 300
     return abs(found - right) <= 1e-6 * abs(right) + 1e-300 or (math.isnan(found) and math.isnan(right))
 
 
-def _arity(op: str) -> int:
-    """How many arguments the function in many digits has; -1 where there is none."""
-    return len(signature(FUNCTIONS[op]).parameters) if op in FUNCTIONS else -1
-
-
-def _told(arrays: Arrays) -> str:
+def _cut(arrays: Arrays) -> str:
     return str([a.tolist() for a in arrays])[:300]
 
 
-def _program(name: str, *inputs: Any, of: Any = None) -> Case:
-    """A function that both libraries have, "nn.functional.normalize" say, or one of them."""
-    function = of or (lambda t, *xs: attrgetter(name)(t)(*xs))
-    return Case(f"torch.{name}", function, function, inputs)
+def walk(chosen: tuple[str, ...] = ("*",), part: slice = slice(None)) -> Iterator[tuple[str, str]]:
+    """The differences of all cases of some ops, or of a part of them."""
+    distinct: dict[Any, Case] = {}
+    for case in (*CASES, *functions()):
+        inputs = len(case.inputs) if _of_elements(case) else str(case)  # of elements, a shape is as good as another
+        if all(a.size and a.dtype.kind != "c" for a in case.arrays()) and any(fnmatchcase(case.op, c) for c in chosen):
+            distinct.setdefault((case.op, case.ours.__code__, str(case.ours.__defaults__), inputs), case)
+    for case in [*distinct.values()][part]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield from differences(case)
 
 
-_ROWS, _SQUARE = (3, 4), (3, 3)
-UNARY = ["logit", "sinc", "frac", "sgn", "special.entr", "special.ndtri", "special.ndtr", "special.expit", "nn.functional.selu"]
-UNARY += [f"nn.functional.{name}" for name in ("softplus", "softsign", "tanhshrink", "silu", "gelu", "celu", "relu6")]
-BINARY = ["logaddexp2", "xlogy", "special.xlog1py", "fmax", "fmin", "float_power", "ldexp", "fmod", "remainder", "true_divide"]
-BINARY += [f"nn.functional.{name}" for name in ("poisson_nll_loss", "soft_margin_loss", "hinge_embedding_loss")]
-LOSSES = ["mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "kl_div", "binary_cross_entropy_with_logits"]
-OF_ROWS = ["std", "var", "logsumexp", "softmax", "log_softmax", "nn.functional.softmin", "nn.functional.normalize", "cumprod"]
-OF_ROWS += ["prod", "cumsum", "logcumsumexp", "amax", "amin", "median", "nanmedian", "nansum", "nanmean"]
-OF_PAIRS = ["nn.functional.cosine_similarity", "nn.functional.pairwise_distance", "cdist", "dist", "nn.functional.cross_entropy"]
-OF_MATRICES = ["det", "logdet", "linalg.slogdet", "linalg.pinv", "linalg.svdvals", "linalg.matrix_norm", "matrix_exp", "trace"]
-OF_MATRICES += ["linalg.inv", "linalg.cholesky", "linalg.eigvalsh"]
-
-PROGRAMS = [
-    *(_program(name, (2,)) for name in UNARY),
-    *(_program(name, (2,), (2,)) for name in BINARY),
-    *(
-        _program(name, (2,), (2,), of=lambda t, a, b, f=name: getattr(t.nn.functional, f)(a, b, reduction="none"))
-        for name in LOSSES
-    ),
-    _program("binary_cross_entropy", (2,), (2,), of=lambda t, x, y: t.nn.functional.binary_cross_entropy(
-        x.clamp(0, 1), y.clamp(0, 1).detach(), reduction="none")),
-    _program("gaussian_nll_loss", (2,), (2,), (2,), of=lambda t, x, y, v: t.nn.functional.gaussian_nll_loss(
-        x, y, v.abs(), reduction="none")),
-    *(
-        _program(name, _ROWS, of=lambda t, x, f=name: attrgetter(f)(t)(x, dim=1))
-        for name in OF_ROWS
-    ),
-    *(
-        _program(f"norm {p}", _ROWS, of=lambda t, x, p=p: t.linalg.vector_norm(x, p, 1))
-        for p in (0, 0.5, 1, 1.5, 2, 3, np.inf, -np.inf, -1, -2)
-    ),
-    _program("renorm", _ROWS, of=lambda t, x: t.renorm(x, 2, 0, 1.0)),
-    _program("std of one", (3, 1), of=lambda t, x: x.std(1)),
-    _program("var of one", (3, 1), of=lambda t, x: x.var(1)),
-    *(
-        _program(name, _ROWS, of=lambda t, x, f=name: getattr(t.nn.functional, f)(x, (4,)))
-        for name in ("layer_norm", "rms_norm")
-    ),
-    *(_program(name, _ROWS, _ROWS) for name in OF_PAIRS),
-    *(_program(name, _SQUARE) for name in OF_MATRICES),
-    *(_program(f"norm {p}", _SQUARE, of=lambda t, x, p=p: t.linalg.matrix_norm(x, p)) for p in ("nuc", 2, -2, 1)),
-]
-
-
-def walk(chosen: tuple[str, ...] = (), part: slice = slice(None)) -> Iterator[tuple[str, list[str]]]:
-    """Each case by its name, with its differences."""
-    known = [c for c in [*CASES, *PROGRAMS] if not chosen or c.op in chosen]
-    distinct = {(c.op, c.ours.__code__, str(c.ours.__defaults__), len(c.inputs) if _of_elements(c) else str(c.inputs)): c for c in reversed(known)}
-    for case in [*distinct.values()][::-1][part]:
-        if all(a.size and a.dtype.kind != "c" for a in case.arrays()):
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                yield str(case), list(differences(case))
+def unlisted(found: list[tuple[str, str]]) -> list[str]:
+    """The differences without a reason, a line each."""
+    return [f"{name} {line}" for name, line in found if reason_for(name, "extreme") is None]
 
 
 def main() -> int:
-    """Print what differs and is not listed. Returns 1 if something is."""
-    for name, found in walk(tuple(sys.argv[1:])):
-        for line in found:
-            print(f"{name}: {line}", flush=True)
-    return 0
+    """Print what differs. Returns 1 if something has no reason or, after a walk through all, a reason has nothing."""
+    found = []
+    for name, line in walk(tuple(sys.argv[1:]) or ("*",)):
+        found.append((name, line))
+        print(f"{name} {line} ({reason_for(name, 'extreme') or 'WITHOUT A REASON'})", flush=True)
+    names = [name for name, _ in found]
+    unused = [p for row in rows("extreme") for p in row.names if not any(fnmatchcase(n, p) for n in names)]
+    if len(sys.argv) == 1:
+        print(*(f"{pattern} stands for nothing" for pattern in unused), sep="\n")
+    return 1 if unlisted(found) or (len(sys.argv) == 1 and unused) else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from mpmath import mp
@@ -65,6 +66,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scaled_modified_bessel_k1": lambda x: _scaled(mp.besselk, 1, 1)(x) if x > 0 else mp.nan,
     "spherical_bessel_j0": lambda x: mp.sin(x) / x,
 }
+
+
+def arity(op: str) -> int:
+    """How many arguments an op's function has; -1 where there is none."""
+    return len(signature(FUNCTIONS[op]).parameters) if op in FUNCTIONS else -1
 
 
 def reference(op: str, point: Sequence[float], order: int, place: int, weights: Sequence[float]) -> float | None:
