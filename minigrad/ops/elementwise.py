@@ -253,7 +253,7 @@ def log10(x: Array) -> Array:
     return xp(x).log10(x)
 
 
-@op("dx = g / (x (1 − x))", x=lambda g, x: g / (x * (1 - x)), promote="float", holomorphic=True)
+@op("dx = g / x + g / (1 − x)", x=lambda g, x: g / x + g / (1 - x), promote="float", holomorphic=True)
 def logit(x: Array) -> Array:
     """ln(x / (1 - x))"""
     return xp(x).log(x / (1 - x))

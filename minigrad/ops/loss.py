@@ -114,4 +114,4 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
 
 def _over_room(difference: Array, room: Array) -> Array:
     """x - t over x (1 - x), which is at least 1e-12; 0 in all orders at an end of [0, 1] that is the target."""
-    return where((room == 0) & (difference == 0), 0.0, difference) / maximum(room, 1e-12)
+    return where((room <= 1e-12) & (difference == 0), 0.0, difference) / maximum(room, 1e-12)

@@ -136,12 +136,13 @@ def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _norm_slope(x: Array, length: Array, p: float) -> Array:
-    """By quotients, as powers of large and small elements overflow and underflow."""
-    none = length == 0
-    length = where(none, math.inf, length)
+    """By a power of the quotient, or by a quotient of powers: by that which large and small elements leave finite."""
     if p == 2:
-        return x / length
-    none = none | (x == 0)
+        return x / where(length == 0, math.inf, length)
+    none = (x == 0) | (length == 0)
+    length = where(length == 0, 1.0, length)
+    if 0 < p < 2:
+        return where(none, 0.0, sign(x) * abs(where(none, 1.0, x)) ** (p - 1) / length ** (p - 1))
     return where(none, 0.0, sign(x) * abs(where(none, 1.0, x / length)) ** (p - 1))
 
 

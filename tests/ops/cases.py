@@ -979,11 +979,11 @@ def _complex(name: str, function: Function, *shapes: tuple[int, ...], theirs: Fu
     """A case of an op on complex numbers, which come as (..., 2) and go back as that if they are complex."""
 
     def in_reals(function: Function) -> Function:
-        def whole(t: Any, *xs: Any) -> Any:
+        def through_reals(t: Any, *xs: Any) -> Any:
             out = function(t, *(t.view_as_complex(x.contiguous()) for x in xs))
             return t.view_as_real(out) if t.is_complex(out) else out
 
-        return whole
+        return through_reals
 
     case(name, in_reals(function), *shapes, theirs=in_reals(theirs or function))
 

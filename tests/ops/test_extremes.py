@@ -79,9 +79,7 @@ def test_det_has_a_third_derivative_at_0() -> None:
     assert out.item() == 1
 
 
-@pytest.mark.parametrize(
-    "program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet], ids=["slogdet", "logdet"]
-)
+@pytest.mark.parametrize("program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet], ids=["slogdet", "logdet"])
 @pytest.mark.parametrize("rows", SINGULAR, ids=str)
 def test_the_logarithm_of_a_determinant_of_0_is_infinitely_steep(rows: Any, program: Any, device: str) -> None:
     (found,) = slopes(program, rows, device=device)
@@ -296,3 +294,12 @@ def test_binary_cross_entropy_at_the_ends(device: str) -> None:
     for order in (1, 2):
         (found,) = slopes(loss, [0.0, 1.0], device=device, order=order)
         np.testing.assert_array_equal(found, [0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
+def test_losses_that_are_square_near_0(name: str, device: str) -> None:
+    """Their second derivative is 1 also where the difference is 0, and an infinite one has a gradient."""
+    loss = lambda x: getattr(minigrad.nn.functional, name)(x, minigrad.zeros_like(x), reduction="sum")
+    for order, right in enumerate([[0.0, 0.5, 1.0, -1.0], [1.0, 1.0, 0.0, 0.0]], 1):
+        (found,) = slopes(loss, [0.0, 0.5, INF, -INF], device=device, order=order)
+        np.testing.assert_array_equal(found, right)

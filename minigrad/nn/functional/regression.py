@@ -82,8 +82,9 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
-    d = _difference("smooth_l1_loss", input, target).abs()
-    losses = pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta)
+    difference = _difference("smooth_l1_loss", input, target)
+    d, low = difference.abs(), difference.clamp(-beta, beta)  # an infinite d² has a gradient of NaN, also where unused
+    losses = pointwise.where(d < beta, low * low * (0.5 / beta), d - 0.5 * beta)
     return reduced(losses, reduction, size_average, reduce)
 
 
@@ -94,8 +95,10 @@ def huber_loss(
     """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2) (Huber 1964)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    d = _difference("huber_loss", input, target).abs()
-    return reduced(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction, weight=weight)
+    difference = _difference("huber_loss", input, target)
+    d, low = difference.abs(), difference.clamp(-delta, delta)
+    losses = pointwise.where(d < delta, low * low * 0.5, (d - 0.5 * delta) * delta)
+    return reduced(losses, reduction, weight=weight)
 
 
 @rounded_once
