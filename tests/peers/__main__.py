@@ -2,9 +2,9 @@
 
     python -m tests.peers [RUN ...]
 
-A run is a dtype, for that of operators, "modules", "optimizers" or "errors"; all by default. Prints what differs and
-the counts, and writes the counts to ``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where
-something does not fit ``left.toml``.
+A run is a dtype, for that of operators, "modules", "optimizers", "errors" or "extremes", which is a walk of our own
+through all gradient rules; all by default. Prints what differs and the counts, and writes the counts to
+``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where something does not fit ``left.toml``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from . import errors, modules, operators, optimizers
+from . import errors, extremes, modules, operators, optimizers
 from .left import problems
 from .report import counts, show, verdicts
 
@@ -26,13 +26,16 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex
 
 def main() -> int:
     """Run what was asked for, and write its counts. Returns 1 if something does not fit ``left.toml``."""
-    known = (*DTYPES, "modules", "optimizers", "errors")
+    known = (*DTYPES, "modules", "optimizers", "errors", "extremes")
     runs = sys.argv[1:] or known
     if unknown := [name for name in runs if name not in known]:
         sys.exit(f"there is no run {unknown[0]!r}: there are {', '.join(known)}")
     tables = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     wrong = []
     for name in runs:
+        if name == "extremes":
+            wrong += extremes.problems()
+            continue
         tables[name], found = run_errors() if name == "errors" else run(name)
         wrong += found
     tables["pytorch"] = torch.__version__.partition("+")[0]

@@ -190,23 +190,18 @@ def walk(chosen: tuple[str, ...] = ("*",), part: slice = slice(None)) -> Iterato
             yield from differences(case)
 
 
-def unlisted(found: list[tuple[str, str]]) -> list[str]:
-    """The differences without a reason, a line each."""
-    return [f"{name} {line}" for name, line in found if reason_for(name, "extreme") is None]
-
-
-def main() -> int:
-    """Print what differs. Returns 1 if something has no reason or, after a walk through all, a reason has nothing."""
-    found = []
-    for name, line in walk(tuple(sys.argv[1:]) or ("*",)):
-        found.append((name, line))
-        print(f"{name} {line} ({reason_for(name, 'extreme') or 'WITHOUT A REASON'})", flush=True)
-    names = [name for name, _ in found]
-    unused = [p for row in rows("extreme") for p in row.names if not any(fnmatchcase(n, p) for n in names)]
-    if len(sys.argv) == 1:
-        print(*(f"{pattern} stands for nothing" for pattern in unused), sep="\n")
-    return 1 if unlisted(found) or (len(sys.argv) == 1 and unused) else 0
+def problems(chosen: tuple[str, ...] = ()) -> list[str]:
+    """Print the differences of some ops, or of all. Returns those without a reason and, of all, idle reasons."""
+    names, wrong = [], []
+    for name, line in walk(chosen or ("*",)):
+        names.append(name)
+        reason = reason_for(name, "extreme")
+        print(f"{name} {line} ({reason or 'not listed'})", flush=True)
+        wrong += [] if reason else [f"{name} differs and is not listed: {line}"]
+    patterns = [] if chosen else [pattern for row in rows("extreme") for pattern in row.names]
+    idle = [p for p in patterns if not any(fnmatchcase(name, p) for name in names)]
+    return wrong + [f"extreme: {pattern} stands for nothing" for pattern in idle]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if problems(tuple(sys.argv[1:])) else 0)
