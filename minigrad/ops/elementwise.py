@@ -549,13 +549,13 @@ def lerp(a: Array, b: Array, weight: Array) -> Array:
 
 
 @op(
-    "da = g b / (a² + b²); db = −g a / (a² + b²)",
+    "da = g b / (a² + b²), 0 at the origin; db = −g a / (a² + b²), 0 at the origin",
     a=lambda g, a, b: g * _over_square(b, a, b),
     b=lambda g, a, b: -g * _over_square(a, a, b),
     promote="float",
 )
 def atan2(a: Array, b: Array) -> Array:
-    """The angle of the point (b, a); at the origin the gradient is 0"""
+    """The angle of the point (b, a)"""
     return xp(_array_of(a, b)).arctan2(a, b)
 
 
@@ -611,7 +611,7 @@ def zeros_of(like: Array, lengths: tuple[int, ...]) -> Array:
     promote="float",
 )
 def hypot(a: Array, b: Array) -> Array:
-    """√(a² + b²), without overflow; at the origin the gradient is 0"""
+    """√(a² + b²), without overflow"""
     return xp(_array_of(a, b)).hypot(a, b)
 
 
