@@ -56,7 +56,7 @@ def exact_det(rows: list[list[int]]) -> int:
 def cofactors(rows: list[list[int]]) -> Any:
     """The derivative of the determinant in each element."""
     n = len(rows)
-    minor = lambda i, j: [r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]
+    minor: Callable[..., Any] = lambda i, j: [r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]
     return np.array([[(-1) ** (i + j) * exact_det(minor(i, j)) for j in range(n)] for i in range(n)], float)
 
 
@@ -257,16 +257,17 @@ def test_powers_whose_exponent_is_0(device: str) -> None:
 
 
 def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
-    program, rows = lambda x: x.logcumsumexp(1), [[1, INF, 2], [-INF, 1, 1], [-INF, -INF, -INF]]
+    rows = [[1, INF, 2], [-INF, 1, 1], [-INF, -INF, -INF]]
+    program: Callable[..., Any] = lambda x: x.logcumsumexp(1)
     (found,) = slopes(program, rows, device=device)
-    np.testing.assert_allclose(found, [[1, 2, 0], [0, 1.5, 0.5], [0, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(found, np.array([[1.0, 2, 0], [0, 1.5, 0.5], [0, 0, 0]]), atol=1e-15)
     (found,) = slopes(program, rows, device=device, order=2)
     np.testing.assert_allclose(found, np.zeros((3, 3)), atol=1e-15)
 
 
 @pytest.mark.parametrize("p", [0.5, 1.5, 2, 3, -1])
 def test_norms_of_zeros_and_of_what_overflows(p: float, device: str) -> None:
-    program = lambda x: minigrad.linalg.vector_norm(x, p, 1)
+    program: Callable[..., Any] = lambda x: minigrad.linalg.vector_norm(x, p, 1)
     for order in (1, 2):
         (found,) = slopes(program, [[0.0, 0.0]], device=device, order=order)
         np.testing.assert_array_equal(found, [[0.0, 0.0]])

@@ -159,17 +159,19 @@ def _wrong(case: Case, arrays: Arrays, result: Result, expected: Any, value: Any
         point = [float(a[at]) for a in arrays]
         right = reference(case.op, point, order, number, [_weight(n) for n in range(len(point))]) if judged else None
         unknown = right is None or math.isnan(right)
-        if judged and (_near(float(found[at]), right) or (unknown and np.isnan(expected[at]))):
+        if judged and (_near(float(found[at]), right, point) or (unknown and np.isnan(expected[at]))):
             continue
         return f"{text}, in many digits {right}, at {point}"
     return None
 
 
-def _near(found: float, right: float | None) -> bool:
-    """Equal to six digits; what grows as a logarithm is some hundreds where it is infinite in the limit."""
+def _near(found: float, right: float | None, point: list[float]) -> bool:
+    """Equal to six digits; what grows as a logarithm is some hundreds where it is infinite in the limit, and what
+    falls as a root is 1e-160 where it is 0."""
     if right is None or math.isinf(found):
         return right is not None and found * right > 0 and abs(right) > 300
-    return abs(found - right) <= 1e-6 * abs(right) + 1e-300 or (math.isnan(found) and math.isnan(right))
+    least = 1e-150 if any(map(math.isinf, point)) else 1e-300
+    return abs(found - right) <= 1e-6 * abs(right) + least or (math.isnan(found) and math.isnan(right))
 
 
 def _cut(arrays: Arrays) -> str:
