@@ -69,6 +69,3 @@ def airy_ai(input: Tensor) -> Tensor:
     if state.grad and input.requires_grad:
         raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
     return apply(s.airy_ai, (input,))
-
-
-@spelled
