@@ -2,10 +2,11 @@
 
     python -m fuzz                              a minute: files, commands, requests, kills and threads in turn
     python -m fuzz files --seconds 36000        a night of hostile files
+    python -m fuzz bombs --seconds 36000        small files of huge values, in every place of every format
     python -m fuzz requests --seed 7            the same requests as the last time with this seed
 
-A finding is a hang over 10 s, a traceback, data that is lost, more than 1 GiB of memory, or a wrong number. It is
-printed as it comes; the exit status is 1 if there was one. Each should become a test.
+A finding is a hang over 10 s (bombs: 1 s), a traceback, data that is lost, more than 1 GiB of memory (bombs: 500 MiB),
+or a wrong number. It is printed as it comes; the exit status is 1 if there was one. Each should become a test.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PARTS = ("files", "commands", "requests", "kills", "threads")
+PARTS = ("bombs", "files", "commands", "requests", "kills", "threads")
 LONGEST = 3000  # characters of a finding
 
 

@@ -28,14 +28,20 @@ class Finding(NamedTuple):
     fault: str
 
 
-def watched(case: Callable[[], object], allowed: tuple[type[BaseException], ...]) -> str:
+def watched(
+    case: Callable[[], object],
+    allowed: tuple[type[BaseException], ...],
+    seconds: float | None = None,
+    memory: int | None = None,
+) -> str:
     """Run a case in a forked process. Returns its fault; "" if it ended in time, normally or with an error of an
-    allowed type. What it prints is held back, and a traceback among that is a fault."""
+    allowed type. What it prints is held back, and a traceback among that is a fault. ``seconds`` of the processor and
+    ``memory`` are the most that it may take (default: ``LONGEST`` of the clock, and ``MOST_MEMORY``)."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _run(case, allowed, writing)
+        _run(case, allowed, writing, seconds, MOST_MEMORY if memory is None else memory)
     os.close(writing)
     deadline, said = time.monotonic() + LONGEST, b""
     with open(reading, "rb", buffering=0) as pipe:
@@ -57,7 +63,13 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
 
 
-def _run(case: Callable[[], object], allowed: tuple[type[BaseException], ...], writing: int) -> None:
+def _run(
+    case: Callable[[], object],
+    allowed: tuple[type[BaseException], ...],
+    writing: int,
+    seconds: float | None,
+    memory: int,
+) -> None:
     """The child's part: the case, its fault into the pipe, and an end without what else the program does at its end."""
     sys.stdout = sys.stderr = shown = io.StringIO()
     fault, before = "", peak()
@@ -69,7 +81,9 @@ def _run(case: Callable[[], object], allowed: tuple[type[BaseException], ...], w
         fault = traceback.format_exc()
     if not fault and "Traceback (most recent call last)" in shown.getvalue():
         fault = shown.getvalue()
-    if not fault and peak() - before > MOST_MEMORY:
+    if not fault and seconds is not None and time.process_time() > seconds:
+        fault = f"it takes {time.process_time():.1f} s"
+    if not fault and peak() - before > memory:
         fault = f"it takes {peak() - before >> 20} MiB"
     os.write(writing, fault[-4000:].encode(errors="replace"))
     os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -38,11 +39,12 @@ class Device:
         if isinstance(type, int) and not isinstance(type, bool):
             self.type, self.index = "cuda", type
             return
-        kind, colon, number = str(type).partition(":")
+        kind, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
         known = kind in _TYPES or kind in _ELSEWHERE.split()
-        if not known or (colon and not number.isdecimal()) or (colon and index is not None):
+        if not known or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
             names = ", ".join(repr(name) for name in sorted(_TYPES))
-            raise RuntimeError(f"{type!r} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
+            shown = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
+            raise RuntimeError(f"{shown} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
         self.type = kind
         self.index = int(number) if colon else index
 

@@ -157,7 +157,7 @@ def named(name: str) -> DType:
     try:
         return _NAMED[name]
     except KeyError:
-        raise TypeError(f"{name!r} is not a dtype: expected one of {', '.join(_NAMED)}") from None
+        raise TypeError(f"{name[:60]!r} is not a dtype: expected one of {', '.join(_NAMED)}") from None
 
 
 def of(array: Array) -> DType:

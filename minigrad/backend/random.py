@@ -194,11 +194,13 @@ class Generator:
 
     def permutation(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers 0 .. n-1 in random order (Fisher and Yates)."""
+        numbers = np.empty(n, np.int64)  # first, since its MemoryError says how much there is too little for
         order = list(range(n))
         for i, word in enumerate(self.words(max(n - 1, 0)).tolist()):
             j = i + word % (n - i)
             order[i], order[j] = order[j], order[i]
-        return np.array(order, dtype=np.int64)
+        numbers[:] = order
+        return numbers
 
     def keep_mask(self, shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Bools that are False with probability ``p`` (to 1/65536), from the fast stream."""

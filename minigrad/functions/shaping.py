@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -871,8 +872,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to take ``r`` elements of a vector, in their order, a row each."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    chosen = list(choose(range(input.array.size), r))
-    places = np.array(chosen, np.int64).reshape(len(chosen), r)
+    size = input.array.size
+    count = math.comb(size + r - 1 if with_replacement and size else size, r)
+    places = np.empty((count, r), np.int64)  # before there are as many tuples, which would fill the memory bit by bit
+    places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
 
 

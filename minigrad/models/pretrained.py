@@ -21,7 +21,7 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.functions.random import undrawn
 from minigrad.serialization.schema import check, check_size, short
-from minigrad.serialization.source import replaced
+from minigrad.serialization.source import content, replaced
 from minigrad.text.pretrained import read_tokenizer, write_tokenizer
 
 from .layers import ACTIVATIONS
@@ -29,6 +29,7 @@ from .layers import ACTIVATIONS
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+_MOST_BYTES = 1 << 24  # of config.json
 MOST_NAMED = 5  # weights in a message
 Weights = dict[str, Tensor]
 C = TypeVar("C")
@@ -240,7 +241,7 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no {CONFIG}: it is not the folder of a pretrained model")
     try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        config: dict[str, Any] = json.loads(content(path, _MOST_BYTES))
         check_size(config)
         check(config, dict[str, Any], CONFIG)
     except (ValueError, RecursionError) as error:

@@ -14,10 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from minigrad.serialization.schema import short
+from minigrad.serialization.schema import reason, short
+from minigrad.serialization.source import content
 
 MANY = 1e9
 ALMOST_ONE = 0.999999
+_MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
 FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files
 
 
@@ -149,12 +151,13 @@ class Sections:
         Raises:
             FileNotFoundError: there is no such file. ValueError: not TOML, or wrong settings.
         """
-        if path.is_char_device():
-            raise ValueError(f"{path} is a device, which may have no end, not a file")
+        data = content(path, _MOST_BYTES)
+        if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
+            raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")
         try:
-            parts = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            parts = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is not TOML: {error}") from None
+            raise ValueError(f"{path} is not TOML: {reason(error)}") from None
         try:
             return cls.from_dict(parts, str(path))
         except ValueError as error:

@@ -23,7 +23,8 @@ from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, saf
 from .archive_writer import save_any, save_plain
 from .checkpoint import How, load_archive, load_legacy
 from .placing import placing
-from .source import Ndarray, Source
+from .schema import cause, short
+from .source import DAMAGE, Ndarray, Source
 from .tree import NotPlain, Reader, Writer
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals"]
@@ -140,8 +141,17 @@ def load(
             "pickle_module cannot be used with weights_only=True: what another unpickler reads can run code"
         )
     trusted = pickle_module is not None if weights_only is None else not weights_only
-    source, place = Source(f, bool(mmap)), placing(map_location)
-    how = How(place, trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
+    source = Source(f, bool(mmap))
+    how = How(placing(map_location), trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
+    try:
+        return _loaded(source, how, map_location)
+    except MemoryError:
+        repair = "close other programs, or load it with mmap=True"
+        raise source.damaged("needs more memory than there is", repair) from None
+
+
+def _loaded(source: Source, how: How, map_location: Any) -> Any:
+    """The object of a file."""
     if not safetensors_file.begins(source):
         start = source.start(4)
         if start == b"PK\x03\x04":
@@ -149,52 +159,63 @@ def load(
         if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
             return load_legacy(source, how)
         if start[:1] == b"{":
-            return _load_shards(source, map_location, mmap)
+            return _load_shards(source, map_location)
     metadata, arrays = safetensors_file.read(source)
-    reader = Reader(arrays, place)
+    reader = Reader(arrays, how.place)
     if _KEY not in metadata:
         return reader.everything()
     try:
         description = json.loads(metadata[_KEY])
         version = description["version"]
         if version <= _VERSION:
-            return reader.decode(description["tree"])
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise source.damaged(f"holds a description that makes no sense ({error!r})") from error
-    raise source.damaged(f"was written by a newer minigrad (format {version})", "update minigrad")
+            return reader.whole(description["tree"])
+    except DAMAGE as error:
+        raise source.senseless("holds a description that makes no sense", error) from cause(error)
+    raise source.damaged(f"was written by a newer minigrad (format {short(version)})", "update minigrad")
 
 
-def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[str, Any]:
+def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
     """The tensors of several files, by the index beside them ("model.safetensors.index.json")."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
-        if source.path is None or not all(os.path.basename(file) == file for file in files.values()):
+        if source.path is None or not all(map(_is_beside, files.values())):
             raise ValueError("files that do not lie beside it")
         if any(file.endswith(".json") for file in files.values()):
             raise ValueError("an index, perhaps itself, in the place of a file")
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise source.damaged(
-            f"is text, but not the index of a model in several files ({error!r})",
+    except DAMAGE as error:
+        raise source.senseless(
+            "is text, but not the index of a model in several files",
+            error,
             "give the path of a file of tensors, or of the .index.json that lies beside them",
-        ) from error
+        ) from cause(error)
+    shards: dict[str, list[str]] = {}
+    for name, file in files.items():
+        shards.setdefault(file, []).append(name)
     loaded: dict[str, Any] = {}
-    for file in sorted(set(files.values())):
-        part = load(os.path.join(os.path.dirname(source.path), file), map_location, mmap=mmap)
-        names = [name for name, where in files.items() if where == file]
+    for file, names in sorted(shards.items()):
+        path = os.path.join(os.path.dirname(source.path), file)
+        if Source(path, True).start(1) == b"{":
+            raise source.damaged(f"names {file} as a file of tensors, which is an index")
+        part = load(path, map_location, mmap=source.mmap)
         if missing := [name for name in names if not isinstance(part, dict) or name not in part]:
-            raise source.damaged(f"names {missing[0][:60]!r} as a tensor of {file}, which does not hold it")
+            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not hold it")
         loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
 
 
+def _is_beside(file: str) -> bool:
+    """Whether a file of an index has a plain name, and no path."""
+    return file.isprintable() and os.path.basename(file) == file not in ("", ".", "..") and len(os.fsencode(file)) < 256
+
+
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, as ``safetensors.torch.save_file`` does. Raises TypeError, OSError."""
+    """Write tensors by name, as ``safetensors.torch.save_file`` does, with a sum of all. Raises TypeError, OSError."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
-            raise TypeError(f"save_file takes tensors by name, but {name!r} is a {type(tensor).__name__}")
+            raise TypeError(f"save_file takes tensors by name, but {short(name)} is a {type(tensor).__name__}")
         arrays[name] = of(tensor.array).to_numpy(tensor.array)
-    safetensors_file.write(filename, arrays, metadata)
+    safetensors_file.write(filename, arrays, {"format": "pt"} if metadata is None else metadata)
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:

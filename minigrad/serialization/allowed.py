@@ -21,10 +21,12 @@ from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
 from .keys import dict_of, set_of
-from .source import Ndarray
+from .schema import short
+from .source import Ndarray, check_shape
 
 Name = tuple[str, str]  # module, name
 NUMPY_KINDS = "biufcUS"
+_MOST_EMPTY = 1_000_000
 
 # Names that the program allows ------------------------------------------------------------------------------
 
@@ -80,21 +82,21 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
 
 def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
     if factory is not None and factory not in _FACTORIES:
-        raise ValueError(f"a defaultdict of {factory!r}")
-    return defaultdict(factory, dict_of(items))
+        raise ValueError(f"a defaultdict of {short(factory)}")
+    return defaultdict(factory, dict_of(items) if items else ())
 
 
 def _member(cls: Any, name: Any) -> Any:
     """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name)."""
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
-        raise TypeError(f"its pickle takes {name!r} of {cls!r}")
+        raise TypeError(f"its pickle takes {short(name)} of {short(cls)}")
     return cls.__members__[name]
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
     """Bytes, as protocol 2 writes them."""
     if encoding not in ("latin1", "latin-1"):
-        raise ValueError(f"bytes written as text in {encoding!r}")
+        raise ValueError(f"bytes written as text in {short(encoding)}")
     return text.encode("latin1")
 
 
@@ -112,16 +114,24 @@ def _size(numbers: Any = ()) -> Size:
 
 def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
     """An object without arguments, as protocols 0 and 1 write it."""
-    if base is not object or state is not None or cls not in NEW:
-        raise TypeError(f"an object of {cls!r}")
+    if base is not object or state is not None or not isinstance(cls, type) or cls not in NEW:
+        raise TypeError(f"an object of {short(cls)}")
     return NEW[cls]()
 
 
 def _device(*args: Any) -> Device:
+    if not all(arg is None or type(arg) in (str, int) for arg in args):
+        raise TypeError("a device of other things than a name and a number")
     try:
         return Device(*args)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
+
+
+def _named(name: Any) -> Any:
+    if not isinstance(name, str):
+        raise TypeError(f"a dtype called {short(name)}")
+    return named(name[:100])
 
 
 def _complex(real: Any, imag: Any = 0.0) -> complex:
@@ -133,13 +143,14 @@ def _complex(real: Any, imag: Any = 0.0) -> complex:
 
 def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
     if not isinstance(text, str) or not re.fullmatch(r"[<>|=]?[?biufcUS]\d{0,9}", text):
-        raise TypeError(f"a NumPy dtype {text!r}, which holds more than numbers or text")
+        raise TypeError(f"a NumPy dtype {short(text)}, which holds more than numbers or text")
     return np.dtype(text, copy=True)
 
 
 def _check_dtype(kind: Any) -> np.dtype[Any]:
     if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
-        raise TypeError(f"a NumPy dtype {kind!r}, which holds more than numbers or text")
+        shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
+        raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")
     return kind
 
 
@@ -155,7 +166,7 @@ def fill_dtype(kind: Any, state: Any) -> None:
 
 def _reconstruct(cls: Any, shape: Any, code: Any) -> Ndarray:
     if cls is not np.ndarray:
-        raise TypeError(f"an array of class {cls!r}")
+        raise TypeError(f"an array of class {short(cls)}")
     return np.zeros(0, np.int8)
 
 
@@ -167,10 +178,11 @@ def fill_array(array: Any, state: Any) -> None:
 
 def _content(raw: Any, kind: Any, shape: Any) -> bytes:
     """The bytes of an array, after a check."""
-    if type(shape) is not tuple or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError("a shape of other things than natural numbers")
+    check_shape(shape, max(1, _check_dtype(kind).itemsize))
     raw = _encode(raw) if isinstance(raw, str) else raw
-    if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * _check_dtype(kind).itemsize:
+    if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy gives each a letter
+        raise ValueError("a NumPy array of many empty texts")
+    if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * kind.itemsize:
         raise ValueError("a NumPy array whose shape does not fit its bytes")
     return raw
 
@@ -236,5 +248,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     Size: _size,
     Device: _device,
     np.dtype: _dtype,
-    **{f: f for f in (_reconstructor, _encode, _member, named, _reconstruct, _scalar, _frombuffer)},
+    named: _named,
+    **{f: f for f in (_reconstructor, _encode, _member, _reconstruct, _scalar, _frombuffer)},
 }

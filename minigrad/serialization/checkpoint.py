@@ -21,10 +21,10 @@ from ..tensor import Size
 from .machine import Bytes, Machine, refusal
 from .placing import Placing
 from .rebuild import Rebuilder
-from .source import Ndarray, Source
+from .schema import cause, reason, short
+from .source import DAMAGE, Ndarray, Source
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
-_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
 class How(NamedTuple):
@@ -43,13 +43,17 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
         if how.trusted:
             return _trusting(source, stream, rebuilder, how).load(), stream.position
         return Machine(stream, source.name, rebuilder, how.encoding).load(), stream.position
-    except _DAMAGE as error:
+    except DAMAGE as error:
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
-                f"cannot load {source.name}: {error}. What to do: define or import it before loading, under "
+                f"cannot load {source.name}: {reason(error)}. What to do: define or import it before loading, under "
                 "the name it had in the program that saved it"
             ) from error
-        raise source.damaged(f"is a checkpoint that makes no sense ({error})") from error
+        raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
+    except RuntimeError as error:
+        if source.name in str(error):
+            raise
+        raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
 
 
 def _trusting(source: Source, stream: Bytes, rebuilder: Rebuilder, how: How) -> Any:
@@ -108,8 +112,8 @@ class _Archive:
         try:
             with zipfile.ZipFile(source.path or _Memory(source.data)) as archive:
                 infos = archive.infolist()
-        except (zipfile.BadZipFile, NotImplementedError, *_DAMAGE) as error:
-            raise source.damaged(f"is a damaged or truncated zip archive ({error})") from error
+        except (zipfile.BadZipFile, NotImplementedError, *DAMAGE) as error:
+            raise source.senseless("is a damaged or truncated zip archive", error) from None
         self.records = {info.filename: info for info in infos}
         if len(self.records) < len(infos):
             raise source.damaged("is a zip archive in which a name stands twice")
@@ -119,7 +123,7 @@ class _Archive:
             if not end and info.header_offset:
                 raise source.damaged("is a damaged zip archive, or has something else before it")
             if info.header_offset < end or begin + size > source.size:
-                raise source.damaged(f"is a zip archive whose record {info.filename!r} overlaps another")
+                raise source.damaged(f"is a zip archive whose record {short(info.filename)} overlaps another")
             end = begin + size
         pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
         if len(pickles) != 1:
@@ -133,7 +137,7 @@ class _Archive:
 
     def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
         """The position of a record's bytes, and their number."""
-        fault = f"is a zip archive whose record {info.filename!r}"
+        fault = f"is a zip archive whose record {short(info.filename)}"
         if info.flag_bits & 0x1:
             raise self.source.damaged(f"{fault} is encrypted", "save it without a password")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
@@ -148,17 +152,17 @@ class _Archive:
         """The bytes of a record; their checksum is checked, unless they stay in the mapped file."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
-            raise self.source.damaged(f"lacks the record {name!r}, or a part of it")
+            raise self.source.damaged(f"lacks the record {short(name)}, or a part of it")
         data = self.source.region(*self._place(info))
         if not self.source.mmap and zlib.crc32(data.data) != info.CRC:
-            raise self.source.damaged(f"is damaged: the checksum of its record {name!r} is wrong")
+            raise self.source.damaged(f"is damaged: the checksum of its record {short(name)} is wrong")
         return data
 
     def is_swapped(self) -> bool:
         """Whether its byte order is not that of this machine."""
         order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
         if order not in (b"little", b"big"):
-            raise self.source.damaged(f"has the byte order {order.decode('ascii', 'replace')!r:.20}")
+            raise self.source.damaged(f"has the byte order {order[:20].decode('ascii', 'replace')!r}")
         return order.decode() != sys.byteorder
 
 
@@ -216,7 +220,7 @@ def load_legacy(source: Source, how: How) -> Any:
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
     """Read the storages: for each, the number of its elements, and then these. Returns the position after them."""
-    if type(keys) is not list or sorted(keys) != sorted(waiting):
+    if type(keys) is not list or not all(type(key) is str for key in keys) or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages are not those that it names")
     for key in keys:
         raw = waiting[key]

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from .bounds import Bounds
+
 _MOST_BITS = 1 << 14  # of an integer, whose hash is not kept: it would be computed for each use of the key
 _MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
 _DEEPEST = 50
@@ -21,31 +23,32 @@ _MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
 _FEW = 128  # keys that are fast in any case
 
 
-def checked(keys: list[Any]) -> list[Any]:
+def checked(keys: list[Any], bounds: Bounds | None = None) -> list[Any]:
     """The keys. Raises ValueError for one that takes too deep a stack, or too much time, to hash: tuples within tuples,
     or a huge number."""
-    for key in keys:
-        _check(key)
+    hashed(keys, bounds or Bounds())
     return keys
 
 
-def _check(key: Any) -> None:
-    if isinstance(key, int) and key.bit_length() > _MOST_BITS:
-        raise ValueError(f"a key of {key.bit_length():,} bits")
-    layer: list[Any] = [key] if isinstance(key, (tuple, frozenset)) else []
-    counted = 0
-    for _ in range(_DEEPEST):
-        if not layer:
-            return
-        layer = [part for whole in layer for part in whole if isinstance(part, (tuple, frozenset))]
-        counted += len(layer) + sum(map(len, layer))
-        if counted > _MOST_HASHED:
-            break
-    raise ValueError("a key of tuples within tuples")
+def hashed(keys: list[Any], bounds: Bounds) -> int:
+    """How many parts of tuples the hashes of some keys are made of. Raises as ``checked``."""
+    total = 0
+    for key in keys:
+        if isinstance(key, int) and key.bit_length() > _MOST_BITS:
+            raise ValueError(f"a key of {key.bit_length():,} bits")
+        if isinstance(key, (tuple, frozenset)):
+            parts, depth = bounds.of(key)
+            if parts > _MOST_HASHED or depth > _DEEPEST:
+                raise ValueError("a key of tuples within tuples")
+            total += parts
+    return total
 
 
 def dict_of(items: Any = ()) -> dict[Any, Any]:
-    """The dict of a dict's items, or of pairs. Raises as ``checked`` and ``put``."""
+    """The dict of a dict's items, or of pairs. Raises as ``checked`` and ``put``; TypeError: something else, which may
+    have any number of items."""
+    if not isinstance(items, (dict, list, tuple)):
+        raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
     checked([key for key, _ in pairs])
     return put({}, pairs)
@@ -53,8 +56,8 @@ def dict_of(items: Any = ()) -> dict[Any, Any]:
 
 def set_of(members: Any = ()) -> set[Any]:
     """The set of some members. Raises as ``checked`` and ``add``."""
-    if isinstance(members, range):  # a few bytes of a file would become a set of any size
-        raise TypeError("a set or dict of a range")
+    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range, in a few bytes, has any number of them
+        raise TypeError(f"a set of a {type(members).__name__}")
     return add(set(), checked(list(members)))
 
 

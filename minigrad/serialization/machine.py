@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from argparse import Namespace
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -17,33 +17,55 @@ from typing import Any
 import numpy as np
 
 from .allowed import FUNCTIONS, NEW, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .keys import add, checked, put, set_of
+from .bounds import DEEPEST, MOST_PARTS, Bounds, dismantle, levels
+from .keys import add, hashed, put
 from .rebuild import Rebuilder
+from .schema import reason, short
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
+_Stop: Any = vars(pickle)["_Stop"]
+
+
+_WINDOW = 1 << 14  # bytes
+_LONGEST_NAME = 10_000
+_LONGEST_SHOWN = 100  # characters of a name in a message
+_LEAST_PARTS = 300_000  # that calls may take and keys may have, with those that stand there several times
+_PARTS_A_BYTE = 4  # more of them, of a pickle
+_MOST_WAITING = 10_000  # empty dicts
 
 
 class Bytes:
     """A binary file that reads from memory, from a position on, without a copy of the whole."""
 
     def __init__(self, data: Any, position: int) -> None:
-        self._data, self.position = memoryview(data), position
+        self._data, self._start = memoryview(data), position
+        self._window, self._at = b"", 0  # a copy of what comes next, and how much of it has been read
+        self.size = len(self._data)
+
+    @property
+    def position(self) -> int:
+        """Of the next byte."""
+        return self._start + self._at
 
     def read(self, count: int) -> bytes:
         """The next bytes. Raises EOFError if there are fewer."""
-        end = self.position + count
-        if count < 0 or end > len(self._data):
+        begin, end = self._at, self._at + count
+        if begin <= end <= len(self._window):
+            self._at = end
+            return self._window[begin:end]
+        start = self.position
+        if count < 0 or start + count > self.size:
             raise EOFError("its pickle ends early")
-        part = self._data[self.position : end]
-        self.position = end
-        return bytes(part)
+        taken = self._data[start : start + max(count, _WINDOW)]
+        self._start, self._at, self._window = start + count, 0, bytes(taken[count:])
+        return bytes(taken[:count])
 
     def readline(self) -> bytes:
-        """The next line. Raises IndexError if it has no end."""
-        end = self.position
-        while self._data[end] != 10:
-            end += 1
-        return self.read(end + 1 - self.position)
+        """The next line, which is a name. Raises EOFError if it has no end."""
+        line, end, _ = bytes(self._data[self.position : self.position + _LONGEST_NAME]).partition(b"\n")
+        if not end:
+            raise EOFError("its pickle has a name without an end")
+        return self.read(len(line) + 1)
 
 
 class Refused(pickle.UnpicklingError):
@@ -52,6 +74,7 @@ class Refused(pickle.UnpicklingError):
 
 def refusal(file: str, module: str, name: str) -> Refused:
     """The error for a name that is not allowed."""
+    module, name = module[:_LONGEST_SHOWN], name[:_LONGEST_SHOWN]
     if module.partition(".")[0] == "torch":
         what = f"{module}.{name}, an object that only PyTorch can build"
         repair = (
@@ -75,19 +98,38 @@ class Machine(Unpickler):  # type: ignore[misc]
     def __init__(self, file: Bytes, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
         self._name, self.persistent_load = name, rebuilder.storage
+        self.read, self.readline = file.read, file.readline
         self._values = VALUES | rebuilder.values()
         self._functions = FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(safe)
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
+        self._bounds, self._defaultdicts = Bounds(), list[Any]()
+        self._innermost = self._part = None  # the container that was filled last, with what,
+        self._depth = self._calls = 0  # and its depth
+        self._file, self._left = file, _LEAST_PARTS + _PARTS_A_BYTE * file.size
 
     def load(self) -> Any:
         """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
         try:
-            return super().load()
-        except Refused:
+            obj = self._run()
+            Bounds().check([obj, *self._defaultdicts], MOST_PARTS + self._file.size)
+        except BaseException as error:
+            dismantle(self._defaultdicts)
+            if isinstance(error, pickle.UnpicklingError) and not isinstance(error, Refused):
+                raise ValueError(reason(error)) from error
             raise
-        except pickle.UnpicklingError as error:
-            raise ValueError(str(error)) from error
+        return obj
+
+    def _run(self) -> Any:
+        """Carry out the instructions."""
+        self.metastack, self.stack, self.proto = list[Any](), list[Any](), 0
+        self.append = self.stack.append
+        read, dispatch = self.read, self.dispatch
+        try:
+            while True:
+                dispatch[read(1)[0]](self)
+        except _Stop as end:
+            return end.value
 
     def find_class(self, module: str, name: str) -> Any:
         """The object with a name, if it is allowed."""
@@ -100,6 +142,12 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _is_safe(self, candidate: Any) -> bool:
         return any(candidate is declared for declared in self._safe.values())
+
+    def _spend(self, parts: int) -> None:
+        """Raise ValueError when a small pickle has had many parts copied or hashed, by naming the same ones again."""
+        self._left -= parts
+        if self._left < 0:
+            raise ValueError("it repeats parts of itself too often")
 
     def _pop(self, count: int) -> list[Any]:
         """The topmost values of the stack."""
@@ -118,43 +166,85 @@ class Machine(Unpickler):  # type: ignore[misc]
     def _target(self, kind: type) -> Any:
         """The container on top of the stack, of some kind or a subclass."""
         target = self.stack[-1]
+        self._bounds.forget(target)
         if not isinstance(target, kind):
             raise TypeError(f"its pickle fills a {type(target).__name__} like a {kind.__name__}")
         return target
 
+    def _fill(self, container: Any, values: list[Any]) -> Any:
+        """Notice in time when containers are built into each other, level by level."""
+        part = values[-1] if values else None
+        goes_on = part is not None and (part is self._innermost or container is self._part)
+        self._depth = levels(container) + (self._depth if goes_on else 0)
+        self._innermost, self._part = container, part
+        if self._depth > DEEPEST:
+            raise ValueError("it is nested too deeply")
+        return container
+
+    def _tuple(self, values: list[Any]) -> None:
+        self.append(self._fill(tuple(values), values))
+
     def _append(self, values: list[Any]) -> None:
-        self._target(list).extend(values)
+        self._fill(self._target(list), values).extend(values)
 
     def _set_items(self, items: list[Any]) -> None:
-        put(self._target(dict), zip(checked(items[::2]), items[1::2], strict=True))
+        self._spend(hashed(items[::2], self._bounds))
+        self._fill(self._target(dict), items)
+        put(self._target(dict), zip(items[::2], items[1::2], strict=True))
 
     def _add_items(self, items: list[Any]) -> None:
-        add(self._target(set), checked(items))
+        self._spend(hashed(items, self._bounds))
+        add(self._target(set), items)
 
     def _frozen(self, items: list[Any]) -> None:
-        self.append(frozenset(set_of(items)))
+        self._spend(hashed(items, self._bounds))
+        self.append(frozenset(add(set(), items)))
 
     # What needs permission ----------------------------------------------------------------------------------
 
+    def _check_args(self, function: Any, args: Any) -> None:
+        """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
+        _check_tuple(args)
+        if not args:
+            return
+        if self._is_safe(function):
+            self._bounds.check(args)
+        else:
+            self._spend(self._bounds.of(args)[0] + _text_in(args))
+
     def _call(self, function: Any, args: Any) -> None:
         """The result of a function, if it may be called."""
-        _check_tuple(args)
+        self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
+            if isinstance(result, dict):
+                self._started(result)
             if type(result) is np.ndarray or isinstance(result, np.dtype):
                 self._hollow[id(result)] = result
         elif self._is_safe(function):
             result = function(*args)
         else:
             raise Refused(
-                f"cannot load {self._name}: it calls {function!r}, which no loaded file may. What to do: do not "
+                f"cannot load {self._name}: it calls {short(function)}, which no loaded file may. What to do: do not "
                 "trust this file"
             )
         self.append(result)
 
+    def _started(self, made: Any) -> None:
+        """Notice in time when thousands of dicts wait to be filled with each other."""
+        self._calls += 1
+        if type(made) is defaultdict:
+            self._defaultdicts.append(made)
+        if self._calls % _MOST_WAITING:
+            return
+        if sum(isinstance(value, dict) and not value for value in self.stack) > _MOST_WAITING // 2:
+            raise ValueError("it is nested too deeply")
+
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
         """An object without a state, if its class may have instances."""
-        _check_tuple(args)
+        self._check_args(cls, args)
+        if kwargs != () and type(kwargs) is not dict:
+            raise TypeError(f"its pickle has a {type(kwargs).__name__} for arguments by name")
         named = dict(kwargs)
         if isinstance(cls, type) and cls in NEW and not named:
             self.append(NEW[cls](*args))
@@ -166,15 +256,21 @@ class Machine(Unpickler):  # type: ignore[misc]
     def _build(self) -> None:
         """Give an object its state."""
         state, obj = self.stack.pop(), self.stack[-1]
+        self._bounds.forget(obj)
         if id(obj) in self._hollow:
+            _check_tuple(state)
+            self._spend(_text_in(state))
             fill = fill_array if type(obj) is np.ndarray else fill_dtype
             fill(self._hollow.pop(id(obj)), state)
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
+            if type(state) is not dict:
+                raise TypeError(f"its pickle gives a {type(obj).__name__} a {type(state).__name__} for a state")
             for name in state:  # none that its class has
                 if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
-                    raise ValueError(f"an attribute {name!r} that a {type(obj).__name__} has of its own")
+                    raise ValueError(f"an attribute {short(name)} that a {type(obj).__name__} has of its own")
             vars(obj).update(state)
         elif self._is_safe(type(obj)):
+            self._bounds.check(state)
             _set_state(obj, state)
         else:
             raise TypeError(f"its pickle gives a {type(obj).__name__} a state")
@@ -190,8 +286,13 @@ def _set_state(obj: Any, state: Any) -> None:
         vars(obj).update(in_dict)
     for name, value in (in_slots or {}).items():
         if name.startswith("__"):
-            raise ValueError(f"an attribute {name!r}")
+            raise ValueError(f"an attribute {short(name)}")
         setattr(obj, name, value)
+
+
+def _text_in(args: Any) -> int:
+    """Characters and bytes of texts, which calls copy."""
+    return sum(len(arg) for arg in args if isinstance(arg, (str, bytes, bytearray)))
 
 
 def _check_tuple(args: Any) -> None:
@@ -203,12 +304,16 @@ def _check_tuple(args: Any) -> None:
 _PLAIN = """
     PROTO STOP MARK POP POP_MARK BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1
     BININT2 LONG1 LONG4 BINFLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINSTRING BINSTRING SHORT_BINBYTES
-    BINBYTES BINBYTES8 EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3 TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL
+    BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL
     BINPERSID
 """
-_CHECKED: dict[bytes, Callable[[Machine], None]] = {
+_CHECKED: dict[bytes, Callable[[Machine], object]] = {
     pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only hurries reading
     pickle.BYTEARRAY8: Machine._bytearray,
+    pickle.TUPLE1: lambda m: m._tuple(m._pop(1)),
+    pickle.TUPLE2: lambda m: m._tuple(m._pop(2)),
+    pickle.TUPLE3: lambda m: m._tuple(m._pop(3)),
+    pickle.TUPLE: lambda m: m._tuple(m.pop_mark()),
     pickle.APPEND: lambda m: m._append(m._pop(1)),
     pickle.APPENDS: lambda m: m._append(m.pop_mark()),
     pickle.SETITEM: lambda m: m._set_items(m._pop(2)),

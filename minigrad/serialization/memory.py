@@ -14,7 +14,8 @@ from ..backend.device import Device
 from ..backend.dtype import Array
 from ..backend.registry import address
 from .placing import on_device
-from .source import Ndarray
+from .schema import short
+from .source import Ndarray, check_shape
 
 
 class Block:
@@ -101,15 +102,18 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
     Raises:
         ValueError: it would reach beyond the memory.
     """
+    check_shape(size, 16)
+    if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
+        raise ValueError("a tensor whose strides are not as many as its axes")
     kind = memory.dtype if kind is None else kind
     count = memory.nbytes // kind.itemsize
-    if not all(type(n) is int and n >= 0 for n in (offset, *size, *stride)) or len(size) != len(stride):
-        raise ValueError("a tensor whose size or strides are no natural numbers")
+    if not all(type(n) is int and n >= 0 for n in (offset, *stride)):
+        raise ValueError("a tensor whose offset or strides are no natural numbers")
     flat = memory.reshape(-1).view(np.uint8)[: count * kind.itemsize].view(kind)
     offset = 0 if 0 in size else offset
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if 0 not in size and (last >= count or math.prod(size) >= 2**62):
-        raise ValueError(f"a tensor that ends at element {last} of a storage of {count}")
+    if 0 not in size and last >= count:
+        raise ValueError(f"a tensor that ends at element {short(last)} of a storage of {count}")
     if list(stride) == [math.prod(size[i + 1 :]) for i in range(len(size))]:
         return flat[offset : offset + math.prod(size)].reshape(size)
     steps = tuple(step * kind.itemsize for step in stride)

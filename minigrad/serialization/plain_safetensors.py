@@ -1,4 +1,5 @@
-"""The safetensors format, written without the package safetensors, which is Rust: in a browser there is none.
+"""The safetensors format, written without the package safetensors. That is Rust, and in a browser there is none; and it
+writes several entries of metadata in any order.
 
 The functions have the names and arguments of ``safetensors.numpy``, and write the same bytes.
 """
@@ -37,6 +38,11 @@ _NAMES = {
     "uint64": "U64",
 }
 _ORDER = list(_NAMES)
+
+
+def name_of(array: Ndarray) -> str:
+    """The format's name for the dtype of an array; "" if it has none."""
+    return _NAMES.get(array.dtype.name, "")
 
 
 class SafetensorError(ValueError):

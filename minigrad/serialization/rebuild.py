@@ -10,12 +10,14 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend.device import Device
+from ..backend.dtype import DType
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .keys import dict_of
 from .memory import moved, view
 from .placing import Placing, Storage
+from .schema import short
 from .source import Ndarray, Source, aligned, from_halves
 from .tree import check_attributes, check_flag, set_attributes
 
@@ -92,14 +94,14 @@ class Rebuilder:
         """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
         makes no sense."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
-            raise ValueError(f"a persistent id {persistent_id!r:.100}")
+            raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
         tag, form, key, location, count, *view = persistent_id
-        if tag != "storage" or any(part is not None for part in view):
+        if not isinstance(tag, str) or tag != "storage" or any(part is not None for part in view):
             raise ValueError("a storage that is a view of another")
         if not isinstance(form, Format) or not isinstance(key, str) or not isinstance(location, str):
-            raise ValueError(f"a persistent id {persistent_id!r:.100}")
+            raise ValueError(f"a storage of key {short(key)} on {short(location)}")
         if type(count) is not int or count < 0 or count * form.itemsize > self._source.size:
-            raise ValueError(f"a storage of {count!r} elements")
+            raise ValueError(f"a storage of {short(count)} elements")
         if key not in self._raw:
             self._raw[key] = self._bytes_of(key, count * form.itemsize)
         return self._memory(key, form, location)
@@ -155,6 +157,8 @@ class Rebuilder:
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, *_: Any
     ) -> Tensor:
         """A tensor of some dtype in a storage of bytes."""
+        if not isinstance(dtype, DType):
+            raise TypeError(f"a tensor of dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
         return self.tensor(typed, offset, size, stride, flag)
 
@@ -171,8 +175,8 @@ class Rebuilder:
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
         """The tensor that one of the functions builds, with attributes."""
-        if function not in self.functions().values() or cls not in (Tensor, Parameter):
-            raise TypeError(f"a tensor of class {cls!r}")
+        if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
+            raise TypeError(f"a tensor of class {short(cls)}")
         tensor: Tensor = function(*args)
         set_attributes(tensor, dict_of(state))
         return tensor
@@ -182,18 +186,20 @@ class Rebuilder:
     ) -> Tensor:
         """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
-            raise TypeError(f"a tensor of class {cls!r}")
+            raise TypeError(f"a tensor of class {short(cls)}")
+        if not isinstance(device, str):
+            raise TypeError(f"a tensor on {short(device)}")
         if dtype is not None:
             extra = next((d for d in dt.STORED if d.name == dtype and isinstance(d, dt.ExtraDType)), None)
             if extra is None or array.dtype != f"u{extra.itemsize}":
-                raise TypeError(f"a tensor of dtype {dtype!r:.20} in an array of {array.dtype}")
+                raise TypeError(f"a tensor of dtype {short(dtype)} in an array of {array.dtype}")
             array = from_halves(array) if extra is dt.bfloat16 else array.view(extra.numpy)
         check_flag(wrap(array), requires_grad)
         attributes = dict_of(attributes or {})
         if cls in (Tensor, Parameter):
             check_attributes(cls, attributes)
         tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
-        return self._moved(tensor, self._place(Storage(array, str(device))))
+        return self._moved(tensor, self._place(Storage(array, device)))
 
     def _moved(self, tensor: Tensor, device: Device) -> Tensor:
         """A tensor that ``finish`` moves to a device."""

@@ -1,21 +1,29 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
-The safetensors library writes, or where it is missing plain_safetensors.py. Reading is here: from a map or from
-memory, with bfloat16, which NumPy alone lacks.
+The safetensors library writes, or plain_safetensors.py. The metadata has a sum, which is checked when the whole file is
+read. Reading is here: from a map or from memory, with bfloat16, which NumPy alone lacks.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from ..backend import dtype as dt
 from . import plain_safetensors
-from .source import Ndarray, Source, aligned, from_halves, replaced
+from .schema import short
+from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced
 
+KEY = "minigrad"  # the metadata that describe an object
+SUM = "minigrad.sum"  # what checks the rest of a file, there or beside it
+_LONGEST_SUM = 60  # characters
+_BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
     "BOOL": np.bool_,
@@ -43,9 +51,16 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
-    """Write arrays by name to a path (replaced in one step) or to a binary file object. Raises OSError."""
-    library, refused = _library()
+    """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
+    OSError."""
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
+    if metadata is not None and sys.byteorder == "little":
+        entries = [
+            (name, plain_safetensors.name_of(array), array.shape, array.reshape(-1).view(np.uint8))
+            for name, array in dense.items()
+        ]
+        metadata = _with_sum(metadata, f"{SUM} {_sum(entries, metadata)}")
+    library, refused = _library(metadata)
     if hasattr(f, "write"):
         f.write(library.save(dense, metadata))
         return
@@ -54,10 +69,45 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
             library.save_file(dense, temporary, metadata)
         except refused as error:
             raise OSError(f"cannot write {f}: {error}") from error
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write {f}: {error.strerror}") from error
 
 
-def _library() -> tuple[Any, type[Exception]]:
-    """What writes files, and its error: the library, or ours where there is none, as in WebAssembly."""
+def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
+    """A sum of names, dtypes, shapes and bytes of tensors, and of metadata, in any order: another bit, another sum."""
+    crcs = [crc32(_folded(raw), crc32(json.dumps([name, *about]).encode())) for name, *about, raw in entries]
+    return f"{sum(crcs) + sum(crc32(json.dumps(item).encode()) for item in metadata.items()):x}"
+
+
+def _folded(raw: Ndarray) -> bytes:
+    """Bytes, of which each whole block has become the sum of its words: as fast as memory, which no checksum is."""
+    end = raw.size // _BLOCK * _BLOCK
+    sums = raw[:end].view("<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype=np.uint64)
+    return sums.tobytes() + raw[end:].tobytes()
+
+
+def _with_sum(metadata: dict[str, str], text: str) -> dict[str, str]:
+    """Metadata with the sum of a file: within our description, so that there is one entry, or else as another one."""
+    if metadata.keys() == {KEY}:
+        return {KEY: f'{metadata[KEY][:-1]},"sum":"{text}"}}'}
+    return {**metadata, SUM: text}
+
+
+def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
+    """The metadata before it had a sum; None if it has none. One bit that is another does not hide it."""
+    for name, text in metadata.items():
+        tail = text[-_LONGEST_SUM:]
+        if not text.startswith(SUM) and (SUM in tail or (name == KEY and ',"sum":"' in tail)):
+            return {name: text[: text.rfind(",")] + "}"}
+    rest = {name: text for name, text in metadata.items() if name != SUM and not text.startswith(SUM)}
+    return None if len(rest) == len(metadata) else rest
+
+
+def _library(metadata: dict[str, str] | None) -> tuple[Any, type[Exception]]:
+    """What writes files, and its error: the library, or ours where there is none, as in WebAssembly, and where there is
+    more metadata than one entry, which the library writes in any order."""
+    if len(metadata or {}) > 1:
+        return plain_safetensors, plain_safetensors.SafetensorError
     try:
         import safetensors.numpy
     except ImportError:
@@ -79,18 +129,31 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     try:
         if not all(isinstance(value, str) for value in metadata.values()):
             raise ValueError("metadata that is no text")
-        spans = {name: _span(entry) for name, entry in header.items()}
+        spans = {name: _span(name, entry) for name, entry in header.items()}
         end = 0
         for _, _, begin, stop in sorted(spans.values(), key=lambda span: span[2:]):
             if begin != end:
                 raise ValueError("numbers that overlap, or with gaps between them")
             end = stop
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise source.damaged(f"is no safetensors file, or damaged ({error})") from error
+        raise source.senseless("is no safetensors file, or damaged", error) from None
     if 8 + size + end != source.size:
         sizes = f"it should have {8 + size + end} bytes and has {source.size}"
         raise source.damaged(f"is truncated, or no safetensors file: {sizes}")
-    return metadata, {name: _array(source, 8 + size, name, *span) for name, span in spans.items()}
+    summed = None if source.mmap or sys.byteorder != "little" else _without_sum(metadata)
+    raws: dict[str, Ndarray] = {}
+
+    def entries() -> Iterator[tuple[str, str, tuple[int, ...], Ndarray]]:
+        for name, (stored, shape, begin, stop) in spans.items():
+            raws[name] = source.region(8 + size + begin, stop - begin)
+            yield name, stored, shape, raws[name]  # while it is in the processor's cache
+
+    if summed is None:
+        raws = {name: raw for name, *_, raw in entries()}
+    elif metadata != _with_sum(summed, f"{SUM} {_sum(entries(), summed)}"):
+        repair = f"restore it from a copy; if a program changed it, have it write no metadata {SUM!r}"
+        raise source.damaged("is damaged: its sum is wrong", repair)
+    return metadata, {name: _array(source, name, *span[:2], raws[name]) for name, span in spans.items()}
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
@@ -105,7 +168,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
     try:
         header = json.loads(source.data[8 : 8 + size].tobytes(), object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError) as error:
-        raise source.damaged(f"is no safetensors file, or damaged ({error})") from error
+        raise source.senseless("is no safetensors file, or damaged", error) from None
     return size, header
 
 
@@ -116,23 +179,28 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entries
 
 
-def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+def _span(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     """An entry of the header: dtype, shape, begin and end of its bytes."""
-    stored, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
-    if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
-        raise ValueError("a shape or an offset that is no natural number")
+    stored, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (begin, end)):
+        raise ValueError(f"{short(name)} has a dtype that is no text, or an offset that is no natural number")
+    try:
+        check_shape(shape, 8)
+    except ValueError as error:
+        raise ValueError(f"{short(name)} has {error}") from None
     known = stored in _DTYPES or stored in _EXTRA
     bits = 8 * (np.dtype(_DTYPES[stored]).itemsize if stored in _DTYPES else 1 + (stored == "BF16")) if known else None
     if begin > end or (bits is not None and math.prod(shape) * bits != (end - begin) * 8):
         raise ValueError("a tensor whose shape does not fit its bytes")
-    return stored, shape, begin, end
+    return stored, tuple(shape), begin, end
 
 
-def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int) -> Ndarray:
+def _array(source: Source, name: str, stored: str, shape: tuple[int, ...], raw: Ndarray) -> Ndarray:
     if stored not in _DTYPES and stored not in _EXTRA:
         names = ", ".join(d.name for d in dt.ALL)
-        raise source.damaged(f"holds {name!r} of dtype {stored}", f"convert it to one of {names}, or bfloat16")
-    raw = source.region(start + begin, end - begin)
+        raise source.damaged(
+            f"holds {short(name)} of dtype {stored[:20]}", f"convert it to one of {names}, or bfloat16"
+        )
     if stored == "BF16":
         return from_halves(aligned(raw, "<u2")).reshape(shape)
     if stored in _EXTRA:

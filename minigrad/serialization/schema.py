@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from dataclasses import is_dataclass
 from reprlib import Repr
+from types import FunctionType
 from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..tensor import Tensor
 
 MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
 _LONGEST = 60  # characters of a value in a message
+_LONGEST_REASON = 300  # of another error
 _SCALARS = (bool, int, float, str, type(None))
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = _LONGEST
@@ -25,12 +27,27 @@ _REPR.maxlevel = 2
 
 
 def short(value: Any) -> str:
-    """A value for a message, which takes no time even if it is huge."""
+    """A value for a message: text, a number or the name of a class, cut; of anything else its type, as to print it may
+    take for ever."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
-    if isinstance(value, dict | list | tuple | set | Tensor | np.ndarray):
-        return f"a {type(value).__name__}"
-    return _REPR.repr(value)
+    if type(value) in _SCALARS or type(value) is complex:
+        return _REPR.repr(value)
+    if isinstance(value, (type, FunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"[:_LONGEST]
+    return f"a {type(value).__name__}"
+
+
+def reason(error: BaseException) -> str:
+    """The text of an error for a message, cut; where it may quote more than text and numbers, only its type."""
+    is_plain = isinstance(error, UnicodeError) or all(type(part) in (*_SCALARS, complex) for part in error.args)
+    text = str(error) if is_plain else ""
+    return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
+
+
+def cause(error: BaseException) -> BaseException | None:
+    """An error to name as the cause of another one; None if its text may be huge."""
+    return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
 
 
 def check_size(value: Any) -> None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
 import secrets
+import stat
+import struct
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..backend import dtype as dt
+from .schema import reason
 from .stream import Stream
 
 Ndarray = np.ndarray[Any, Any]
+_LONGEST_PATH = 200  # characters in a message
+_MOST_AXES = 64  # of NumPy's arrays
+_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
+
+
+# What data that makes no sense raises, in Python and in NumPy
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
 class EmptyFileError(EOFError, RuntimeError):
@@ -45,6 +57,7 @@ class Source:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
+            _refuse_device(f)
             self._stream = Stream(f)
             self.data = np.frombuffer(self._stream.data, np.uint8)
         self.size = int(self.data.size)
@@ -70,6 +83,18 @@ class Source:
         """The error for this file: "it <fault>", and what to do."""
         return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
+    def senseless(self, fault: str, error: BaseException, repair: str = "restore it from a copy") -> RuntimeError:
+        """``damaged``, as another error says."""
+        return self.damaged(f"{fault} ({reason(error)})", repair)
+
+
+def check_shape(shape: Any, itemsize: int) -> None:
+    """Raise ValueError for a shape that no array can have."""
+    if not isinstance(shape, (tuple, list)) or len(shape) > _MOST_AXES or not all(type(n) is int for n in shape):
+        raise ValueError(f"a shape that is not made of up to {_MOST_AXES} whole numbers")
+    if min(shape, default=0) < 0 or math.prod(max(n, 1) for n in shape) * itemsize > sys.maxsize:
+        raise ValueError("a shape that no array can have")
+
 
 def aligned(raw: Ndarray, kind: Any) -> Ndarray:
     """Bytes as numbers of a dtype; those that a mapped file holds unaligned are copied."""
@@ -84,12 +109,64 @@ def from_halves(halves: Ndarray) -> Ndarray:
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file to read. Raises OSError, also where a name is none that a file can have."""
+    try:
+        return open(path, "rb")
+    except ValueError:  # NUL, or half a character
+        raise FileNotFoundError(errno.ENOENT, "No file can have that name", os.fspath(path)[:_LONGEST_PATH]) from None
+
+
+def content(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a device or a pipe, which may
+    have no end, or has more than ``most`` bytes."""
+    with opened(path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{path} is a device or a pipe, which may have no end, not a file")
+        try:
+            data = file.read(most + 1)
+        except OSError as error:  # of /proc
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    if len(data) > most:
+        raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
+    return data
+
+
 def _mapped(path: str) -> Ndarray:
     """The bytes of a file, mapped if it is an ordinary one."""
-    with open(path, "rb") as file:
-        if os.path.isfile(path) and os.fstat(file.fileno()).st_size:
+    with opened(path) as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_size:
             return np.asarray(np.memmap(file, np.uint8, "c"))
-        return np.frombuffer(file.read(), np.uint8)
+        return np.frombuffer(_streamed(file, path), np.uint8)
+
+
+def _streamed(file: BinaryIO, path: str) -> bytes:
+    """The bytes of what has no size: of a pipe until it is closed, if they begin like a file to load."""
+    mode = os.fstat(file.fileno()).st_mode
+    try:
+        start = file.read(0 if file.isatty() else 9)
+        if len(start) < 9 and not file.isatty():
+            return start
+        is_device = not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode))
+        if is_device or not (start[8:] == b"{" or start[:1] in (b"{", b"P", b"\x80")):
+            kind = "a device" if is_device else "a stream"
+            raise RuntimeError(f"cannot load {path}: it is {kind}, and no file of tensors. What to do: give a file.")
+        rest = file.read(_MOST_UNSIZED) if stat.S_ISREG(mode) else file.read()
+    except OSError as error:  # of /proc
+        raise OSError(error.errno, error.strerror, path) from None
+    if stat.S_ISREG(mode) and len(rest) == _MOST_UNSIZED:
+        raise RuntimeError(f"cannot load {path}: it has no size, and may have no end. What to do: copy it to a file.")
+    return start + rest
+
+
+def _refuse_device(f: Any) -> None:
+    try:
+        mode = os.fstat(f.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # in memory
+        return
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise RuntimeError(f"cannot load the {type(f).__name__}: it is a device, and no file of tensors.")
 
 
 def _put_in_place(temporary: str, target: str) -> None:

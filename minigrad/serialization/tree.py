@@ -26,13 +26,16 @@ from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
+from .bounds import DEEPEST, Bounds, dismantle, levels
 from .keys import add, put
 from .memory import Part, blocks, view
 from .placing import Placing, Storage, on_device
 from .safetensors_file import holds
-from .source import Ndarray
+from .schema import short
+from .source import Ndarray, check_shape
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in (list, dict, set, tuple, int, float, str, bool)}
+_COPIES = 16  # of the bytes of a file: each place that names them has its own
 _MOST_TEXT = 1 << 16  # bytes; longer values are stored like tensors
 _RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times: no Python objects
 
@@ -46,11 +49,25 @@ _LEAVES: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     int: ("int", hex, lambda text: int(text, 16)),
     float: ("float", repr, float),
     complex: ("complex", lambda z: [repr(z.real), repr(z.imag)], lambda two: complex(*map(float, two))),
-    Size: ("Size", list, Size),
-    Device: ("device", str, Device),
+    Size: ("Size", list, lambda numbers: _size(numbers)),
+    Device: ("device", str, lambda text: _device(text)),
     **dict.fromkeys((DType, type(dt.bfloat16)), ("dtype", lambda dtype: dtype.name, dt.named)),
     range: ("range", lambda r: [r.start, r.stop, r.step], lambda three: range(*three)),
 }
+
+
+def _size(numbers: Any) -> Size:
+    check_shape(numbers, 1)
+    return Size(numbers)
+
+
+def _device(text: Any) -> Device:
+    try:
+        return Device(text)
+    except RuntimeError as error:  # a file that is damaged, not a mistake in a program
+        raise ValueError(str(error)) from None
+
+
 _FROM_LEAF = {tag: read for tag, _, read in _LEAVES.values()}
 _MAPPINGS: dict[str, Any] = {"dict": dict, "items": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _NAMESPACES: dict[str, Any] = {"Namespace": Namespace, "SimpleNamespace": SimpleNamespace}
@@ -67,11 +84,13 @@ def check_attributes(cls: type, attributes: dict[Any, Any]) -> None:
     """Raise ValueError for an attribute that would replace one of the class itself."""
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
-            raise ValueError(f"an attribute {name!r} that a {cls.__name__} has of its own")
+            raise ValueError(f"an attribute {short(name)} that a {cls.__name__} has of its own")
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError for a tensor that cannot require a gradient, and should."""
+    """Raise ValueError for a tensor that cannot require a gradient, and should; TypeError: the flag is none."""
+    if not isinstance(requires_grad, int):
+        raise TypeError(f"{short(requires_grad)} in the place of requires_grad")
     if requires_grad and not tensor.is_floating_point():
         raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
 
@@ -227,15 +246,27 @@ class Reader:
 
     def __init__(self, arrays: dict[str, Ndarray], place: Placing) -> None:
         self._arrays, self._place = arrays, place
+        self._left = _COPIES * sum(array.nbytes for array in arrays.values())  # bytes that may be copied
         self._tensors: dict[tuple[str, str], Tensor] = {}  # by name and location
         self._containers: list[Any] = []  # by number
+        self._levels: dict[int, int] = {}  # of defaultdicts within each other, by id
 
     def everything(self) -> dict[str, Tensor]:
         """All tensors by name: the content of a file without a description."""
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
+    def whole(self, node: Any) -> Any:
+        """The object of the whole tree. Raises LookupError, TypeError, ValueError: it makes no sense."""
+        try:
+            obj = self.decode(node)
+            Bounds().check([obj, *self._containers])
+        except BaseException:
+            dismantle(self._containers)
+            raise
+        return obj
+
     def decode(self, node: Any) -> Any:
-        """The object of a node of the tree. Raises LookupError, TypeError, ValueError: it makes no sense."""
+        """The object of a node of the tree. Raises as ``whole``."""
         if isinstance(node, list):
             items = self._numbered([])
             items.extend(map(self.decode, node))
@@ -261,11 +292,18 @@ class Reader:
 
     def _from_raw(self, node: dict[str, Any]) -> Ndarray:
         if not _RAW.fullmatch(node["dtype"]):
-            raise ValueError(f"an array of dtype {node['dtype']!r:.50}")
+            raise ValueError(f"an array of dtype {short(node['dtype'])}")
+        check_shape(node["shape"], np.dtype(node["dtype"]).itemsize)
         return np.frombuffer(self._from_blob(node["data"]), node["dtype"]).reshape(node["shape"])
 
     def _from_blob(self, node: Any) -> bytearray:
-        return bytearray(self._arrays[node["array"]] if isinstance(node, dict) else base64.b64decode(node))
+        if not isinstance(node, dict):
+            return bytearray(base64.b64decode(node))
+        array = self._arrays[node["array"]]
+        self._left -= array.nbytes
+        if self._left < 0:
+            raise ValueError("it names the same bytes too often")
+        return bytearray(array)
 
     def _numbered(self, container: Any) -> Any:
         self._containers.append(container)
@@ -283,6 +321,11 @@ class Reader:
             add(container, map(self.decode, items))
         else:
             put(vars(container) if tag in _NAMESPACES else container, self._items(items))
+        if tag == "defaultdict":  # noticed here, before there are many
+            inner = (self._levels.get(id(part), 0) for part in container.values())
+            self._levels[id(container)] = level = levels(container) + max(inner, default=0)
+            if level > DEEPEST:
+                raise ValueError("it is nested too deeply")
         return container
 
     def _items(self, items: Any) -> Any:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..serialization.schema import check
-from ..serialization.source import replaced
-from .subwords import load_library
+from ..serialization.source import content, replaced
+from .subwords import calmly, load_library
 from .word_pieces import word_pieces
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 SETTINGS = "tokenizer_config.json"
+_MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
@@ -31,7 +32,7 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
     library = load_library()
     try:
         if (path / TOKENIZER).is_file():
-            tokenizer = library.Tokenizer.from_file(str(path / TOKENIZER))
+            tokenizer = calmly(library.Tokenizer.from_file, str(path / TOKENIZER))
             tokenizer.no_truncation()
             tokenizer.no_padding()
             return tokenizer
@@ -54,7 +55,7 @@ def _settings(path: Path) -> dict[str, Any]:
     """The entries of tokenizer_config.json. Raises ValueError: it is none."""
     if not (path / SETTINGS).is_file():
         return {}
-    settings: dict[str, Any] = json.loads((path / SETTINGS).read_text(encoding="utf-8"))
+    settings: dict[str, Any] = json.loads(content(path / SETTINGS, _MOST_BYTES))
     check(settings, dict[str, Any], SETTINGS)
     for name in ("add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars"):
         check(settings.get(name), bool | None, f"{name} of {SETTINGS}")
@@ -65,7 +66,7 @@ def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2)."""
     if not (path / MERGES).is_file():
         raise ValueError(f"{VOCABULARY} without {MERGES}")
-    model = library.models.BPE.from_file(str(path / VOCABULARY), str(path / MERGES))
+    model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))
     tokenizer = library.Tokenizer(model)
     first_space = bool(settings.get("add_prefix_space"))
     tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=first_space)

@@ -107,10 +107,10 @@ class SubwordTokenizer:
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
     def encode(self, text: str) -> list[int]:
-        return list(_calmly(self.model.encode, text).ids)
+        return list(calmly(self.model.encode, text).ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [list(encoding.ids) for encoding in _calmly(self.model.encode_batch, list(texts))]
+        return [list(encoding.ids) for encoding in calmly(self.model.encode_batch, list(texts))]
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")
@@ -120,7 +120,7 @@ class SubwordTokenizer:
 
     def unknown(self, text: str) -> list[str]:
         text = self.prepare(text)
-        encoding = _calmly(self.model.encode, text)
+        encoding = calmly(self.model.encode, text)
         return [text[a:b] for i, (a, b) in zip(encoding.ids, encoding.offsets, strict=True) if i == UNKNOWN]
 
     def words(self, text: str) -> list[str]:
@@ -208,7 +208,7 @@ def _read(text: Any) -> Any:
         if state["model"].get("type") not in ("BPE", "Unigram"):
             raise ValueError(f"its model is {short(state['model'].get('type'))}, neither BPE nor Unigram")
         state = {**state, "truncation": None, "padding": None, "post_processor": None}
-        model = _calmly(_without_marks, state)
+        model = calmly(_without_marks, state)
     except Exception as error:  # the library raises nothing more special
         raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
     tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
@@ -235,7 +235,7 @@ def _check_steps(step: Any) -> None:
         raise ValueError("it puts a long text in the place of another")
 
 
-def _calmly(call: Callable[..., Any], *arguments: Any) -> Any:
+def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
     """The library's answer. Raises ValueError where its own code gives up (a panic, which is no Exception)."""
     try:
         return call(*arguments)

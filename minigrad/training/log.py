@@ -16,6 +16,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..serialization.source import content
+
+_MOST_BYTES = 1 << 30
+
 
 class Log(AbstractContextManager["Log"]):
     """Cuts a file off after the first ``keep`` lines, and appends others. Those that a full disk refuses wait in
@@ -69,12 +73,10 @@ def _finite(value: Any) -> Any:
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of a log, or of the log in a run's folder, without an unfinished last one. Raises FileNotFoundError:
-    there is no log; ValueError: a line is not JSON, or it is a device."""
+    there is no log; ValueError: a line is not JSON, or it is a device or over 1 GiB."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
-    if file.is_char_device():
-        raise ValueError(f"{file} is a device, which may have no end, not a log")
     entries: list[dict[str, Any]] = []
-    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
+    for number, line in enumerate(content(file, _MOST_BYTES).splitlines(keepends=True), 1):
         if line.endswith(b"\n"):
             try:
                 entries.append(json.loads(line))

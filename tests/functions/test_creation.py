@@ -314,3 +314,31 @@ def test_the_signature_shows_the_keywords_of_all_creating_functions() -> None:
     keywords = ["dtype", "layout", "device", "pin_memory", "requires_grad"]
     assert list(signature.parameters) == ["size", "fill_value", *keywords]
     assert inspect.signature(minigrad.zeros_like).parameters["device"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+HUGE = 1 << 50
+BEYOND: list[Any] = [
+    lambda t: t.zeros(HUGE),
+    lambda t: t.empty(HUGE),
+    lambda t: t.full((HUGE,), 1.0),
+    lambda t: t.arange(HUGE),
+    lambda t: t.linspace(0, 1, HUGE),
+    lambda t: t.logspace(0, 1, HUGE),
+    lambda t: t.eye(1 << 25),
+    lambda t: t.tril_indices(1 << 25, 1 << 25),
+    lambda t: t.triu_indices(1 << 25, 1 << 25),
+    lambda t: t.rand(HUGE),
+    lambda t: t.randn(HUGE),
+    lambda t: t.randint(0, 5, (HUGE,)),
+    lambda t: t.randperm(HUGE),
+    lambda t: t.combinations(t.arange(1 << 20), 3),
+    lambda t: t.ones(1).repeat(HUGE),
+    lambda t: t.ones(1).expand(HUGE) + 1,
+    lambda t: t.hann_window(HUGE),
+]
+
+
+@pytest.mark.parametrize("make", BEYOND, ids=range(len(BEYOND)))
+def test_more_than_there_is_memory_for(make: Any) -> None:
+    with pytest.raises(MemoryError, match="Unable to allocate"):
+        make(minigrad)

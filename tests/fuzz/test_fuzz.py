@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
+import pickle
 import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,7 @@ from fuzz.__main__ import main  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("part", "cases"), [("files", 12), ("commands", 6), ("requests", 20), ("kills", 2), ("threads", 4)]
+    ("part", "cases"), [("bombs", 60), ("files", 12), ("commands", 6), ("requests", 20), ("kills", 2), ("threads", 4)]
 )
 def test_a_few_cases_of_each(part: str, cases: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([part, "--seconds", "5", "--cases", str(cases), "--seed", "0"]) == 0, capsys.readouterr().out
@@ -44,6 +47,8 @@ def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" in watch.watched(prints, ())
     assert "SIGKILL" in watch.watched(lambda: os.kill(os.getpid(), signal.SIGKILL), ())
     assert "MiB" in watch.watched(fills, ())
+    assert "it takes" in watch.watched(lambda: sum(range(1_000_000)), (), 0.001)
+    assert "MiB" in watch.watched(fills, (), memory=32 << 20)
     monkeypatch.setattr(watch, "LONGEST", 0.2)
     start = time.monotonic()
     assert "hangs" in watch.watched(lambda: time.sleep(60), ()) and time.monotonic() - start < 20
@@ -81,3 +86,32 @@ def test_a_lost_run_is_noticed(tmp_path: Path) -> None:
     assert "a" in lost(tmp_path, whole)
     (tmp_path / "a").unlink()
     assert "lost" in lost(tmp_path, whole)
+
+
+def test_the_places_of_bombs() -> None:
+    from fuzz import bombs, pickles
+
+    copies = [json.dumps(copy) for copy in bombs.marked({"a": [1, {"b": 2}]})]
+    assert copies == [json.dumps(copy) for copy in _marked()]
+    whole = pickle.dumps((1, (2, "x")), 2)
+    values = {repr(pickle.loads(pickles.replaced(whole, place, b"N"))) for place in pickles.places(whole)}
+    assert values == {"None", "(None, (2, 'x'))", "(1, (None, 'x'))", "(1, (2, None))", "(1, None)"}
+
+
+def _marked() -> list[object]:
+    from fuzz.bombs import _MARK as mark
+
+    return [mark, {"a": mark}, {"a": [mark, {"b": 2}]}, {"a": [1, mark]}, {"a": [1, {"b": mark}]},
+            {"a": [1, {mark: 2}]}, {mark: [1, {"b": 2}]}]  # fmt: skip
+
+
+def test_long_errors_and_those_without_a_name_are_noticed(tmp_path: Path) -> None:
+    from fuzz.bombs import Case, _read
+
+    def refuses(path: Path, said: str) -> None:
+        raise ValueError(said)
+
+    for said, words in (("x" * 10_000, "a message of 10,000 letters"), ("no name", "is not named")):
+        with pytest.raises(AssertionError, match=words):
+            _read(tmp_path, [Case("", "x", bytes, partial(refuses, said=said))])
+    _read(tmp_path, [Case("", "x", bytes, partial(refuses, said=f"{tmp_path / 'x'} is empty"))])

@@ -507,3 +507,10 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         training(tmp_path)
     with pytest.raises(FileNotFoundError, match="is no folder of a run, and no log"):
         training(tmp_path / "nothing")
+
+
+def test_a_log_of_very_many_quantities(tmp_path: Path) -> None:
+    """Each is a curve, and a line of 100 kB has thousands of them."""
+    (tmp_path / "log.jsonl").write_text(json.dumps({"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}) + "\n")
+    with pytest.raises(ValueError, match=r"line 1, is the log of more than 1,000 quantities"):
+        training(tmp_path)

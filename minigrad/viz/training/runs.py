@@ -24,6 +24,7 @@ AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _LARGEST = 1e150  # whose products are numbers, too
 _DEEPEST = 20  # of mappings in mappings
 _PLACES = (*AXES, "epoch")
+_MOST_COLUMNS = 1_000
 FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
 _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
 
@@ -106,6 +107,8 @@ def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
             raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {_short(entry)}")
         for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
             columns.setdefault((_WORDS.get(name, name), evaluated), []).append((row, value))
+            if len(columns) > _MOST_COLUMNS:  # each is a curve to draw
+                raise ValueError(f"{source}, line {row + 1}, is the log of more than {_MOST_COLUMNS:,} quantities")
         log.append(entry)
     places = {name: np.array([number(entry.get(name)) for entry in log]) for name in _PLACES}
     missing = ~np.isfinite(places["step"])

@@ -1,0 +1,338 @@
+"""Small files that describe huge values: none hangs, fills the memory or ends the process, in any place."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import stat
+import struct
+import sys
+import zlib
+from argparse import Namespace
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
+from minigrad.serialization import load, load_file, safe_globals, save, save_file
+from minigrad.serialization.bounds import Bounds
+from minigrad.serialization.schema import cause, reason, short
+from minigrad.serialization.source import check_shape, content
+
+LONGEST = 1_500  # characters of a message
+
+
+def message(file: Any) -> str:
+    """The error of a file, which is short and names it; "" if it has none."""
+    try:
+        load(file)
+    except (RuntimeError, pickle.UnpicklingError) as error:
+        said = str(error)
+        assert (str(file) if isinstance(file, Path) else "the BytesIO") in said and len(said) < LONGEST
+        cause_ = error.__cause__
+        assert cause_ is None or len(str(cause_)) < LONGEST
+        return said
+    return ""
+
+
+def described(tree: str) -> io.BytesIO:
+    header = json.dumps({"__metadata__": {"minigrad": f'{{"version": 2, "tree": {tree}}}'}}).encode()
+    return io.BytesIO(struct.pack("<Q", len(header)) + header)
+
+
+# Pickles ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bomb", ["tuple doubled", "two equal ones", "range", "tensor"])
+def test_every_place_of_every_pickle(bomb: str) -> None:
+    count = 0
+    for whole in valid():
+        for place in places(whole)[:: 1 if bomb == "tuple doubled" else 4]:
+            said = message(io.BytesIO(zipped(replaced(whole, place, BOMBS[bomb]))))
+            count += said != ""
+    assert count > 200
+
+
+@pytest.mark.parametrize("form", [zipped, legacy])
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_every_bomb_as_the_whole(bomb: str, form: Callable[[bytes], bytes]) -> None:
+    said = message(io.BytesIO(form(b"\x80\x02" + BOMBS[bomb] + b".")))
+    expected = {"doubled": "repeats parts", "equal": "repeats parts", "deep": "nested too deeply", "keys": "repeats"}
+    for part, words in expected.items():
+        if part in bomb:
+            assert words in said
+
+
+def test_the_pickles_of_these_tests_are_read() -> None:
+    for whole in valid():
+        said = message(io.BytesIO(zipped(whole)))
+        assert said == "" or "its pickle takes 'real' of builtins.int" in said
+    assert message(io.BytesIO(legacy(next(valid())))).count("storages") == 1  # it has one that the object lacks
+
+
+def test_small_pickles_copy_little() -> None:
+    """A text, dict or list that is named again and again is not copied each time."""
+    put, get = b"q\x01", b"h\x01"
+    for start, again in (
+        (text("x" * 100_000), b"cbuiltins\nbytearray\n" + get + text("latin1") + b"\x86R"),
+        (text("x" * 100_000), b"c_codecs\nencode\n" + get + b"\x85R"),
+        (b"](" + b"K\0" * 10_000 + b"e", b"cbuiltins\nset\n" + get + b"\x85R"),
+        (b"}(" + b"".join(number(i) + b"N" for i in range(10_000)) + b"u", b"ccollections\nCounter\n" + get + b"\x85R"),
+    ):
+        assert message(io.BytesIO(zipped(b"\x80\x02" + start + put + again + b"."))) == ""
+        repeated = b"\x80\x02(" + start + put + again * 100 + b"t."
+        assert "repeats parts of itself too often" in message(io.BytesIO(zipped(repeated)))
+
+
+def test_lengths_without_end() -> None:
+    """What a call would walk through is a list, dict or tuple, whose parts are in the file."""
+    huge = BOMBS["tensor"]  # of 2⁵⁰ rows, in 8 bytes
+    for kind in ("builtins.set", "builtins.frozenset", "collections.Counter", "collections.OrderedDict"):
+        for what in (huge, BOMBS["range"]):
+            said = message(io.BytesIO(zipped(b"\x80\x02" + call(kind, what) + b".")))
+            assert "of a Tensor" in said or "of a range" in said or "no array can have" in said
+
+
+class Fussy:
+    """A class that a program allows, and that prints and hashes its arguments."""
+
+    def __init__(self, *args: Any) -> None:
+        raise ValueError(f"{args!r} {hash(args)}")
+
+
+def test_an_allowed_class_gets_nothing_endless() -> None:
+    pickled = b"\x80\x02" + call(f"{__name__}.Fussy", BOMBS["tuple doubled"]) + b"."
+    with safe_globals([Fussy]):
+        assert "repeats parts of itself" in message(io.BytesIO(zipped(pickled)))
+        assert "(1,)" in message(io.BytesIO(zipped(b"\x80\x02" + call(f"{__name__}.Fussy", b"K\1") + b".")))
+
+
+def test_what_contains_itself_is_read() -> None:
+    inner: dict[str, Any] = {}
+    outer = [inner, defaultdict(list)]
+    inner["again"] = outer
+    outer[1]["again"] = outer
+    for file in (io.BytesIO(zipped(pickle.dumps(outer, 2))), io.BytesIO()):
+        if not file.getvalue():
+            save(outer, file)
+            file.seek(0)
+        found = load(file)
+        assert found[0]["again"] is found and found[1]["again"] is found
+
+
+def test_bounds() -> None:
+    shared = [1, (2, 3)]
+    assert Bounds().of([shared, shared]) == (1 + 2 + 2 * (1 + 2 + 3), 3)
+    assert Bounds().of({"a": {1}, (1, 2): frozenset()}) == (1 + 2 + 2 + 3 + 1, 2)
+    assert Bounds().of(Namespace(a=[1]))[0] == 3
+    endless: list[Any] = []
+    endless.append(endless)
+    assert Bounds().of(endless)[1] == 1
+    counted = Bounds()
+    assert counted.of((shared,))[0] == 8
+    counted.forget(shared)
+    shared.append([])
+    assert counted.of((shared,))[0] == 10
+    with pytest.raises(ValueError, match="more than 3 parts"):
+        Bounds().check([1, 2, 3], 3)
+
+
+# Descriptions, headers, indices ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ("[[]" + "".join(f', [{{"again": {i + 1}}}, {{"again": {i + 1}}}]' for i in range(60)) + "]", "repeats parts"),
+        ("[" * 100_000 + "]" * 100_000, "recursion"),
+        (json.dumps({"device": "x" * 100_000}), "is not a device"),
+        (json.dumps({"device": ["cpu"]}), "is not a device"),
+        (json.dumps({"device": "cuda:" + "1" * 100}), "is not a device"),
+        (json.dumps({"dtype": "x" * 100_000}), "is not a dtype"),
+        (json.dumps({"x" * 100_000: 1}), "makes no sense"),
+        (json.dumps({"Size": ["x"]}), "a shape"),
+        (json.dumps({"ndarray": {"dtype": "<i4", "shape": [0, 1 << 62], "data": ""}}), "a shape"),
+        (json.dumps({"ndarray": {"dtype": "<i4", "shape": [1] * 65, "data": "AAAAAA=="}}), "a shape"),
+        (json.dumps({"int": "x" * 100_000}), "makes no sense"),
+        (json.dumps({"OrderedDict": [], "attributes": [["x" * 100_000, 1], ["keys", 1]]}), "of its own"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_descriptions(tree: str, words: str) -> None:
+    assert words in message(described(tree))
+
+
+def test_a_chain_of_defaultdicts() -> None:
+    """Python would overflow its stack when it frees them."""
+    chain = ", ".join(f'{{"defaultdict": null, "items": [[0, {{"again": {i}}}]]}}' for i in range(1, 60_000))
+    assert "nested too deeply" in message(described(f'[{{"defaultdict": null, "items": []}}, {chain}]'))
+
+
+def test_bytes_that_are_named_again_and_again() -> None:
+    file = io.BytesIO()
+    save({"w": b"x" * 100_000}, file)
+    data = file.getvalue()
+    size = int.from_bytes(data[:8], "little")
+    name = next(name for name in json.loads(data[8 : 8 + size]) if name != "__metadata__")
+    tree = json.dumps([{"bytes": {"array": name}}] * 1_000)
+    header = json.loads(data[8 : 8 + size]) | {"__metadata__": {"minigrad": f'{{"version": 2, "tree": {tree}}}'}}
+    written = json.dumps(header).encode()
+    assert "too often" in message(io.BytesIO(struct.pack("<Q", len(written)) + written + data[8 + size :]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [[0, 1 << 62], [0, 1 << 63], [0, 1 << 70], [1 << 70, 0], [1] * 65, [1] * 1_000, [1 << 62] * 100_000, [-1, 0], "12"],
+    ids=lambda shape: str(shape)[:20],
+)
+def test_shapes_of_headers(shape: Any) -> None:
+    header = json.dumps({"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    said = message(io.BytesIO(struct.pack("<Q", len(header)) + header))
+    assert "'w' has a shape" in said
+    with pytest.raises(ValueError, match="a shape"):
+        check_shape(shape, 4)
+
+
+def test_names_of_a_megabyte() -> None:
+    long = "x" * 1_000_000
+    header = json.dumps({long: {"dtype": "V9", "shape": [0], "data_offsets": [0, 0]}}).encode()
+    assert "of dtype V9" in message(io.BytesIO(struct.pack("<Q", len(header)) + header))
+    for pickled in (f"ctorch\n{long}\n.", f"c{long}\nx\n.", f"ctorch\n{long[:5_000]}\n."):
+        assert message(io.BytesIO(zipped(b"\x80\x02" + pickled.encode())))
+
+
+@pytest.mark.parametrize("name", ["x\0y", "\ud800", "", ".", "..", "a/b", "x" * 300, 1, None, ["x"], "again"])
+def test_names_of_shards(name: Any, tmp_path: Path) -> None:
+    index = tmp_path / "model.index.json"
+    index.write_text(json.dumps({"weight_map": {"w": name}}))
+    (tmp_path / "again").write_text(json.dumps({"weight_map": {"w": "again"}}))
+    assert message(index)
+
+
+# Files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", [load, load_file, lambda path: content(path, 9)], ids=["load", "file", "content"])
+@pytest.mark.parametrize("path", ["x\0y", "\ud800"])
+def test_names_that_no_file_can_have(path: str, reader: Any) -> None:
+    with pytest.raises(FileNotFoundError, match=r"No file can have that name: '(x\\x00y|\\ud800)'"):
+        reader(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of POSIX's")
+def test_devices_and_streams(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/zero")
+    assert all("is a device" in message(path) for path in (Path("/dev/zero"), Path("/dev/urandom"), link))
+    with open("/dev/zero", "rb") as file, pytest.raises(RuntimeError, match="it is a device"):
+        load(file)
+    with pytest.raises(ValueError, match="is a device or a pipe"):
+        content("/dev/zero", 100)
+    with pytest.raises(EOFError, match="/dev/null"):
+        load("/dev/null")
+    index = tmp_path / "x.index.json"
+    index.write_text('{"weight_map": {"w": "link"}}')
+    with pytest.raises(RuntimeError, match=r"link: it is a device"):
+        load(index)
+    if Path("/proc/self/mem").exists():
+        with pytest.raises(OSError, match="/proc/self/mem"):
+            load("/proc/self/mem")
+        assert "no file of tensors" in message(Path("/proc/self/maps"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a pipe of POSIX's")
+def test_a_pipe_with_a_name(tmp_path: Path) -> None:
+    import threading
+
+    pipe, file = tmp_path / "pipe", io.BytesIO()
+    os.mkfifo(pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    save({"w": minigrad.ones(2)}, file)
+    for data in (file.getvalue(), b"y\n" * 1_000_000):
+        writer = threading.Thread(target=_write, args=(pipe, data))
+        writer.start()
+        if data[:1] == b"y":
+            assert "is a stream" in message(pipe)
+        else:
+            assert load(pipe)["w"].tolist() == [1, 1]
+        writer.join()
+
+
+def _write(pipe: Path, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        pipe.write_bytes(data)
+
+
+def test_content_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    assert content(tmp_path / "x", 5) == b"12345"
+    with pytest.raises(ValueError, match="is larger than"):
+        content(tmp_path / "x", 4)
+
+
+# The sum of a file --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.byteorder != "little", reason="the sum is of little-endian numbers")
+def test_each_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    state = {"w": minigrad.arange(3.0), "b": minigrad.tensor([True, False]), "n": {"lr": 0.1, "x": [1, "two"]}}
+    save(state, tmp_path / "state.safetensors")
+    save_file({"w": minigrad.arange(3.0), "b": minigrad.ones(2).bfloat16()}, tmp_path / "file.safetensors")
+    large = {"w": minigrad.arange(50_000.0), "tail": minigrad.ones(3, dtype=minigrad.uint8)}
+    save_file(large, tmp_path / "large.safetensors", {"by": "a test"})
+    for path in tmp_path.iterdir():
+        whole = path.read_bytes()
+        assert message(io.BytesIO(whole)) == ""
+        for bit in range(0, 8 * len(whole), 1 if len(whole) < 10_000 else 100_003):
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            assert message(io.BytesIO(flipped)), f"bit {bit} of {path.name}"
+
+
+def test_files_without_a_sum_are_read(tmp_path: Path) -> None:
+    library = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "x.safetensors"
+    save_file({"w": minigrad.arange(3.0)}, path)
+    np.testing.assert_array_equal(library.load_file(path)["w"], [0, 1, 2])
+    library.save_file({"w": np.arange(3.0)}, path, {"format": "pt"})
+    assert load(path)["w"].tolist() == [0, 1, 2]
+
+
+def test_the_same_object_is_the_same_file() -> None:
+    files = [io.BytesIO(), io.BytesIO()]
+    for file in files:
+        save({"w": minigrad.ones(3), "n": 1}, file)
+    assert files[0].getvalue() == files[1].getvalue()
+
+
+# Messages -----------------------------------------------------------------------------------------------------
+
+
+class Loud:
+    """Cannot be printed."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("it is printed")
+
+
+def test_messages_quote_what_is_short() -> None:
+    assert [short(value) for value in (1, 2.5, None, "x", True, 1j)] == ["1", "2.5", "None", "'x'", "True", "1j"]
+    assert short(1 << 1_000) == "a number of 1,001 bits" and len(short("x" * 10**6)) < 70
+    assert short((Loud(),)) == "a tuple" and short(Loud()) == "a Loud" and short(b"x") == "a bytes"
+    assert short(zlib.error) == "zlib.error" and short(message) == f"{__name__}.message"
+    assert (
+        reason(KeyError("x")) == "'x'"
+        and reason(ValueError(Loud())) == "ValueError"
+        and reason(EOFError()) == "EOFError"
+    )
+    long = ValueError("x" * 10**6)
+    assert len(reason(long)) < 310 and cause(long) is None
+    assert cause(error := ValueError("x")) is error and cause(ValueError(Loud())) is None
