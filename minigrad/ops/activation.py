@@ -57,7 +57,7 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
 
 def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
     """``slope`` · exp(input_scale · x) for x <= 0, else 1."""
-    return where(x <= 0, slope * exp(minimum(x, 0.0) * input_scale), 1.0)
+    return where(x <= 0, slope * exp(where(x < 0, x, 0.0) * input_scale), 1.0)
 
 
 @op(

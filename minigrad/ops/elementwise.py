@@ -414,7 +414,7 @@ def logsigmoid(x: Array) -> Array:
 
 @op(
     "dx = g α eˣ where x ≤ 0, else g",
-    x=lambda g, x, alpha: g * where(x <= 0, alpha * exp(minimum(x, 0.0)), 1.0),
+    x=lambda g, x, alpha: g * where(x <= 0, alpha * exp(where(x < 0, x, 0.0)), 1.0),
     promote="float",
 )
 def elu(x: Array, alpha: float = 1.0) -> Array:

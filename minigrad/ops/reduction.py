@@ -159,10 +159,14 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """The gradient to each element that equals the result, divided by how many do; of all axes NaN equals NaN."""
+    """The gradient to each element that equals the result, divided by how many do. NaN is the result where one element
+    is NaN: of all axes the NaNs share the gradient, along some all gradients are NaN, as in PyTorch."""
+    if not shape:
+        return g
     best = restored(out, shape, dim)
-    wins = (x == best) | (isnan(x) & isnan(best)) if dim is None else x == best
-    return only(restored(g, shape, dim) / sum(where(wins, 1.0, 0.0), dim, True), wins) if shape else g
+    wins = (x == best) | isnan(best) & (isnan(x) if dim is None else True)
+    count = sum(where(wins, 1.0, 0.0), dim, True)
+    return only(restored(g, shape, dim) / (count if dim is None else where(isnan(best), math.nan, count)), wins)
 
 
 @op

@@ -119,6 +119,8 @@ class Handler(BaseHTTPRequestHandler):
 
     server_version, sys_version = "minigrad", ""
     timeout = 20.0  # seconds for a request as a whole, and again for its answer
+    rfile: io.BufferedReader
+    raw_requestline: bytes
     command = requestline = ""  # before the first line has come
     request_version = default_request_version = "HTTP/1.0"  # of a malformed request
 
