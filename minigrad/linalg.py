@@ -7,7 +7,7 @@ from typing import Any
 
 from .backend.lapack import LinAlgError as LinAlgError
 from .functions import decompositions as factors
-from .functions import equations
+from .functions import equations, return_types
 from .functions import linalg as products
 from .functions.arguments import Dims
 from .functions.creation import arange
@@ -16,7 +16,7 @@ from .functions.reduction import norm as _norm
 from .functions.spelling import spelled
 from .tensor import Tensor
 
-det, slogdet, inv, inv_ex = equations.det, equations.slogdet, equations.inv, equations.inv_ex
+det, inv, inv_ex = equations.det, equations.inv, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq
 solve, solve_ex, solve_triangular = equations.solve, equations.solve_ex, equations.solve_triangular
 tensorinv, tensorsolve = equations.tensorinv, equations.tensorsolve
@@ -33,6 +33,12 @@ ldl_factor, ldl_factor_ex, ldl_solve = factors.ldl_factor, factors.ldl_factor_ex
 householder_product = factors.householder_product
 matmul, matrix_power, matrix_exp = products.matmul, products.matrix_power, products.matrix_exp
 tensordot = products.tensordot
+
+
+@spelled
+def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
+    """(sign, logarithm of the size) of the determinant."""
+    return return_types.linalg_slogdet(equations.slogdet(A))
 
 
 @spelled

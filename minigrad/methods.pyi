@@ -1686,7 +1686,7 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """A copy whose slice ``start:end:step`` of an axis is ``src``."""
 
-    def slogdet(self) -> return_types.linalg_slogdet[Tensor]:
+    def slogdet(self) -> return_types.slogdet[Tensor]:
         """(sign, logarithm of the size) of the determinant."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:

@@ -135,9 +135,9 @@ def det(A: Tensor) -> Tensor:
 
 
 @method
-def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
+def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
     """(sign, logarithm of the size) of the determinant."""
-    return return_types.linalg_slogdet(*apply(determinants.slogdet, (square(A, "slogdet"),)))
+    return return_types.slogdet(*apply(determinants.slogdet, (square(A, "slogdet"),)))
 
 
 @method
@@ -306,17 +306,16 @@ def triangular_solve(
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
-    first, second = (L.mH, L) if upper else (L, L.mH)
-    return solve_triangular(second, solve_triangular(first, input, upper=False), upper=True)
+    _same_dtype(L, input, "cholesky_solve")
+    _check_sides(L, input, True, "cholesky_solve")
+    return apply(ops.cholesky_solve, (L.mH if upper else L, input))
 
 
 @method
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
     square(input, "cholesky_inverse")
-    one = eye(input.array.shape[-1], dtype=input.dtype, device=input.device)
-    half = solve_triangular(input, one, upper=upper)
-    return half @ half.mH if upper else half.mH @ half
+    return cholesky_solve(eye(input.array.shape[-1], dtype=input.dtype, device=input.device), input, upper)
 
 
 @spelled

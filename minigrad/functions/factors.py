@@ -48,8 +48,8 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
 @method
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
-    LU, pivots, info = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    return return_types._lu_with_info(result) if get_infos else result[:2]
 
 
 @method

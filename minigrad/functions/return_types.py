@@ -16,23 +16,26 @@ class Result(tuple[*Parts]):
     and there are many.)
 
     Args:
-        values: the elements.
+        values: the elements, or, as in PyTorch, one sequence of them.
     """
 
     __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
     _fields: tuple[str, ...] = ()
+    n_fields = n_sequence_fields = n_unnamed_fields = 0  # as in PyTorch
 
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):
-            cls._fields = tuple(cls.__annotations__)
+            cls._fields = cls.__match_args__ = tuple(cls.__annotations__)
+            cls.n_fields = cls.n_sequence_fields = len(cls._fields)
             for i, name in enumerate(cls._fields):
                 setattr(cls, name, property(itemgetter(i)))
 
     def __new__(cls, *values: *Parts) -> Self:
-        if len(values) != len(cls._fields):
-            raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(values)} values")
-        given: Any = values
-        return tuple.__new__(cls, given)
+        parts: Any = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+        if len(parts) != len(cls._fields):
+            raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(parts)} values")
+        return tuple.__new__(cls, parts)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)
@@ -112,6 +115,13 @@ class linalg_qr(Result[T, T]):
 
 class linalg_slogdet(Result[T, T]):
     """The result of ``linalg.slogdet``."""
+
+    sign: T
+    logabsdet: T
+
+
+class slogdet(Result[T, T]):
+    """The result of ``slogdet``."""
 
     sign: T
     logabsdet: T
@@ -200,6 +210,14 @@ class linalg_solve_ex(Result[T, T]):
     info: T
 
 
+class _lu_with_info(Result[T, T, T]):
+    """The result of ``lu`` with info."""
+
+    LU: T
+    pivots: T
+    info: T
+
+
 class svd(Result[T, T, T]):
     """The result of ``svd``."""
 
@@ -242,6 +260,13 @@ class histogram(Result[T, T]):
 
     hist: T
     bin_edges: T
+
+
+class histogramdd(Result[T, tuple[T, ...]]):
+    """The result of ``histogramdd``: of the edges a tuple, one tensor for each axis."""
+
+    hist: T
+    bin_edges: tuple[T, ...]
 
 
 class frexp(Result[T, T]):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from math import prod
 from typing import Any, overload
 
 import numpy as np
@@ -327,17 +329,14 @@ def histogram(
 ) -> return_types.histogram[Tensor]:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    host = _host(input).reshape(-1)
-    ends: Any = _host(bins)
-    weights = None if weight is None else _host(weight).reshape(-1)
-    results = np.histogram(host, ends, range, density=density, weights=weights)
-    return return_types.histogram(*(tensor_on(part.astype(input.array.dtype), input.device) for part in results))
+    points = _host(input).reshape(-1, 1)
+    return return_types.histogram(*_counted(input, points, [(_host(bins), range)], weight, density))
 
 
 @function
 def histogramdd(
     input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> tuple[Tensor, tuple[Tensor, ...]]:
+) -> return_types.histogramdd[Tensor]:
     """How many of the points (..., D) lie in each cell of a grid, and the grid's edges along each axis.
 
     Args:
@@ -347,25 +346,64 @@ def histogramdd(
         density: divide by the total and by the cells' volumes.
 
     Raises:
-        RuntimeError: no axes, bins or ranges for another number of them, or edges that are not in order.
+        RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
     """
     host = _host(input)
     if host.ndim < 2:
         raise RuntimeError("histogramdd: input tensor should have at least 2 dimensions")
-    points = host.reshape(-1, host.shape[-1]).astype(np.float64)
+    points = host.reshape(-1, host.shape[-1])
     axes = points.shape[1]
     each: Any = bins if isinstance(bins, int) else [_host(b) for b in bins]
     if not isinstance(each, int) and len(each) != axes:
         raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
     if range is not None and len(range) != 2 * axes:
         raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
-    limits = None if range is None else list(zip(range[::2], range[1::2], strict=True))
-    if not isinstance(each, int) and any(np.ndim(edge) and (np.diff(edge) < 0).any() for edge in each):
-        raise RuntimeError("histogramdd: the edges of bins must not decrease")
-    weights = None if weight is None else _host(weight).reshape(-1)
-    counts, edges = np.histogramdd(points, each, limits, density=density, weights=weights)
-    results = [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
-    return results[0], tuple(results[1:])
+    limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
+    each = [each] * axes if isinstance(each, int) else each
+    counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
+    return return_types.histogramdd(counts, tuple(edges))
+
+
+def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
+    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype.
+
+    Args:
+        grid: for each axis the number of cells or their edges, and the ends or None for the points' own.
+
+    Raises:
+        RuntimeError: no cells along an axis, or ends that are not in order or not finite.
+    """
+    try:
+        edges = [
+            np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
+            for x, (bins, ends) in zip(points.T, grid, strict=True)
+        ]
+    except ValueError as error:
+        raise RuntimeError(f"histogram: {error}") from error
+    if points.dtype.kind == "f":
+        edges = [some.astype(points.dtype) for some in edges]
+    shape = tuple(len(some) - 1 for some in edges)
+    if not shape or not all(n > 0 for n in shape):
+        raise RuntimeError(f"histogram: bins must be > 0 along each axis, but are {list(shape)}")
+    inside = np.all([(x >= some[0]) & (x <= some[-1]) for x, some in zip(points.T, edges, strict=True)], 0)
+    places = [_bin(some, x) for x, some in zip(points[inside].T, edges, strict=True)]
+    weights = None if weight is None else _host(weight).reshape(-1)[inside]
+    counts = np.bincount(np.ravel_multi_index(places, shape), weights, prod(shape)).reshape(shape)
+    if density:
+        with np.errstate(all="ignore"):
+            counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))
+    return [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
+
+
+def _bin(edges: Any, x: Any) -> Any:
+    """Between which edges each x is, found by bisection, which PyTorch uses for edges that decrease, too."""
+    first, count = np.zeros(x.shape, np.int64), np.full(x.shape, len(edges))
+    for _ in np.binary_repr(len(edges)):
+        half = count // 2
+        middle = np.minimum(first + half, len(edges) - 1)
+        is_above = (count > 0) & ~(x < edges[middle])
+        first, count = np.where(is_above, middle + 1, first), np.where(is_above, count - half - 1, half)
+    return np.minimum(first - 1, len(edges) - 2)  # the last one includes its end
 
 
 def _host(value: Any) -> Any:

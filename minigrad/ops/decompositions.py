@@ -87,6 +87,21 @@ def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     return on_host(lambda a, b: _substituted(a, b, unit), a, b)
 
 
+@op(
+    "da = −(k + kᴴ) a, k = db yᴴ; db = the solution for g",
+    a=lambda g, a, out: -_both(matmul(cholesky_solve(a, g), adjoint(out)), a),
+    b=lambda g, a: cholesky_solve(a, g),
+    promote="same",
+)
+def cholesky_solve(a: Array, b: Array) -> Array:
+    """x of a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is that of the whole a, as in PyTorch"""
+    return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
+
+
+def _both(k: Array, a: Array) -> Array:
+    return matmul(k + adjoint(k), a)
+
+
 def _substituted(a: Array, b: Array, unit: bool) -> Array:
     """x of a x = b for the lower triangle of a, by halves: the second is solved with the first put in."""
     n = a.shape[-1]
@@ -431,6 +446,6 @@ def _exp(x: Array) -> Array:
     return out
 
 
-_EQUATIONS = (inverse, solve, solve_triangular, pinv, least_squares, matrix_exp)
+_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)
 _FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})

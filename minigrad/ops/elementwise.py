@@ -592,7 +592,7 @@ def nextafter(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).nextafter(a, b)
 
 
-@op("dxᵢ = 0", xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
+@op("dvalue = g; dxᵢ = 0", value=lambda g: g, xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
 def level(value: Array, *xs: Array) -> Array:
     """A value that is the same all around the xᵢ it was computed from, such as a rounded quotient"""
     return value

@@ -184,6 +184,7 @@ case("remainder", lambda t, a, b: a % b, between(-1.9, -1.1, 2, 3), between(0.55
 case("copysign", lambda t, a, b: t.copysign(a, b), between(0.5, 2, 2, 3), between(-2, -0.5, 3))
 case("nextafter", lambda t, a, b: t.nextafter(a, b), (2, 3), between(3, 4, 3))
 case("level", lambda t, a, b: t.div(a, b, rounding_mode="floor"), between(1.1, 1.3, 2, 3), between(0.55, 0.6, 3))
+case("level", lambda t, a, b: elementwise.level(a, b), (2, 3), (3,), theirs=lambda t, a, b: a + 0 * b)
 case("fmod", lambda t, a, b: t.fmod(a, b), between(-1.9, -1.1, 2, 3), between(0.55, 0.9, 3))
 case("pow", lambda t, a: a**2, (3, 4), extreme=True)
 case("pow", lambda t, a: a**3, (3, 4), extreme=True)
@@ -509,6 +510,13 @@ case(
 case("pole", lambda t, x: determinants.pole(x), (2, 3, 3), theirs=lambda t, x: t.linalg.inv(x))
 case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
+for _upper in (False, True):
+    case(
+        "cholesky_solve",
+        lambda t, a, b, u=_upper: t.cholesky_solve(b, (a.triu() if u else a.tril()) + 3 * t.eye(3).to(a), u),
+        (2, 3, 3),
+        (3, 2),
+    )
 for _upper in (False, True):
     case(
         "solve_triangular",

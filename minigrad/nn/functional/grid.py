@@ -13,10 +13,10 @@ from itertools import product
 from typing import Any
 
 from ...autograd.calls import apply
-from ...backend.dtype import kind_of
+from ...backend.dtype import bool_, kind_of
 from ...functions.arguments import rounded_once
 from ...functions.creation import linspace
-from ...functions.pointwise import level, where
+from ...functions.pointwise import where
 from ...functions.shaping import stack
 from ...ops.elementwise import only
 from ...tensor import Tensor
@@ -106,7 +106,7 @@ def _linear_taps(at: Tensor) -> list[Tap]:
 
 def _one(at: Tensor) -> Tensor:
     """The weight of the nearest, with a gradient of 0."""
-    return level(at.new_ones(at.array.shape), at)
+    return at.masked_fill(at.new_ones((), dtype=bool_), 1.0)  # differentiable again, as `level` is not
 
 
 def _cubic_taps(at: Tensor) -> list[Tap]:
