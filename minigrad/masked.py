@@ -196,13 +196,19 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, 0 outside of the mask; all 0 where it leaves nothing, as in minigrad's softmax."""
-    return pointwise.softmax(_filled(input, mask, extreme(input, "min")), dim, dtype)
+    """eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN where it leaves nothing."""
+    return _nan_of_nothing(pointwise.softmax, input, dim, dtype, mask)
+
+
+def _nan_of_nothing(function: Callable[..., Tensor], input: Tensor, dim: int, dtype: Any, mask: Mask) -> Tensor:
+    """A function along ``dim`` of the elements under the mask, NaN where all count as e⁻∞."""
+    filled = _filled(input, mask, extreme(input, "min"))
+    return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
     """The logarithm of ``softmax``, -inf outside of the mask."""
-    return pointwise.log_softmax(_filled(input, mask, extreme(input, "min")), dim, dtype)
+    return _nan_of_nothing(pointwise.log_softmax, input, dim, dtype, mask)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
