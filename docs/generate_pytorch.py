@@ -200,14 +200,17 @@ def write_databases() -> str:
             "PyTorch's tests draw on three databases (`torch.testing._internal`): of operators, of modules and of "
             "optimizers,\neach with samples of inputs, and with inputs that must be refused. The samples run on both "
             "libraries; results,\ndtypes, shapes and gradients are compared, of operators also those of methods and of "
-            f"methods in place. Measured with\nPyTorch {counts['pytorch']} by `python -m tests.peers`, which writes "
-            "these counts; `tests/peers` fails on whatever differs or\nis missing and is not in a table below, and on "
-            "what is in a table and agrees.\n"
+            "methods in place. Second-order are\ngradients of gradients, in float64, with respect to every argument "
+            "that PyTorch differentiates, where its own pass\n`gradgradcheck`. Measured with "
+            f"PyTorch {counts['pytorch']} by `python -m tests.peers`, which writes these counts; "
+            "`tests/peers`\nfails on whatever differs or is missing and is not in a table below, and on what is in a "
+            "table and agrees.\n"
         ),
         "| database | names | provided | agree in all samples | samples | differ | PyTorch itself refuses | missing |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for run in ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128", "modules", "optimizers"):
+    dtypes = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128")
+    for run in (*dtypes, "second-order", "modules", "optimizers"):
         title = run if run in ("modules", "optimizers") else f"operators, {run}"
         columns = ("names", "provided", "agree", "samples", "different", "skipped", "missing")
         parts.append(f"| {title} | {' | '.join(f'{counts[run][column]:,}' for column in columns)} |")

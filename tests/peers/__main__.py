@@ -2,8 +2,8 @@
 
     python -m tests.peers [RUN ...]
 
-A run is a dtype, for that of operators, "modules", "optimizers", "errors" or "extremes", which is a walk of our own
-through all gradient rules; all by default. Prints what differs and the counts, and writes the counts to
+A run is a dtype or "second-order", for that of operators, "modules", "optimizers", "errors" or "extremes", which is a
+walk of our own through all gradient rules; all by default. Prints what differs and the counts, and writes the counts to
 ``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where something does not fit ``left.toml``.
 """
 
@@ -26,7 +26,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex
 
 def main() -> int:
     """Run what was asked for, and write its counts. Returns 1 if something does not fit ``left.toml``."""
-    known = (*DTYPES, "modules", "optimizers", "errors", "extremes")
+    known = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
     runs = sys.argv[1:] or known
     if unknown := [name for name in runs if name not in known]:
         sys.exit(f"there is no run {unknown[0]!r}: there are {', '.join(known)}")
@@ -50,12 +50,14 @@ def main() -> int:
 
 def run(name: str) -> tuple[dict[str, int], list[str]]:
     """The counts of operators, modules or optimisers, and what does not fit the table."""
-    room = {"modules": modules, "optimizers": optimizers}.get(name, operators)
-    dtype = name if room is operators else "float64"
-    done = list(room.reports(getattr(torch, dtype)))
+    database = {"modules": modules, "optimizers": optimizers}.get(name, operators)
+    if name == operators.SECOND:
+        done = list(operators.reports(torch.float64, second=True))
+    else:
+        done = list(database.reports(getattr(torch, name, torch.float64)))
     show(name, done)
     sys.stdout.flush()
-    return counts(done), list(problems(verdicts(done), dtype))
+    return counts(done), list(problems(verdicts(done), name if database is operators else "float64"))
 
 
 def run_errors() -> tuple[dict[str, int], list[str]]:

@@ -19,7 +19,7 @@ from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 
 import minigrad
 
-from .operators import compare_gradients
+from .gradients import compare_gradients
 from .report import Report, show
 from .translation import NoCounterpart, Translation, check_equal, seeded, tensors
 

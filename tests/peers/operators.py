@@ -1,6 +1,7 @@
 """PyTorch's database of operators on minigrad: what agrees, what differs, what is missing.
 
     python -m tests.peers.operators float64 [NAME ...]
+    python -m tests.peers.operators second-order [NAME ...]
 
 PyTorch's own tests draw from it (``torch.testing._internal``): for each operator samples of inputs, and inputs that it
 must refuse. A *name* here is a function, an alias, a method or an in-place method of the database.
@@ -24,8 +25,9 @@ import minigrad
 from minigrad.compat.absent import is_absent
 from minigrad.extension import MissingName
 
+from .gradients import compare_gradients, of_every_argument
 from .report import Report, show
-from .translation import NoCounterpart, Translation, check_equal, counterpart, tensors, translated_function
+from .translation import NoCounterpart, Translation, check_equal, check_kind, counterpart, tensors, translated_function
 
 # Their results are drawn from streams that minigrad does not share, or are memory that is unset: shapes are compared.
 RANDOM = {
@@ -53,11 +55,10 @@ RANDOM |= {
 
 # The signs (of complex numbers: the phases) of vectors are not specified. Compared is what PyTorch differentiates.
 UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank"}
-# They read a triangle, but PyTorch has gradients for the rest, too; its own tests then pass a triangle, by a wrapper.
-OF_A_TRIANGLE = {"cholesky_inverse", "cholesky_solve"}
 # Which of equal elements they find is not specified: what stands at their indices is compared. With the place of "dim".
 ANY_OF_EQUAL = {"topk": 1, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian": 0, "sort": 0, "argsort": 0}
 ALL = slice(None)
+SECOND = "second-order"  # the run of gradients of gradients, in float64
 
 
 @dataclass
@@ -96,8 +97,8 @@ def names(info: Any) -> Iterator[Name]:
             yield Name(f"Tensor.{name}{variant}", info, method, find, method is info.inplace_variant)
 
 
-def compare(name: Name, dtype: torch.dtype) -> Report:
-    """A name on all of its samples."""
+def compare(name: Name, dtype: torch.dtype, second: bool = False) -> Report:
+    """A name on all of its samples; ``second``: with second-order gradients, of all arguments."""
     report = Report(name.text)
     if not name.is_there():
         report.differences = None
@@ -105,12 +106,13 @@ def compare(name: Name, dtype: torch.dtype) -> Report:
     ours = name.find()
     differentiable = name.info.supports_autograd and dtype in (torch.float64, torch.complex128)
     torch.manual_seed(0)
-    samples = name.info.sample_inputs("cpu", dtype, requires_grad=differentiable and not name.in_place)
+    samples = name.info.sample_inputs("cpu", dtype, requires_grad=differentiable and (second or not name.in_place))
+    compare_one = _with_every_argument if second else _compare_sample
     for number, sample in enumerate(samples):
         if name.in_place and (sample.broadcasts_input or not isinstance(sample.input, torch.Tensor)):
             continue
         try:
-            _compare_sample(name, ours, sample)
+            compare_one(name, ours, sample)
             report.samples += 1
         except NoCounterpart:
             continue
@@ -122,20 +124,34 @@ def compare(name: Name, dtype: torch.dtype) -> Report:
     return report
 
 
-def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any) -> None:
+def _with_every_argument(name: Name, ours: Callable[..., Any], sample: Any) -> None:
+    """One sample: results and gradients of both orders, with respect to all arguments that PyTorch allows."""
+    compared = False
+    for is_all in of_every_argument(sample):
+        try:
+            _compare_sample(name, ours, sample, second=True)
+        except NoCounterpart:
+            continue
+        compared = True
+        if is_all:
+            break
+    if not compared:
+        raise NoCounterpart
+
+
+def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any, second: bool = False) -> None:
     """One sample: results, and gradients where PyTorch has them."""
     translate = Translation()
     args, kwargs = translate((sample.input, *sample.args)), translate(dict(sample.kwargs))
-    first = deepcopy(sample.input) if name.in_place else sample.input  # a clone would lose the memory around it
-    theirs_called, ours_called = name.theirs, ours
-    if name.info.name in OF_A_TRIANGLE:
-        wrapper = name.info.gradcheck_wrapper
-        theirs_called, ours_called = partial(wrapper, name.theirs), partial(translated_function(wrapper), ours)
+    if name.in_place and second:
+        args = (args[0].clone(), *args[1:])
+    call = partial(_called, name, sample, second)
     try:
-        expected = theirs_called(first, *sample.args, **sample.kwargs)
+        expected = call()
     except Exception as error:  # such as exp_ of integers
         raise NoCounterpart from error
-    result = ours_called(*args, **kwargs)
+    result = ours(*args, **kwargs)
+    check_kind(expected, result)
     process = sample.output_process_fn_grad
     ours_process = translated_function(process) if isinstance(process, types.FunctionType) else process
     results, outputs = list(tensors(expected)), list(tensors(result))
@@ -158,7 +174,16 @@ def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any) -> None:
             theirs, own = torch.zeros_like(theirs), minigrad.zeros_like(own)
         check_equal(theirs, own, what)
     if translate.leaves and not random:
-        compare_gradients(process(expected), ours_process(result), translate)
+        again = (lambda: process(call())) if second else None
+        compare_gradients(process(expected), ours_process(result), translate, again)
+
+
+def _called(name: Name, sample: Any, second: bool) -> Any:
+    """PyTorch's result."""
+    x = sample.input
+    if name.in_place:
+        x = x.clone() if second else deepcopy(x)  # a clone would lose the memory around it
+    return name.theirs(x, *sample.args, **sample.kwargs)
 
 
 def _elements(x: Any, index: Any, dim: int) -> Any:
@@ -168,28 +193,6 @@ def _elements(x: Any, index: Any, dim: int) -> Any:
     return x.take_along_dim(index if index.ndim == x.ndim else index.unsqueeze(dim), dim)
 
 
-def compare_gradients(expected: Any, result: Any, translate: Translation) -> None:
-    """The gradients of all results, weighted."""
-    theirs = [r for r in tensors(expected) if isinstance(r, torch.Tensor) and r.requires_grad]
-    pairs = zip(tensors(expected), tensors(result), strict=True)
-    own = [o for r, o in pairs if isinstance(r, torch.Tensor) and r.requires_grad]
-    if not theirs:
-        return
-    weights = [torch.linspace(0.5, 1.5, r.numel(), dtype=torch.float64).reshape(r.shape).to(r.dtype) for r in theirs]
-    inputs = [leaf for leaf, _ in translate.leaves]
-    try:
-        expected_gradients = torch.autograd.grad(theirs, inputs, weights, allow_unused=True)
-    except (RuntimeError, NotImplementedError) as error:
-        raise NoCounterpart from error
-    assert all(o.requires_grad for o in own), "the result has no gradient"
-    ours = minigrad.autograd.grad(
-        own, [leaf for _, leaf in translate.leaves], [Translation()(w) for w in weights], allow_unused=True
-    )
-    for number, ((leaf, our_leaf), a, b) in enumerate(zip(translate.leaves, expected_gradients, ours, strict=True)):
-        a, b = torch.zeros_like(leaf) if a is None else a, minigrad.zeros_like(our_leaf) if b is None else b
-        check_equal(a, b, f"gradient {number}")
-
-
 def all_names(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL) -> Iterator[Name]:
     """All names that PyTorch has for a dtype, or those of a part of the database's entries."""
     for info in op_db[part]:
@@ -197,12 +200,16 @@ def all_names(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = AL
             yield from names(info)
 
 
-def reports(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL) -> Iterator[Report]:
-    """The same names, compared."""
+def reports(
+    dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL, second: bool = False
+) -> Iterator[Report]:
+    """The same names, compared; ``second``: those that PyTorch differentiates twice, by ``compare``."""
     for name in all_names(dtype, chosen, part):
+        if second and not (name.info.supports_gradgrad and (not name.in_place or name.info.supports_inplace_autograd)):
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield compare(name, dtype)
+            yield compare(name, dtype, second)
 
 
 def public_names() -> dict[str, bool]:
@@ -223,8 +230,8 @@ def summary_of_public(there: dict[str, bool]) -> str:
 
 def main() -> None:
     """Print what differs and what is missing."""
-    dtype, *chosen = sys.argv[1:] or ["float64"]
-    show(dtype, list(reports(getattr(torch, dtype), tuple(chosen))))
+    run, *chosen = sys.argv[1:] or ["float64"]
+    show(run, list(reports(getattr(torch, run, torch.float64), tuple(chosen), second=run == SECOND)))
     if not chosen:
         print(summary_of_public(public_names()))
 

@@ -44,6 +44,18 @@ def test_operators(dtype: str) -> None:
         assert found["agree"] >= page[dtype]["agree"], "python -m tests.peers"
 
 
+@pytest.mark.slow
+def test_second_order() -> None:
+    """Of a twentieth of the operators; ``python -m tests.peers second-order`` takes all."""
+    from .left import problems
+    from .operators import SECOND, reports
+    from .report import verdicts
+
+    done = list(reports(torch.float64, part=slice(3, None, 20), second=True))
+    assert sum(report.samples for report in done) > 300
+    assert not list(problems(verdicts(done), SECOND))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_page_shows_that_few_differ(dtype: str) -> None:
     found = shown()[dtype]

@@ -170,6 +170,17 @@ def tensors(value: Any) -> Iterator[Any]:
         yield value
 
 
+def check_kind(theirs: Any, ours: Any) -> None:
+    """Raise AssertionError unless several results are a tuple (a list) of PyTorch's name and names of elements."""
+    if isinstance(theirs, (tuple, list)):
+        expected, names = type(theirs).__name__, getattr(theirs, "__match_args__", ())
+        alike = isinstance(ours, list) == isinstance(theirs, list) and len(ours) == len(theirs)
+        named = not names or (type(ours).__name__, type(ours).__match_args__) == (expected, names)
+        assert alike and named, f"a {type(ours).__name__} of {len(ours)}, PyTorch's a {expected} of {len(theirs)}"
+        for pair in zip(theirs, ours, strict=True):
+            check_kind(*pair)
+
+
 def check_equal(theirs: Any, ours: Any, what: str) -> None:
     """Raise AssertionError unless two results agree in shape, dtype and values."""
     if not isinstance(theirs, torch.Tensor):
