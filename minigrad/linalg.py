@@ -38,7 +38,7 @@ tensordot = products.tensordot
 @spelled
 def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
     """(sign, logarithm of the size) of the determinant."""
-    return return_types.linalg_slogdet(equations.slogdet(A))
+    return return_types.linalg_slogdet(*equations.slogdet(A))
 
 
 @spelled

@@ -49,7 +49,7 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
     result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    return return_types._lu_with_info(result) if get_infos else result[:2]
+    return return_types._lu_with_info(*result) if get_infos else result[:2]
 
 
 @method

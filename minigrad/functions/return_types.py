@@ -26,13 +26,16 @@ class Result(tuple[*Parts]):
 
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):
-            cls._fields = cls.__match_args__ = tuple(cls.__annotations__)
+            cls._fields = tuple(cls.__annotations__)
+            setattr(cls, "__match_args__", cls._fields)  # noqa: B010 - mypy allows no assignment
             cls.n_fields = cls.n_sequence_fields = len(cls._fields)
             for i, name in enumerate(cls._fields):
                 setattr(cls, name, property(itemgetter(i)))
 
     def __new__(cls, *values: *Parts) -> Self:
-        parts: Any = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+        parts: Any = values
+        if len(parts) == 1 and isinstance(parts[0], (tuple, list)):
+            parts = parts[0]
         if len(parts) != len(cls._fields):
             raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(parts)} values")
         return tuple.__new__(cls, parts)

@@ -55,17 +55,17 @@ def _gradients(pairs: Pairs, leaves: Pairs, weights: Pairs, create_graph: bool) 
     """Both libraries' gradients of results with respect to leaves; a result of ours may be a constant."""
     if not pairs:
         return []
-    options = {"create_graph": create_graph, "allow_unused": True}
+    options: Any = {"create_graph": create_graph, "allow_unused": True}
     try:
-        firsts = ([a for a, _ in some] for some in (pairs, leaves, weights))
-        theirs = torch.autograd.grad(*firsts, **options)
+        results, inputs, factors = ([a for a, _ in some] for some in (pairs, leaves, weights))
+        theirs = torch.autograd.grad(results, inputs, factors, **options)
     except (RuntimeError, NotImplementedError) as error:
         raise NoCounterpart from error
     varying = [(b, w) for (_, b), (_, w) in zip(pairs, weights, strict=True) if b is not None and b.requires_grad]
     ours: Any = [None] * len(leaves)
     if varying:
-        own, factors = zip(*varying, strict=True)
-        ours = minigrad.autograd.grad(own, [b for _, b in leaves], factors, **options)
+        own, own_factors = zip(*varying, strict=True)
+        ours = minigrad.autograd.grad(own, [b for _, b in leaves], own_factors, **options)
     return list(zip(theirs, ours, strict=True))
 
 
@@ -80,7 +80,7 @@ def _is_right(again: Callable[[], Any], leaves: list[torch.Tensor]) -> bool:
     """Whether PyTorch's second-order gradients pass its own check, which changes the leaves and changes them back."""
     results = lambda *_: tuple(r for r in tensors(again()) if isinstance(r, torch.Tensor) and r.requires_grad)
     try:
-        options = {"check_undefined_grad": False, "fast_mode": True, "raise_exception": False}
+        options: Any = {"check_undefined_grad": False, "fast_mode": True, "raise_exception": False}
         return bool(torch.autograd.gradgradcheck(results, leaves, **options))
     except RuntimeError:
         return False
