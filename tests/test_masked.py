@@ -59,12 +59,13 @@ def test_of_integers() -> None:
     assert minigrad.masked.mean(x, 1, dtype=minigrad.float32, mask=mask)[0].item() == 1
 
 
-@pytest.mark.parametrize("name", ["softmax", "softmin"])
-def test_softmax(name: str) -> None:
-    """Rows without an element are zeros, as softmax gives here, where PyTorch's is NaN."""
-    found = getattr(minigrad.masked, name)(ours(VALUES), 2, mask=ours(MASK))
-    expected = getattr(torch.masked, name)(theirs(VALUES), 2, mask=theirs(MASK))
-    assert_close(found, expected.nan_to_num(0.0))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+@pytest.mark.parametrize("mask", [None, MASK, MASK[1, 1:2, :1]], ids=["none", "full", "nothing"])
+def test_softmax(name: str, mask: Any) -> None:
+    """NaN along the axis where the mask leaves nothing, with a gradient of 0."""
+    for dim in (0, 2):
+        compare(name, dim, mask=mask)
+    compare(name, 1, mask=mask, gradients=False, values=np.full((2, 3), -np.inf) if mask is None else VALUES)
 
 
 def test_norms_and_pairs() -> None:
