@@ -43,6 +43,8 @@ def test_second_order_and_float32(mode: str) -> None:
     grid = ours(rng.uniform(-0.9, 0.9, (1, 2, 2, 2)), True)
     sample = lambda x, grid: F.grid_sample(x, grid, mode, align_corners=False)
     assert gradcheck(sample, [x, grid]) and gradgradcheck(sample, [x, grid])
+    slope = minigrad.autograd.grad(sample(x, grid).sum(), grid, create_graph=True)[0]
+    assert slope.requires_grad  # by nearest, too, where it is 0
     assert sample(x.float(), grid.float()).dtype is minigrad.float32
 
 
