@@ -16,6 +16,8 @@ from pathlib import Path
 
 import torch
 
+import minigrad
+
 from . import errors, extremes, modules, operators, optimizers
 from .left import problems
 from .report import counts, show, verdicts
@@ -62,6 +64,7 @@ def run(name: str) -> tuple[dict[str, int], list[str]]:
 
 def run_errors() -> tuple[dict[str, int], list[str]]:
     """The same of inputs that PyTorch refuses."""
+    minigrad.set_traceback_filtering(False)  # whose words they are is read off the last frame
     done = list(errors.refusals())
     found = Counter(refusal.verdict for refusal in done)
     print(f"errors: {errors.summary(found)}", flush=True)
