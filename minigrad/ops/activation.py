@@ -7,7 +7,7 @@ import math
 from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import abs as absolute
-from .elementwise import erfc, exp, minimum, sigmoid, softplus, tanh, tanh_slope, where
+from .elementwise import erfc, exp, sigmoid, softplus, tanh, tanh_slope, where
 from .op import op
 
 

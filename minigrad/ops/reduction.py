@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backend import in_order, products, xp
 from ..backend.dtype import Array, counted
-from .elementwise import isnan, only, sign, where
+from .elementwise import flow, isnan, only, sign, where
 from .op import op
 from .shape import broadcast_to, reshape
 
@@ -124,7 +124,7 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 @op(
     "dx = g sign(x) (|x| / y)ᵖ⁻¹, 0 where x = 0 or y = 0",
-    x=lambda g, x, out, shape, p, dim: spread(g, shape, dim) * _norm_slope(x, restored(out, shape, dim), p),
+    x=lambda g, x, out, shape, p, dim: flow(spread(g, shape, dim), _norm_slope(x, restored(out, shape, dim), p)),
     promote="float",
 )
 def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:

@@ -13,7 +13,7 @@ import minigrad
 from minigrad.autograd import grad
 from minigrad.ops.registry import REGISTRY
 from tests.support.parity import host, ours
-from tests.support.references import ABOVE_1, INSIDE, POSITIVE, WHOLE, derivatives
+from tests.support.references import ABOVE_1, INSIDE, POSITIVE, SHARES, WHOLE, derivatives
 
 ORDERS = 5
 NEAR = [0.0, 1e-30, -1e-30, 1e-8, 1e-4, -1e-4, 1e-2, 0.5, -0.5]
@@ -44,7 +44,7 @@ def test_every_smooth_op_of_one_number_has_a_reference() -> None:
         for name, op in REGISTRY.items()
         if op.__module__.rpartition(".")[2] in homes and [*op.rules] == ["x"] and op.params[0] == "x"
     }
-    assert smooth - PIECES - POLES - {"clamp"} == {*WHOLE, *INSIDE, *POSITIVE, *ABOVE_1}
+    assert smooth - PIECES - POLES - {"clamp", "only"} == {*WHOLE, *INSIDE, *POSITIVE, *SHARES, *ABOVE_1}
 
 
 @pytest.mark.parametrize("name", REMOVABLE)
@@ -57,10 +57,12 @@ def test_all_digits_at_a_removable_singularity(name: str) -> None:
         np.testing.assert_allclose([r[i] for r in results], expected, rtol=1e-12, atol=least, err_msg=f"at {point}")
 
 
-@pytest.mark.parametrize("name", [*WHOLE, *INSIDE, *POSITIVE, *ABOVE_1])
+@pytest.mark.parametrize("name", [*WHOLE, *INSIDE, *POSITIVE, *SHARES, *ABOVE_1])
 def test_all_orders(name: str) -> None:
-    reference = {**WHOLE, **INSIDE, **POSITIVE, **ABOVE_1}[name]
-    points = [0.01, 0.5, 3.0] if name in POSITIVE else [1.01, 1.5, 4.0] if name in ABOVE_1 else [0.0, 1e-8, -0.01, 0.5]
+    points = [0.0, 1e-8, -0.01, 0.5]
+    for table, others in ((POSITIVE, [0.01, 0.5, 3.0]), (SHARES, [0.01, 0.3, 0.9]), (ABOVE_1, [1.01, 1.5, 4.0])):
+        points = others if name in table else points
+    reference = {**WHOLE, **INSIDE, **POSITIVE, **SHARES, **ABOVE_1}[name]
     results = orders(name, points, ORDERS)
     for i, point in enumerate(points):
         expected = derivatives(reference, point, ORDERS, 60)

@@ -81,6 +81,10 @@ POSITIVE: dict[str, Reference] = {
     "scaled_modified_bessel_i": lambda x: mp.besseli(2, x) * mp.exp(-x),
     "sqrt": mp.sqrt,
 }
+SHARES: dict[str, Reference] = {  # of (0, 1)
+    "logit": lambda x: mp.log(x / (1 - x)),
+    "ndtri": lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1),
+}
 ABOVE_1: dict[str, Reference] = {"acosh": mp.acosh}
 
 
