@@ -110,7 +110,7 @@ class _Archive:
     def __init__(self, source: Source) -> None:
         self.source = source
         try:
-            with zipfile.ZipFile(source.path or _Memory(source.data)) as archive:
+            with zipfile.ZipFile(_Memory(source.data)) as archive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, *DAMAGE) as error:
             raise source.senseless("is a damaged or truncated zip archive", error) from None
