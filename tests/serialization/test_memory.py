@@ -144,5 +144,5 @@ def test_blocks() -> None:
     [(-1, [2], [1]), (0, [7], [1]), (5, [2], [1]), (0, [2], [-1]), (0, [2], [6]), (0, [2, 2], [1]), (0, [2**62], [0])],
 )
 def test_views_that_reach_beyond_their_memory(offset: int, size: list[int], stride: list[int]) -> None:
-    with pytest.raises(ValueError, match="a tensor|a shape"):
+    with pytest.raises(ValueError, match=r"a tensor|a shape"):
         view(np.zeros(6), offset, size, stride)
