@@ -1378,7 +1378,7 @@ class Methods(Viewing, Generic[Tensor]):
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
         """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
-        singular values of matrices. float16 is summed up in float32."""
+        singular values of matrices."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1657,10 +1657,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: sin x, elementwise."""
 
     def sinc(self) -> Tensor:
-        """sin(πx) / (πx), 1 at 0."""
+        """sin(πx) / (πx), 1 at 0, elementwise."""
 
     def sinc_(self) -> Tensor:
-        """In place: sin(πx) / (πx), 1 at 0."""
+        """In place: sin(πx) / (πx), 1 at 0, elementwise."""
 
     def sinh(self) -> Tensor:
         """sinh x, elementwise."""

@@ -142,7 +142,6 @@ from .functions.pointwise import rsub as rsub
 from .functions.pointwise import sgn as sgn
 from .functions.pointwise import sign as sign
 from .functions.pointwise import signbit as signbit
-from .functions.pointwise import sinc as sinc
 from .functions.pointwise import softmax as softmax
 from .functions.pointwise import sub as sub
 from .functions.pointwise import subtract as subtract
@@ -1493,6 +1492,9 @@ def sigmoid(input: Tensor) -> Tensor:
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
+
+def sinc(input: Tensor) -> Tensor:
+    """sin(πx) / (πx), 1 at 0, elementwise."""
 
 def sinh(input: Tensor) -> Tensor:
     """sinh x, elementwise."""
