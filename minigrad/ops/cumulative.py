@@ -71,10 +71,10 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
     before = cumprod_exclusive(x, axis)
     for i in range(n):
         running = getitem(before, (*lead, slice(i, i + 1)))
-        total = running * getitem(g, (*lead, slice(i, i + 1)))
+        total = flow(getitem(g, (*lead, slice(i, i + 1))), running)
         for k in range(i + 1, n):
             running = times(running, getitem(x, (*lead, slice(k, k + 1))))
-            total = total + running * getitem(g, (*lead, slice(k, k + 1)))
+            total = total + flow(getitem(g, (*lead, slice(k, k + 1))), running)
         columns.append(total)
     return concatenate(axis, *columns) if columns else g
 

@@ -29,15 +29,22 @@ from tests.support.plain_checks import without_kernel
 MOST = 4  # places of a result that are tried
 ELSEWHERE = {  # cases in which the 0 is a number that is multiplied, and no mask; PyTorch's gradient is NaN there, too
     "adjugate-2x3x3": "of zeros",
-    "prod-3x3-3x3": "the case multiplies by 0",
+    **dict.fromkeys(("prod-3x3-3x3", "cumprod-4-4"), "the case multiplies by 0"),
     "convolve*": "the margin of zeros is multiplied",
-    "cumprod-*": "a running product is 0",
     "rnn-5x2-2x2-2x2": "a state of relu's is 0",
     "rotate-*": "the sine of the first place is 0",
     "scaled_dot_product_attention-*": "the weight of a masked key is 0, and the others' gradients are NaN",
     **dict.fromkeys(("cholesky-*", "lu_factor-*", "qr-*"), "products with triangles"),
     **dict.fromkeys(
-        ("conj-*", "imag-*", "lerp-3x2-3x2", "logcumsumexp-3x4x2", "scatter_prod-2x2x2-1x2x2", "view_as_real-*"),
+        (
+            "conj-*",
+            "cumprod-3x3x2",
+            "imag-*",
+            "lerp-3x2-3x2",
+            "logcumsumexp-3x4x2",
+            "scatter_prod-2x2x2-1x2x2",
+            "view_as_real-*",
+        ),
         "complex numbers are multiplied: each part by both",
     ),
 }
@@ -145,6 +152,17 @@ ROOTS: dict[str, Callable[[Any], Any]] = {  # whose slope at 0 is infinite
     "relu6": lambda x: F.relu6(x).rsqrt(),
     "distance that rounds below 0": lambda x: (2 * x * x - 2 * x * x * (1 + 1e-6)).clamp_min(0).sqrt(),
 }
+
+
+PRODUCTS = {"prod": lambda x: x.prod(), "cumprod": lambda x: x.cumprod(0)[-1]}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_product_with_two_zeros(name: str, value: float, device: str) -> None:
+    """Each element's derivative has a factor of 0."""
+    x = ours(np.array([2.0, 0.0, 3.0, 0.0]), True, device)
+    check(PRODUCTS[name](x), [x], lambda v: ours(np.array(v), device=device), value)
 
 
 @pytest.mark.parametrize("name", ROOTS)
