@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, overload
 
 from ..backend.registry import address
@@ -43,8 +44,12 @@ def stride(input: Tensor, dim: int) -> int: ...
 
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """Steps between neighbours along each axis, in elements."""
-    steps = tuple(n // input.array.itemsize for n in input.array.strides)
+    """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is dense."""
+    array = input.array
+    if array.size:
+        steps = tuple(n // array.itemsize for n in array.strides)
+    else:
+        steps = tuple(prod(max(n, 1) for n in array.shape[place + 1 :]) for place in range(array.ndim))
     return steps if dim is None else steps[dim]
 
 

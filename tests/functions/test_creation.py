@@ -290,6 +290,12 @@ def test_unset_elements_with_steps() -> None:
         minigrad.empty_permuted((2, 3), (0, 0))
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()], ids=str)
+def test_steps_of_an_empty_tensor(shape: tuple[int, ...]) -> None:
+    found, expected = (t.zeros(shape).stride() for t in (minigrad, torch))
+    assert found == expected
+
+
 @pytest.mark.parametrize(("start", "end"), [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
 @pytest.mark.parametrize("steps", [0, 1, 4, 50])
 def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
