@@ -297,6 +297,14 @@ def test_cross_entropy_of_infinities_and_wrong_classes() -> None:
     np.testing.assert_allclose(dx[0], [-0.5, 0, 0.5])
 
 
+@pytest.mark.parametrize("classes", [4, 1030])
+def test_cross_entropy_of_huge_logits(classes: int) -> None:
+    x, target = np.full((2, classes), 1e30), np.array([0, 3])
+    out, dx = gradients("cross_entropy", np.ones(2), x, target, None, -100, 0.0, needs=(0,))
+    assert_close(out, np.full(2, math.log(classes)))
+    assert_close(dx, 1 / classes - np.eye(classes)[target])
+
+
 def test_cross_entropy_ignores_another_index() -> None:
     x, target = normal(4, 3), np.array([0, 2, 2, 1])
     out, dx = gradients("cross_entropy", np.ones(4), x, target, None, 2, 0.2, needs=(0,))

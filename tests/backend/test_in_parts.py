@@ -215,8 +215,8 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     try:
         for threads in (1, 2, 3):
             parallel.set_num_threads(threads)
-            level = kernel.forward((True,), *args)[1]
-            made = kernel.LogitSlope(kernel._given(*args), g, level).slopes_of_linear(weight, x, True)
+            saved = kernel.forward((True,), *args)[1]
+            made = kernel.LogitSlope(kernel._given(*args), g, *saved).slopes_of_linear(weight, x, True)
             assert made is not None
             found.append([a.tobytes() for a in made if a is not None])
     finally:

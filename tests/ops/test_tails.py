@@ -142,6 +142,38 @@ def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str
             np.testing.assert_allclose(host(found), expected, tolerance, least)
 
 
+HUGE = {  # of logits (N, C) and labels, a value for each row
+    "cross_entropy": lambda x, labels: F.cross_entropy(x, labels, reduction="none"),
+    "smoothing": lambda x, labels: F.cross_entropy(x, labels, reduction="none", label_smoothing=0.1),
+    "weights": lambda x, labels: F.cross_entropy(x, labels, minigrad.ones_like(x[0]), reduction="none"),
+    "log_softmax": lambda x, labels: F.nll_loss(minigrad.log_softmax(x, -1), labels, reduction="none"),
+    "softmax": lambda x, labels: -minigrad.softmax(x, -1).gather(1, labels[:, None]).log()[:, 0],
+    "probabilities": lambda x, labels: F.cross_entropy(x, F.one_hot(labels, 4).to(x.dtype), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("dtype", FAR)
+@pytest.mark.parametrize("top", [1e30, -1e30, 1e9])
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
+    """Equal ones share alike: the logarithm of their number is not lost beside them."""
+    smoothing = 0.1 if name == "smoothing" else 0.0
+    for count in (8, MANY):
+        labels = minigrad.arange(count, device=device) % 4
+        x = ours(np.full((count, 4), top, dtype), True, device)
+        loss = HUGE[name](x, labels)
+        np.testing.assert_allclose(host(loss), np.full(count, np.log(4)), 1e-6)
+        expected = 0.25 - (1 - smoothing) * np.eye(4)[np.arange(count) % 4] - smoothing / 4
+        np.testing.assert_allclose(host(grad(loss.sum(), x)[0]), expected, 1e-6, 1e-7)
+
+
+def test_a_label_far_below_huge_logits(device: str) -> None:
+    x = np.full((MANY, 4), 1e9, np.float32)
+    x[:, 1] -= 128
+    loss = F.cross_entropy(ours(x, device=device), minigrad.ones(MANY, dtype=minigrad.int64, device=device))
+    assert loss.item() == pytest.approx(128 + np.log(3), rel=1e-6)
+
+
 def test_the_reported_tails(device: str) -> None:
     x = ours(np.array([[40.0, 0.0]]), True, device)
     F.cross_entropy(x, minigrad.tensor([0], device=device)).backward()

@@ -42,10 +42,11 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
     return loss + smoothing / n * row_sum(losses);
 }
 
-// Loss per row: 0 where the target is ignored, NaN where there is no such class. lse, total and miss (rows,) are kept.
-extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss, wide* lse,
-                                         wide* total, wide* miss, i64 ignore_index, double smoothing, i64 rows,
-                                         i64 n) {
+// Loss per row: 0 where the target is ignored, NaN where there is no such class. largest, log_total, total and miss
+// (rows,) are kept.
+extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss, wide* largest,
+                                         wide* log_total, wide* total, wide* miss, i64 ignore_index,
+                                         double smoothing, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         i64 label = target[row];
         wide value = 0, coefficients = 0;
@@ -58,7 +59,8 @@ extern "C" __global__ void cross_entropy(const real* x, const i64* target, const
         }
         if (threadIdx.x == 0) {
             loss[row] = (real)value;
-            lse[row] = e.largest + e.log_total;
+            largest[row] = e.largest;  // apart: of a large one, their sum would have no digit of the logarithm
+            log_total[row] = e.log_total;
             total[row] = coefficients;
             miss[row] = e.miss;
         }
@@ -66,9 +68,9 @@ extern "C" __global__ void cross_entropy(const real* x, const i64* target, const
 }
 
 extern "C" __global__ void cross_entropy_gradient(const real* g, const real* x, const i64* target,
-                                                  const real* weight, const wide* lse, const wide* total,
-                                                  const wide* miss, real* dx, i64 ignore_index, double smoothing,
-                                                  i64 rows, i64 n) {
+                                                  const real* weight, const wide* largest, const wide* log_total,
+                                                  const wide* total, const wide* miss, real* dx, i64 ignore_index,
+                                                  double smoothing, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         i64 label = target[row];
         wide upstream = (wide)g[row];
@@ -76,7 +78,8 @@ extern "C" __global__ void cross_entropy_gradient(const real* g, const real* x, 
             wide gradient = 0;
             if (label != ignore_index) {
                 wide w = class_weight(weight, j), hit = j == label ? (1 - (wide)smoothing) * w : (wide)0;
-                wide probability = j == label ? 1 - miss[row] : exp((wide)x[row * n + j] - lse[row]);
+                wide below = (wide)x[row * n + j] - largest[row];
+                wide probability = j == label ? 1 - miss[row] : exp(below - log_total[row]);
                 // probability * total - hit - w * smoothing / n
                 gradient = probability * (total[row] - hit) - hit * miss[row] - (wide)smoothing / n * w;
                 gradient *= upstream;

@@ -12,16 +12,16 @@ from ._launch import address, contiguous, over_rows, wide
 
 def forward(
     needs: Needs, logits: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float
-) -> tuple[Array, tuple[Array, Array, Array]]:
+) -> tuple[Array, tuple[Array, ...]]:
     x, index = contiguous(logits), contiguous(target, xp(target).int64)
     loss = xp(x).empty(len(x), x.dtype)
-    lse, total, miss = xp(x).empty((3, len(x)), wide(x))
+    saved = tuple(xp(x).empty((4, len(x)), wide(x)))
     options = int(ignore_index), float(label_smoothing)
-    over_rows(x, "cross_entropy", "cross_entropy", x, index, address(weight, x.dtype), loss, lse, total, miss, *options)
-    return loss, (lse, total, miss)
+    over_rows(x, "cross_entropy", "cross_entropy", x, index, address(weight, x.dtype), loss, *saved, *options)
+    return loss, saved
 
 
-def backward(needs: Needs, saved: tuple[Array, Array, Array], g: Array, *args: Any) -> Gradients:
+def backward(needs: Needs, saved: tuple[Array, ...], g: Array, *args: Any) -> Gradients:
     logits, target, weight, ignore_index, label_smoothing = args
     x, index = contiguous(logits), contiguous(target, xp(target).int64)
     dx = xp(x).empty_like(x)

@@ -37,13 +37,15 @@ def losses(
     smoothing: float,
     out: Flat,
     level: Flat,
+    sums: Flat,
     miss: Flat,
 ) -> None:
-    """Σᵥ qᵥ wᵥ (level - xᵥ), level = ln Σ eˣ and 1 - p of the target, of each row; q is as in ``ops/loss.py``."""
+    """Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ) of each row, its largest x as ``level``, Σ eˣ⁻ˡᵉᵛᵉˡ and 1 - p of the target; q is as in
+    ``ops/loss.py``."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]
-        out[i] = level[i] = miss[i] = F(0.0)
+        out[i] = level[i] = sums[i] = miss[i] = F(0.0)
         if t == ignored:
             continue
         if t < 0 or t >= classes:  # an error of who calls the op without a check of its range
@@ -55,9 +57,11 @@ def losses(
         others = total - own
         if own > F(0.75) * total:  # own would take their digits
             others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
-        above = log(total)  # the level, above the largest logit
-        level[i], miss[i] = most + above, others / total
-        loss = log1p(others / own) if others < own else above + (most - x[i, t])
+        above = log(total)  # ln Σ eˣ, above the largest logit: the sum of both could have none of its digits
+        level[i], sums[i], miss[i] = most, total, others / total
+        depth = most - x[i, t]
+        depth = F(0.0) if depth <= F(0.0) else depth  # as the compiler may add in any order: not ``most`` to ``above``
+        loss = log1p(others / own) if others < own else above + depth
         loss *= weight[t] if weight.size else F(1.0)
         if smoothing:
             spread = F(0.0)
@@ -87,7 +91,7 @@ def forward(
         return NotImplemented
     rows, classes = logits.shape
     given = _given(logits, target, weight, ignore_index, label_smoothing)
-    loss, *saved = np.empty((3, rows), FLOAT32)
+    loss, *saved = np.empty((4, rows), FLOAT32)
     losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
     return loss, saved
 
@@ -126,11 +130,12 @@ def slope_block(
     smoothing: float,
     g: Flat,
     level: Flat,
+    sums: Flat,
     miss: Flat,
     to: int,
     step: int,
 ) -> None:
-    """dx = g (eˣ⁻ˡᵉᵛᵉˡ Σ q w - q w) of rows [start, stop) and ``count`` classes from ``first`` on, to rows that are
+    """dx = g (p Σ q w - q w) of rows [start, stop) and ``count`` classes from ``first`` on, to rows that are
     ``step`` bytes apart; 0 in ignored rows, for any g."""
     classes = x.shape[1]
     for i in range(start, stop):
@@ -144,7 +149,7 @@ def slope_block(
         each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also of an infinite g
         spread, source = each * F(total_weight), x.ctypes.data + 4 * (i * classes + first)
         own = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * (weight[t] if weight.size else F(1.0))
-        slope_part(source, count, first, t, weight, own, each, hit + spread, level[i], place)
+        slope_part(source, count, first, t, weight, own, each, (hit + spread) / sums[i], level[i], place)
 
 
 @loop
@@ -159,12 +164,13 @@ def slope(
     smoothing: float,
     g: Flat,
     level: Flat,
+    sums: Flat,
     miss: Flat,
     out: Rows,
 ) -> None:
     """The gradient of rows [start, stop)."""
     classes = x.shape[1]
-    about = target, weight, total_weight, ignored, smoothing, g, level, miss
+    about = target, weight, total_weight, ignored, smoothing, g, level, sums, miss
     slope_block(x, start, stop, 0, classes, *about, out.ctypes.data + 4 * start * classes, 4 * classes)
 
 
@@ -182,6 +188,7 @@ def slopes_of_linear(
     smoothing: float,
     g: Flat,
     level: Flat,
+    sums: Flat,
     miss: Flat,
     first: int,
     last: int,
@@ -195,7 +202,7 @@ def slopes_of_linear(
     """Of shares [start, stop) of all classes: what they add to the gradients of the linear map's inputs, rows [first,
     last), and of its rows. A tile of the logits' gradient is there at a time."""
     classes, inner, shares = x.shape[1], inputs.shape[1], dinputs.shape[0]
-    about = target, weight, total_weight, ignored, smoothing, g, level, miss
+    about = target, weight, total_weight, ignored, smoothing, g, level, sums, miss
     tile = memory.ctypes.data + 4 * thread * memory.shape[1]
     for share in range(start, stop):
         begin, end = classes * share // shares, classes * (share + 1) // shares
@@ -239,9 +246,9 @@ def add_shares(start: int, stop: int, parts: Rows, out: Flat) -> None:
 class LogitSlope(InParts):
     """The gradient of logits, from that of each row's loss."""
 
-    def __init__(self, given: tuple[Any, ...], g: Array, level: Array, miss: Array) -> None:
+    def __init__(self, given: tuple[Any, ...], g: Array, *saved: Array) -> None:
         super().__init__(given[0].shape, FLOAT32)
-        self._about = *given, laid(g), level, miss
+        self._about = *given, laid(g), *saved
 
     def rows(self) -> Array:
         out = np.empty(self._about[0].shape, FLOAT32)

@@ -108,7 +108,7 @@ class Loss:
         with np.errstate(divide="ignore", invalid="ignore"):
             total = others + np.exp(picked - top)
             total[total == 0] = 1
-            losses = np.logaddexp(dtype(0), np.log(others) + top - picked)
+            losses = np.logaddexp(dtype(0), np.log(others) + (top - picked))
             if self.smoothing:
                 losses = losses * dtype(1 - self.smoothing) + (np.log(total) + top) * dtype(self.smoothing)
         self.losses[some] = losses
