@@ -228,7 +228,7 @@ class Generator:
 
 class Draw(NamedTuple):
     """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
-    memory. Other code takes the array.
+    mask is in memory. Other code takes the array.
 
     Attributes:
         bound: an element is kept where its 16 bits reach this. seed: of the bits. xp, on: its library, its device.

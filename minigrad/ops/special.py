@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..backend import special, xp
 from ..backend.dtype import Array
 from ..deferred import Deferred
-from .elementwise import exp, log, sign, where
-from .op import op
+from .elementwise import exp, flow, log, sign, where
+from .op import bare, op
 
 if TYPE_CHECKING:
     from .approximations import bessel, gamma, incomplete_gamma
@@ -86,7 +86,8 @@ def i1(x: Array) -> Array:
 )
 def modified_bessel_i(x: Array, order: int) -> Array:
     """The modified Bessel function of the first kind of a whole order"""
-    return bessel.scaled_modified(x, order) * xp(x).exp(xp(x).absolute(x))
+    root = xp(x).exp(xp(x).absolute(x) / 2)  # e^|x| overflows before the function does
+    return bessel.scaled_modified(x, order) * root * root
 
 
 def _mean_beside(function: Any, x: Array, order: int) -> Array:
@@ -139,8 +140,8 @@ def _spherical_slope(x: Array, order: int) -> Array:
 
 
 @op(
-    "dx = −g π j₁(πx)",
-    x=lambda g, x: g * (spherical_bessel_j(x * math.pi, 1) * -math.pi),
+    "dx = −g π j₁(πx), 0 at 0",
+    x=lambda g, x: flow(g, spherical_bessel_j(x * math.pi, 1) * -math.pi),
     promote="float",
     holomorphic=True,
 )
@@ -200,7 +201,7 @@ def scaled_modified_bessel_k1(x: Array) -> Array:
 # The normal distribution, and products with logarithms ------------------------------------------------------
 
 
-@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * (2 * x * out - 2 / math.sqrt(math.pi)), promote="float")
+@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out), promote="float")
 def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x)"""
     return special.scaled_complementary_error_function(x)
@@ -216,6 +217,19 @@ def log_ndtr(x: Array) -> Array:
 def ndtri(x: Array) -> Array:
     """The x below which the standard normal distribution has this share"""
     return special.normal_quantile(x)
+
+
+def _erfcx_slope(x: Array, out: Array) -> Array:
+    """2 x y - 2/√π, and its asymptotic series where these two nearly cancel (DLMF 7.12.1)."""
+    least = 12.0 if bare(x).dtype.itemsize == 8 else 5.0
+    far = x > least
+    inverse = 1 / where(far, x, least)
+    square = 0.5 * (inverse * inverse)
+    series = 0.0 * square
+    for n in range(10, 0, -1):
+        series = (1 + series) * (square * (1 - 2 * n))
+    root = math.sqrt(math.pi)
+    return where(far, series * (2 / root), 2 * where(far, 0.0, x) * out - 2 / root)
 
 
 def _hazard(x: Array) -> Array:

@@ -979,6 +979,12 @@ case(
     between(0.0, 1.0, 3, 4),
     theirs=lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none"),
 )
+case(
+    "binary_cross_entropy_with_logits",
+    lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, y, reduction="none"),
+    (3, 4),
+    between(0.0, 1.0, 3, 4),
+)
 
 # Complex numbers: real in, real out, so that differences can be taken -------------------------------------
 

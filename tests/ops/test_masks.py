@@ -154,15 +154,22 @@ ROOTS: dict[str, Callable[[Any], Any]] = {  # whose slope at 0 is infinite
 }
 
 
-PRODUCTS = {"prod": lambda x: x.prod(), "cumprod": lambda x: x.cumprod(0)[-1]}
+FLAT = {"prod": lambda x: x.prod(), "cumprod": lambda x: x.cumprod(0)[-1], "sinc": lambda x: x.sinc()[1]}
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", FLAT)
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_product_with_two_zeros(name: str, value: float, device: str) -> None:
-    """Each element's derivative has a factor of 0."""
+def test_a_slope_of_0(name: str, value: float, device: str) -> None:
+    """Of a product with two zeros, and of sinc at 0."""
     x = ours(np.array([2.0, 0.0, 3.0, 0.0]), True, device)
-    check(PRODUCTS[name](x), [x], lambda v: ours(np.array(v), device=device), value)
+    check(FLAT[name](x), [x], lambda v: ours(np.array(v), device=device), value)
+
+
+def test_an_infinite_gradient_of_a_binary_cross_entropy(device: str) -> None:
+    """One of its two terms has a factor of 0."""
+    x = ours(np.array([[-1.0, 2.0, -3.0], [1.0, -2.0, 3.0]]), True, device)
+    loss = F.binary_cross_entropy_with_logits(x, ours(np.array([[0.0] * 3, [1.0] * 3]), device=device))
+    np.testing.assert_array_equal(host(grad(loss * np.inf, x)[0]), [[np.inf] * 3, [-np.inf] * 3])
 
 
 @pytest.mark.parametrize("name", ROOTS)

@@ -67,6 +67,7 @@ CASES: dict[str, tuple[Any, Reference]] = {
     "tanhshrink": (F.tanhshrink, lambda x: x - mp.tanh(x)),
     "glu": (lambda x: F.glu(minigrad.stack([ONE(x), x], -1)).squeeze(-1), sigmoid),
     "expm1": (lambda x: minigrad.expm1(-abs(x)), lambda x: mp.expm1(-abs(x))),
+    "erfcx": (lambda x: minigrad.special.erfcx(abs(x)), lambda x: mp.exp(x * x) * mp.erfc(abs(x))),
     "logsigmoid": (F.logsigmoid, lambda x: -softplus(-x)),
     "softplus": (lambda x: F.softplus(x, threshold=1e9), softplus),
     "soft margin": (lambda x: F.soft_margin_loss(x, ONE(x), reduction="none"), minus(softplus)),
@@ -172,6 +173,13 @@ def test_a_label_far_below_huge_logits(device: str) -> None:
     x[:, 1] -= 128
     loss = F.cross_entropy(ours(x, device=device), minigrad.ones(MANY, dtype=minigrad.int64, device=device))
     assert loss.item() == pytest.approx(128 + np.log(3), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", FAR)
+def test_the_second_slope_of_log_ndtr(dtype: Any, device: str) -> None:
+    points = np.array([-30.0, -1e3, -1e5], dtype)
+    found = derivatives_of(minigrad.special.log_ndtr, ours(points, True, device), 2)[2]
+    np.testing.assert_allclose(found, 1 / points**2 - 6 / points**4 - 1, 1e-6)
 
 
 def test_the_reported_tails(device: str) -> None:

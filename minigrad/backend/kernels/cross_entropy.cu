@@ -44,8 +44,8 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
 
 // Loss per row: 0 where the target is ignored, NaN where there is no such class. largest, log_total, total and miss
 // (rows,) are kept.
-extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss, wide* largest,
-                                         wide* log_total, wide* total, wide* miss, i64 ignore_index,
+extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss,
+                                         wide* largest, wide* log_total, wide* total, wide* miss, i64 ignore_index,
                                          double smoothing, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         i64 label = target[row];

@@ -14,7 +14,6 @@ from ...ops import loss as ops
 from ...tensor import Tensor
 from ...tracebacks import warn
 from ._checks import Flag, reduced, reduction_of, same_dtype
-from .activation import logsigmoid
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]
 __all__ += ["l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
@@ -150,7 +149,7 @@ def binary_cross_entropy_with_logits(
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
         raise RuntimeError(f"binary_cross_entropy_with_logits: {problem}")
     yes = target if pos_weight is None else pos_weight * target
-    losses = -(yes * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = apply(ops.binary_cross_entropy_with_logits, (input, yes, 1 - target))
     return reduced(losses, reduction, size_average, reduce, weight)
 
 
