@@ -273,3 +273,9 @@ def test_a_layer_keeps_its_dtype(device: str) -> None:
     y = layer(minigrad.arange(8, dtype=minigrad.float16, device=device).view(2, 4))
     y.square().mean().backward()
     assert y.dtype is minigrad.float16 and {p.grad.dtype for p in layer.parameters()} == {minigrad.float16}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_rms_norm_adds_the_epsilon_of_float32(dtype: str, device: str) -> None:
+    x = minigrad.full((2, 4), 1e-3, dtype=getattr(minigrad, dtype), device=device)
+    np.testing.assert_allclose(F.rms_norm(x, (4,)).tolist(), np.full((2, 4), (1 + 2**-23 * 1e6) ** -0.5), 1e-3)
