@@ -182,12 +182,12 @@ def var(
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
-    given = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
-    numbers = in_float32(given)
+    floats = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
+    numbers = in_float32(floats)
     count = _count(input, dim, True, mask)
     centred = numbers - sum(numbers, dim, keepdim=True, mask=mask) / count
     total = sum(centred * centred.conj(), dim, keepdim=keepdim, mask=mask)
-    return (total / (count - minus).clamp(min=0).reshape(total.shape)).to(given.dtype)
+    return (total / (count - minus).clamp(min=0).reshape(total.shape)).to(floats.dtype)
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options: Any) -> Tensor:

@@ -22,7 +22,7 @@ state = _State()
 
 
 def back_to(grad: bool, walk: Any) -> None:
-    """Put back the mode, and the walk that ran, as a walk has met them."""
+    """Put back the mode, and the walk that ran, as they were before it began."""
     state.grad, state.walk = grad, walk
 
 

@@ -134,7 +134,7 @@ class _Crew:
     """
 
     def __init__(self, count: int, native: _Native | None) -> None:
-        self.user: dict[str, object] = {}  # the call that uses the crew: who puts it there first, and takes it away
+        self.user: dict[str, object] = {}  # the call that uses the crew: the first one to enter itself here
         self.native = native
         self.calls = -1
         self.job: _Job | None = None

@@ -96,7 +96,7 @@ def remainder(a: Array, b: Array) -> Array:
 
 
 def _whole_part(a: Array, b: Array, out: Array) -> Array:
-    """⌊a / b⌋ of the remainder, which is constant; where that is not finite, what the quotient is."""
+    """⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
     return where(isfinite(out), round((a - out) / b), floor_divide(a, b))
 
 

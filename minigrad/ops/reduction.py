@@ -136,7 +136,7 @@ def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _norm_slope(x: Array, length: Array, p: float) -> Array:
-    """By a power of the quotient, or by a quotient of powers: by that which large and small elements leave finite."""
+    """A power of the quotient, or a quotient of powers: the one that stays finite for large and small elements."""
     if p == 2:
         return x / where(length == 0, math.inf, length)
     none = (x == 0) | (length == 0)

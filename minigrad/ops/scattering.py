@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import holds, xp
 from ..backend.dtype import Array
-from .elementwise import times, where, zeros_of
+from .elementwise import flow, times, where, zeros_of
 from .indexing import _along, _copy, gather, getitem, scatter_add
 from .joining import concatenate
 from .op import bare, op
@@ -45,8 +45,8 @@ def _share(g: Array, x: Array, dim: int, index: Array, src: Array, out: Array) -
 
 @op(
     "dx = g Π srcᵢ; dsrcᵢ = g at index · x Π srcⱼ over j ≠ i",
-    x=lambda g, x, dim, index, src: g * _others(x, dim, index, src)[0],
-    src=lambda g, x, dim, index, src: gather(g, dim, index) * _others(x, dim, index, src)[1],
+    x=lambda g, x, dim, index, src: flow(g, _others(x, dim, index, src)[0]),
+    src=lambda g, x, dim, index, src: flow(gather(g, dim, index), _others(x, dim, index, src)[1]),
     holomorphic=True,
 )
 def scatter_prod(x: Array, dim: int, index: Array, src: Array) -> Array:

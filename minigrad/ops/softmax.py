@@ -28,8 +28,8 @@ def softmax(x: Array, dim: int) -> Array:
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
-    """g less its mean by the weights y. A second time it makes good the digits lost where a y rounds to 1: their sum
-    is 1, and the first mean may be any number."""
+    """g less its mean by the weights y. The rule takes it twice, as the second mean restores the digits that the first
+    one lost where a y rounds to 1: the weights add up to 1, and so the first mean may be any number."""
     return g - sum_over(g * y, dim, True)
 
 

@@ -261,7 +261,7 @@ class Optimizer:
                     if tensor.array is not array:
                         array[...] = tensor.array
                         tensor.array = array
-                for p in params:  # what the first step has started, except numbers such as the count of steps
+                for p in params:  # states that the first step began, except numbers such as the count of steps
                     for name, value in self.state.get(p, {}).items():
                         if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
                             value.array = value.array.astype(p.array.dtype, copy=False)

@@ -42,7 +42,7 @@ def tensors(value: Any) -> Iterator[Any]:
 
 def run(program: Program, inputs: list[Any], kind: Any) -> tuple[list[Any], list[Any]]:
     """The results on inputs of 16 bits that are converted to a dtype first, and their gradients for these, not rounded.
-    What arrives at the results are quarters."""
+    The gradients that arrive at the results are quarters."""
     leaves = [x.to(kind).detach() if x.is_floating_point() else x for x in inputs]
     wanted = [x.requires_grad_() for x in leaves if x.is_floating_point()]
     outputs = list(tensors(program(*leaves)))

@@ -54,7 +54,7 @@ MASKED = [case for case in CASES if not any(fnmatchcase(str(case), pattern) for 
 
 
 def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
-    """What makes a gradient of a value: that at one place of a result and 0 at the others, for a few places."""
+    """Functions that make a gradient of a value: the value at one place of a result and 0 at the others."""
     shape, count = tuple(output.shape), output.numel()
 
     def gradient(value: float, place: int) -> Any:
@@ -67,7 +67,7 @@ def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
 
 
 def check(output: Any, wanted: list[Any], g: Callable[[float], Any], value: float, create_graph: bool = False) -> None:
-    """What a value of g brings is 0 where a 1 brings 0."""
+    """A value of g brings 0 wherever a 1 brings 0."""
     usual, found = (
         grad(output, wanted, g(v), retain_graph=True, create_graph=create_graph, materialize_grads=True)
         for v in (1.0, value)

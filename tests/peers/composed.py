@@ -1,4 +1,4 @@
-"""Functions of both libraries that are made of several gradient rules: what ``extremes.py`` walks beside the rules."""
+"""Functions of both libraries that are made of several gradient rules: ``extremes.py`` walks them beside the rules."""
 
 from __future__ import annotations
 

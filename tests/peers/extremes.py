@@ -4,9 +4,9 @@
 
 The programs are the rules' cases (``tests/ops/cases.py``) and functions made of several rules (``composed.py``).
 Values, gradients and second gradients are compared with PyTorch's in float64; where those of a function of elements
-differ, many digits decide (``references.py``). What differs for a reason is in ``left.toml``.
+differ, many digits decide (``references.py``). Differences that have a reason are in ``left.toml``.
 
-Not compared: the gradient of a value that is NaN; and what is NaN in PyTorch where there is no function in many digits.
+Not compared: the gradient of a value that is NaN; and PyTorch's NaN where there is no function in many digits.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _family(case: Case) -> str:
 
 
 def points(case: Case) -> Iterator[Arrays]:
-    """The inputs to try: of a function of elements all values with all, and each alone; of others each value in each
-    place, in all places, and beside zeros and ones."""
+    """The inputs to try: of a function of elements all values with all, and each by itself; of others each value in
+    each place, in all places, and beside zeros and ones."""
     drawn = [i for i, spec in enumerate(case.inputs) if not isinstance(spec, np.ndarray)]
     if _of_elements(case):
         grid = np.meshgrid(*[VALUES if len(drawn) < 3 else FEW] * len(drawn), indexing="ij")
@@ -166,8 +166,8 @@ def _wrong(case: Case, arrays: Arrays, result: Result, expected: Any, value: Any
 
 
 def _near(found: float, right: float | None, point: list[float]) -> bool:
-    """Equal to six digits; what grows as a logarithm is some hundreds where it is infinite in the limit, and what
-    falls as a root is 1e-160 where it is 0."""
+    """Equal to six digits; a function that grows as a logarithm is some hundreds where its limit is infinite, and one
+    that falls as a root is 1e-160 where its limit is 0."""
     if right is None or math.isinf(found):
         return right is not None and found * right > 0 and abs(right) > 300
     least = 1e-150 if any(map(math.isinf, point)) else 1e-300

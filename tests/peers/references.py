@@ -1,4 +1,4 @@
-"""Functions of elements in many digits, and their derivatives: what decides where PyTorch and minigrad differ.
+"""Functions of elements in many digits, and their derivatives: they decide where PyTorch and minigrad differ.
 
 1e-330 stands for 0 and 1e320 for infinity, so that a value at one of them is the limit there.
 """

@@ -1,4 +1,4 @@
-"""Infinite and NaN gradients into every function that has masked places: what is 0 in PyTorch is 0 here.
+"""Infinite and NaN gradients into every function that has masked places: a gradient that is 0 in PyTorch is 0 here.
 
 A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` looks at the ops, here
 are the functions made of them.

@@ -99,7 +99,7 @@ class Loss:
             self.dbias += rate @ logits
 
     def add_losses(self, some: slice, others: Array, top: Array, picked: Array) -> Array:
-        """The losses, and what the targets take off; returns s/Z of each row.
+        """Store the losses and the targets' share of the gradients; return s/Z of each row.
 
         Args:
             others: the sums of e^(logit - top), targets left out. picked: the targets' logits.
