@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,13 +104,19 @@ def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
 @op(
     "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
     x=lambda g, x, target: g * _over_room(x - target, x * (1 - x)),
-    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
+    target=lambda g, x: g * (_bounded_log(1 - x) - _bounded_log(x)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
     """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (so are the gradient's, PyTorch's rule)"""
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
+
+
+def _bounded_log(x: Array) -> Array:
+    """ln x, at least -100; its slope below is 0, also at 0."""
+    low = x < math.exp(-100)
+    return where(low, -100.0, log(where(low, 1.0, x)))
 
 
 def _over_room(difference: Array, room: Array) -> Array:

@@ -298,6 +298,15 @@ def test_binary_cross_entropy_at_the_ends(device: str) -> None:
         np.testing.assert_array_equal(found, [0.0, 0.0])
 
 
+def test_the_slope_of_binary_cross_entropy_in_its_target_at_the_ends(device: str) -> None:
+    """The logarithm of 0 is bounded by -100, and so flat; that of 1 has the slope 1."""
+    x, target = (ours(np.array(v), True, device) for v in ([0.0, 1.0, 0.5], [0.0, 1.0, 0.5]))
+    loss = minigrad.nn.functional.binary_cross_entropy(x, target, reduction="sum")
+    (slope,) = minigrad.autograd.grad(loss, target, create_graph=True)
+    np.testing.assert_array_equal(host(slope), [100.0, -100.0, 0.0])
+    np.testing.assert_array_equal(host(minigrad.autograd.grad(slope.sum(), x)[0]), [-1.0, -1.0, -4.0])
+
+
 @pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
 def test_losses_that_are_square_near_0(name: str, device: str) -> None:
     """Their second derivative is 1 also where the difference is 0, and an infinite one has a gradient."""
