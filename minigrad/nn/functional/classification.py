@@ -142,7 +142,6 @@ def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -
     return wrap(kept)
 
 
-@rounded_once
 def _reduced(
     losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Tensor | None, ignore_index: int
 ) -> Tensor:
@@ -151,6 +150,11 @@ def _reduced(
         return losses.sum()
     if reduction == "none":
         return losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    return _mean(losses, target, classes, weight, ignore_index)
+
+
+@rounded_once
+def _mean(losses: Tensor, target: Tensor, classes: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
     is_kept = target.array.reshape(-1) != ignore_index
     total = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
     if isinstance(total, np.generic):  # else it stays on the device
