@@ -154,7 +154,11 @@ ROOTS: dict[str, Callable[[Any], Any]] = {  # whose slope at 0 is infinite
 }
 
 
-FLAT = {"prod": lambda x: x.prod(), "cumprod": lambda x: x.cumprod(0)[-1], "sinc": lambda x: x.sinc()[1]}
+FLAT: dict[str, Callable[[Any], Any]] = {
+    "prod": lambda x: x.prod(),
+    "cumprod": lambda x: x.cumprod(0)[-1],
+    "sinc": lambda x: x.sinc()[1],
+}
 
 
 @pytest.mark.parametrize("name", FLAT)

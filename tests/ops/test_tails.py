@@ -3,6 +3,7 @@ kernels keep their digits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str
             np.testing.assert_allclose(host(found), expected, tolerance, least)
 
 
-HUGE = {  # of logits (N, C) and labels, a value for each row
+HUGE: dict[str, Callable[[Any, Any], Any]] = {  # of logits (N, C) and labels, a value for each row
     "cross_entropy": lambda x, labels: F.cross_entropy(x, labels, reduction="none"),
     "smoothing": lambda x, labels: F.cross_entropy(x, labels, reduction="none", label_smoothing=0.1),
     "weights": lambda x, labels: F.cross_entropy(x, labels, minigrad.ones_like(x[0]), reduction="none"),
