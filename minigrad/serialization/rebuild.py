@@ -116,11 +116,11 @@ class Rebuilder:
     def _numbers(self, raw: Ndarray, form: Format) -> Ndarray:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
-        if form.name == "bfloat16":
+        if form.name == "bfloat16" and not dt.bfloat16.is_available:
             halves = aligned(whole, np.uint16)
-            made = np.zeros_like(from_halves(halves))
-            self._pending.append(lambda: np.copyto(made, from_halves(halves.byteswap() if self._swapped else halves)))
-            return made
+            wide = np.zeros(halves.size, np.float32)
+            self._pending.append(lambda: np.copyto(wide, from_halves(halves.byteswap() if self._swapped else halves)))
+            return wide
         dtypes = {d.name: d for d in (*dt.ALL, *dt.STORED)}
         if form.name not in dtypes:
             raise self._source.damaged(

@@ -99,6 +99,9 @@ def test_bfloat16_and_empty_tensors(form: str, tmp_path: Path) -> None:
     found[0][3] = 9
     assert found[1].tolist() == [2, 9, 4, 5] and found[1].dtype is minigrad.bfloat16
     assert [tuple(empty.shape) for empty in found[2:]] == [(0,), (2, 0), (0, 2)]
+    halves, bits = COPIERS[form]([b, b.view(minigrad.int16)], tmp_path)
+    bits[1] = 0x4000
+    assert halves.tolist() == [0, 2, 2, 3, 4, 5]
 
 
 @pytest.mark.parity
