@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..serialization.source import content
 from .midi import TEMPOS, Song
 from .notes import PITCHES, Note, checked, ordered
 
@@ -46,28 +47,19 @@ def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
             read.
     """
     file = Path(path)
+    if not os.path.exists(file):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+    data = content(file, _MOST_BYTES)
     try:
-        content = json.loads(_text(file))
+        pieces = json.loads(data.decode())
     except (ValueError, RecursionError) as error:  # JSON's and UTF-8's errors are ValueErrors
         raise ValueError(f"{file} is no JSON: {error}") from None
-    if not isinstance(content, dict) or not all(isinstance(content.get(split), list) for split in SPLITS):
+    if not isinstance(pieces, dict) or not all(isinstance(pieces.get(split), list) for split in SPLITS):
         raise ValueError(f"{file} has no lists of chorales called train, valid and test")
     return {
-        split: [_grid(piece, f"{file}, {split}, chorale {i}") for i, piece in enumerate(content[split])]
+        split: [_grid(piece, f"{file}, {split}, chorale {i}") for i, piece in enumerate(pieces[split])]
         for split in SPLITS
     }
-
-
-def _text(file: Path) -> str:
-    if not file.exists():
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
-    if not file.is_file():
-        raise ValueError("it is a folder, a device or a pipe")
-    with file.open("rb") as source:
-        data = source.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"it is larger than {_MOST_BYTES >> 20} MiB")
-    return data.decode()
 
 
 def _grid(piece: object, where: str = "a grid") -> Grid:

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..backend.extras import how_to_install
-from ..serialization.source import replaced
+from ..serialization.source import content, replaced
 from .notes import MOST_SECONDS, Note, checked, ordered
 
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
@@ -118,14 +118,9 @@ def load_library() -> Any:
 
 def _content(file: Path) -> bytes:
     """The bytes of an ordinary file, which may well be a MIDI file."""
-    if not file.exists():
+    if not os.path.exists(file):
         raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
-    if not file.is_file():  # a pipe would wait, a device might never end
-        raise ValueError(f"{file} is a folder, a device or a pipe, not a MIDI file")
-    with file.open("rb") as source:
-        data = source.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{file} is larger than {MOST_BYTES >> 20} MiB, the most that is read of a MIDI file")
+    data = content(file, MOST_BYTES)
     if data[:4] == b"RIFF" and data[8:12] == b"RMID":
         data = next((chunk[8:] for chunk in _chunks(data[12:], "little") if chunk[:4] == b"data"), b"RIFF without MIDI")
     if data[:4] != b"MThd":
@@ -410,10 +405,10 @@ def write_midi(
     for number in range(tracks):
         title, program = (names or {}).get(number), (programs or {}).get(number)
         file.tracks.append(mido.MidiTrack(_messages(mido, placed[number], title, program)))
-    content = io.BytesIO()
-    file.save(file=content)
+    buffer = io.BytesIO()
+    file.save(file=buffer)
     with replaced(target) as temporary:
-        Path(temporary).write_bytes(content.getvalue())
+        Path(temporary).write_bytes(buffer.getvalue())
     return target
 
 

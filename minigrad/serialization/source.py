@@ -111,23 +111,30 @@ def from_halves(halves: Ndarray) -> Ndarray:
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
     """A file to read. Raises OSError, also where a name is none that a file can have."""
+    shown = os.fspath(path)[:_LONGEST_PATH]
     try:
         return open(path, "rb")
     except ValueError:  # NUL, or half a character
-        raise FileNotFoundError(errno.ENOENT, "No file can have that name", os.fspath(path)[:_LONGEST_PATH]) from None
+        raise FileNotFoundError(errno.ENOENT, "No file can have that name", shown) from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            error.filename = shown
+        raise
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a device or a pipe, which may
-    have no end, or has more than ``most`` bytes."""
+    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
+    a pipe, or has more than ``most`` bytes."""
+    if os.path.exists(path) and not os.path.isfile(path):  # to open a pipe may wait for ever
+        raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
     with opened(path) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError(f"{path} is a device or a pipe, which may have no end, not a file")
+        status = os.fstat(file.fileno())
+        most = most if status.st_size else min(most, _MOST_UNSIZED)
         try:
-            data = file.read(most + 1)
+            data = file.read(most + 1) if status.st_size <= most else b""
         except OSError as error:  # of /proc
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    if len(data) > most:
+    if max(len(data), status.st_size) > most:
         raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
     return data
 
@@ -136,9 +143,12 @@ def _mapped(path: str) -> Ndarray:
     """The bytes of a file, mapped if it is an ordinary one."""
     with opened(path) as file:
         status = os.fstat(file.fileno())
-        if stat.S_ISREG(status.st_mode) and status.st_size:
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
+            return np.frombuffer(_streamed(file, path), np.uint8)
+        try:
             return np.asarray(np.memmap(file, np.uint8, "c"))
-        return np.frombuffer(_streamed(file, path), np.uint8)
+        except OSError as error:  # of /sys, or larger than all memory
+            raise OSError(error.errno, error.strerror, path) from None
 
 
 def _streamed(file: BinaryIO, path: str) -> bytes:

@@ -17,6 +17,8 @@ from typing import IO, Any, overload
 
 import numpy as np
 
+from ..serialization.source import opened
+
 BLOCK = 1 << 20
 """Bytes to read at once when lines are read one after another."""
 
@@ -75,14 +77,18 @@ class Lines(Texts):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if os.path.exists(path) and not (path.is_file() or path.is_dir()):
             raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
-        self._file = _unpacked(path) if path.suffix == ".gz" else path.open("rb")
+        self._file = _unpacked(path) if path.suffix == ".gz" else opened(path)
         weakref.finalize(self, self._file.close)
         try:
+            if not os.fstat(self._file.fileno()).st_size and self._file.read(1):
+                raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
             self._starts, self._digest, self._by_returns = _scan(self._file)
         except UnicodeDecodeError:
             raise ValueError(_bad_line(path, self._file)) from None
+        except OSError as error:  # of /proc
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -133,7 +139,7 @@ def _unpacked(path: Path) -> IO[bytes]:
     room for it."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
     try:
-        with gzip.open(path, "rb") as archive:
+        with opened(path) as packed, gzip.open(packed) as archive:
             shutil.copyfileobj(archive, file, BLOCK)
         file.flush()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -22,10 +22,13 @@ import pytest
 
 import minigrad
 from fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
+from minigrad.music import read_chorales, read_midi
 from minigrad.serialization import load, load_file, safe_globals, save, save_file
 from minigrad.serialization.bounds import Bounds
 from minigrad.serialization.schema import cause, reason, short
 from minigrad.serialization.source import check_shape, content
+from minigrad.text import Lines
+from minigrad.training import read_log
 
 LONGEST = 1_500  # characters of a message
 
@@ -219,7 +222,11 @@ def test_names_of_shards(name: Any, tmp_path: Path) -> None:
 # Files --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reader", [load, load_file, lambda path: content(path, 9)], ids=["load", "file", "content"])
+@pytest.mark.parametrize(
+    "reader",
+    [load, load_file, lambda path: content(path, 9), lambda path: Lines(Path(path))],
+    ids=["load", "file", "content", "lines"],
+)
 @pytest.mark.parametrize("path", ["x\0y", "\ud800"])
 def test_names_that_no_file_can_have(path: str, reader: Any) -> None:
     with pytest.raises(FileNotFoundError, match=r"No file can have that name: '(x\\x00y|\\ud800)'"):
@@ -233,7 +240,7 @@ def test_devices_and_streams(tmp_path: Path) -> None:
     assert all("is a device" in message(path) for path in (Path("/dev/zero"), Path("/dev/urandom"), link))
     with open("/dev/zero", "rb") as file, pytest.raises(RuntimeError, match="it is a device"):
         load(file)
-    with pytest.raises(ValueError, match="is a device or a pipe"):
+    with pytest.raises(ValueError, match="is a folder, a device or a pipe"):
         content("/dev/zero", 100)
     with pytest.raises(EOFError, match="/dev/null"):
         load("/dev/null")
@@ -242,9 +249,24 @@ def test_devices_and_streams(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"link: it is a device"):
         load(index)
     if Path("/proc/self/mem").exists():
-        with pytest.raises(OSError, match="/proc/self/mem"):
-            load("/proc/self/mem")
+        for reader in (load, read_midi, read_chorales, read_log, lambda path: Lines(Path(path))):
+            with pytest.raises(OSError, match="/proc/self/mem"):
+                reader("/proc/self/mem")
         assert "no file of tensors" in message(Path("/proc/self/maps"))
+        with pytest.raises(ValueError, match="/proc/self/maps has no size"):
+            Lines(Path("/proc/self/maps"))
+
+
+def test_names_and_sizes_that_are_too_long(tmp_path: Path) -> None:
+    for reader in (load, lambda path: content(path, 9), lambda path: Lines(Path(path))):
+        with pytest.raises(OSError, match=r"too long: 'x{200}'"):
+            reader("x" * 100_000)
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(1 << 42)
+    with pytest.raises((OSError, RuntimeError), match="sparse"):
+        load(tmp_path / "sparse")
+    with pytest.raises(ValueError, match="sparse is larger than 1024 MiB"):
+        read_log(tmp_path / "sparse")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a pipe of POSIX's")
