@@ -40,6 +40,7 @@ _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four byt
 _MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
 _MOST_TRACKS = 32_000
 _META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
+_ALONE = (0xF6, *range(0xF8, 0xFF))  # messages without data
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
 
@@ -178,7 +179,7 @@ def _plain_track(track: bytes) -> bytes:
                 length, place = _number(track, place)
                 place += length
             else:
-                place += 1 if status >> 4 in (0xC, 0xD) else 2
+                place += 0 if status in _ALONE else 1 if status >> 4 in (0xC, 0xD) or status in (0xF1, 0xF3) else 2
     except IndexError:
         pass  # the track is cut off, and mido will say so
     return bytes(plain)

@@ -145,7 +145,10 @@ def _full_rows(lines: Lines, path: Path, quotes: _Quotes) -> Iterator[bool]:
             raise ValueError(_no_tab(path, number, line))
         if "\r" in rest and "\t" in rest.partition("\r")[2]:
             raise ValueError(f"{path}, line {number}: two rows, with a carriage return between them and no line feed")
-        row = source.strip(), rest.partition("\t")[0].strip()
+        target, more, _ = rest.partition("\t")
+        row = source.strip(), target.strip()
+        if more and row[0][:1] == row[1][-1:] == '"' and row[0].count('"') % 2 == row[1].count('"') % 2 == 1:
+            raise ValueError(f"{path}, line {number}: a quoted cell seems to hold a tab: remove it in the spreadsheet")
         for cell in row:
             quotes.add(cell)
         yield all(cell.strip('" ') for cell in row)

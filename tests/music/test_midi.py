@@ -386,7 +386,8 @@ def test_riff_files(before: bytes, read: Any) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"\x63\x00", b"\xff" * 130])
 def test_a_meta_message_that_makes_no_sense_costs_no_note(content: bytes, read: Any) -> None:
-    events = [(0, tempo(400_000)), (0, b"\xf0\x02\x7e\xf7"), (0, b"\xc0\x05"), (0, on(60)), (480, b"\x3c\x00")]
+    events = [(0, tempo(400_000)), (0, b"\xf0\x02\x7e\xf7"), (0, b"\xf3\x01"), (0, b"\xf8"), (0, b"\xf6")]
+    events += [(0, b"\xc0\x05"), (0, on(60)), (480, b"\x3c\x00")]
     expected = read(midi(track(*events)))
     assert [note.pitch for note in expected.notes] == [60]
     for kind in set(range(128)) - {0x2F, 0x51}:

@@ -205,6 +205,11 @@ def test_lines_of_a_table_end_as_any_system_ends_them(tmp_path: Path, end: str) 
     assert pairs == ([f"one {i}" for i in range(60)], [f"uno {i}" for i in range(60)], 0)
 
 
+def test_a_quoted_cell_with_a_tab_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"t\.tsv, line 2: a quoted cell seems to hold a tab"):
+        read_pairs([write(tmp_path / "t.tsv", 'a\tb\n"c\td"\te\n')], "", "")
+
+
 def test_rows_that_end_in_carriage_returns_among_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"t\.tsv, line 2: two rows"):
         read_pairs([write(tmp_path / "t.tsv", "a\tb\nc\td\re\tf\ng\th\n")], "", "")

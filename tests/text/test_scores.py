@@ -150,7 +150,7 @@ def test_moses_bleu_of_raw_text_is_bleu_of_the_tokenised() -> None:
         *(("zh", "zh"), ("zh-CN", "zh"), ("zh_TW", "zh"), ("zho_Hans", "zh"), ("cmn", "zh"), ("2016.zh", "zh")),
         *(("ja", "ja-mecab"), ("jpn", "ja-mecab"), ("JA", "ja-mecab"), ("ko", "ko-mecab"), ("kor_Hang", "ko-mecab")),
         *(("de", "13a"), ("", "13a"), ("target", "13a"), ("tok.zh", "none"), ("lc.norm.tok.de", "none")),
-        *(("jav", "13a"), ("za", "13a")),
+        *(("jav", "13a"), ("za", "13a"), ("yue_Hant", "zh"), ("cn", "zh"), ("jp", "ja-mecab"), ("Chinese", "zh")),
     ],
 )
 def test_languages_without_spaces_have_their_tokenizer(language: str, tokenizer: str) -> None:

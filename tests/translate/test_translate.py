@@ -508,6 +508,9 @@ def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture
     other = ["--data", str(table / "val.en"), str(table / "val.it")]
     assert cli.main(["evaluate", *other, *trained]) == 0
     assert "20 sentences" in capsys.readouterr().out
+    (table / "val.it").rename(table / "val.zh")
+    assert cli.main(["evaluate", *other[:2], str(table / "val.zh"), *trained]) == 0
+    assert "tok:zh" in capsys.readouterr().out
 
 
 # What can be wrong ------------------------------------------------------------------------------------------
