@@ -248,9 +248,9 @@ def _setting(before: str, key: str, after: str, value: str) -> bytes:
 
 def config(path: Path) -> None:
     """The configuration of a model in a folder."""
-    found = read_config(path.parent, "gpt2")
+    entries = read_config(path.parent, "gpt2")
     try:
-        GPT2.configured(found)
+        GPT2.configured(entries)
     except (TypeError, ValueError) as error:  # as ``from_pretrained`` does
         raise ValueError(f"{path}: {error}") from error
 

@@ -100,11 +100,11 @@ BOMBS: dict[str, bytes] = {
 class Reduced:
     """Is pickled as a call."""
 
-    def __init__(self, *told: Any) -> None:
-        self._told = told
+    def __init__(self, *reduction: Any) -> None:
+        self._reduction = reduction
 
     def __reduce__(self) -> Any:
-        return self._told
+        return self._reduction
 
 
 def _objects() -> list[Any]:
@@ -157,8 +157,8 @@ def valid() -> Iterator[bytes]:
             pickler.fast = True
             pickler.dump(obj)
             yield buffer.getvalue()
-    for made in _by_hand():
-        yield b"\x80\x02" + made + b"."
+    for instructions in _by_hand():
+        yield b"\x80\x02" + instructions + b"."
 
 
 def places(pickled: bytes) -> list[int]:

@@ -2,7 +2,7 @@
 
 A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
 reader of safetensors understands a state dict. Everything else gets PyTorch's archive (``archive_writer.py``), which
-also holds pickled objects. Loading looks at the content alone, and runs no code from a file, unless the caller trusts
+also holds pickled objects. Loading looks only at the content, and runs no code from a file, unless the caller trusts
 it and says ``weights_only=False``.
 """
 

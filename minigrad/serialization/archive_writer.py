@@ -1,7 +1,7 @@
 """Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
 
-Python's own pickler writes the pickle, the one that is written in Python: the names of PyTorch's functions stand in it,
-and PyTorch need not be there. Tensors that overlap are views of one storage, in either library.
+Python's own pickler, in its version in Python, writes the pickle: it names PyTorch's functions, and PyTorch need not be
+there. Tensors that overlap are views of one storage, in either library.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
 
 
 class PlainArchiver(Archiver):
-    """Pickles plain data alone. Raises NotPlain for an object of which ``load`` would refuse a name."""
+    """Pickles only plain data. Raises NotPlain for an object of which ``load`` would refuse a name."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write a name, if reading allows it."""

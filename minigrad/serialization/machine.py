@@ -29,7 +29,7 @@ _Stop: Any = vars(pickle)["_Stop"]
 _WINDOW = 1 << 14  # bytes
 _LONGEST_NAME = 10_000
 _LONGEST_SHOWN = 100  # characters of a name in a message
-_LEAST_PARTS = 300_000  # that calls may take and keys may have, with those that stand there several times
+_LEAST_PARTS = 300_000  # that calls may take and keys may have, counted as often as they occur
 _PARTS_A_BYTE = 4  # more of them, of a pickle
 _MOST_WAITING = 10_000  # empty dicts
 
@@ -104,7 +104,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._safe = dict(safe)
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
         self._bounds, self._defaultdicts = Bounds(), list[Any]()
-        self._innermost = self._part = None  # the container that was filled last, with what,
+        self._innermost = self._part = None  # the container that was filled last, its last part,
         self._depth = self._calls = 0  # and its depth
         self._file, self._left = file, _LEAST_PARTS + _PARTS_A_BYTE * file.size
 
@@ -230,11 +230,11 @@ class Machine(Unpickler):  # type: ignore[misc]
             )
         self.append(result)
 
-    def _started(self, made: Any) -> None:
+    def _started(self, container: Any) -> None:
         """Notice in time when thousands of dicts wait to be filled with each other."""
         self._calls += 1
-        if type(made) is defaultdict:
-            self._defaultdicts.append(made)
+        if type(container) is defaultdict:
+            self._defaultdicts.append(container)
         if self._calls % _MOST_WAITING:
             return
         if sum(isinstance(value, dict) and not value for value in self.stack) > _MOST_WAITING // 2:

@@ -1,7 +1,7 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
 The safetensors library writes, or plain_safetensors.py. The metadata has a sum, which is checked when the whole file is
-read. Reading is here: from a map or from memory, with bfloat16, which NumPy alone lacks.
+read. Reading is here: from a map or from memory, with bfloat16, which NumPy lacks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .schema import short
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced
 
 KEY = "minigrad"  # the metadata that describe an object
-SUM = "minigrad.sum"  # what checks the rest of a file, there or beside it
+SUM = "minigrad.sum"  # the checksum of a file, within the description or beside it
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's own limit

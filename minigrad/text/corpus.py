@@ -107,7 +107,7 @@ class _Quotes:
 
     Spreadsheets put all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so
     the whole table decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted
-    cells alone, must show that no person wrote them.
+    cells only, must show that no person wrote them.
     """
 
     def __init__(self) -> None:
@@ -127,8 +127,8 @@ class _Quotes:
             self.broken = True
 
     def __bool__(self) -> bool:
-        alone = self.comma and not self.plain_comma
-        return bool(self.quoted) and not self.broken and (not self.plain or self.doubled or alone)
+        shows = self.doubled or (self.comma and not self.plain_comma)
+        return bool(self.quoted) and not self.broken and (not self.plain or shows)
 
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')

@@ -146,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         """Refuse HTTP/0.9, which has no headers, and whose answers have no status."""
         words = self.raw_requestline.split()
         if len(words) == 2 or words[2:] == [b"HTTP/0.9"]:
-            self.send_error(400, "The request must tell its version (HTTP/1.1).")
+            self.send_error(400, "The request must name its version (HTTP/1.1).")
             return False
         return super().parse_request()
 
