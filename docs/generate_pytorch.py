@@ -63,9 +63,10 @@ and derived from, and says so when it is called.
   reads them; the file's metadata describes the structure around them, and tensors that are views of others. Any other
   path, such as `.pt` or `.pth`, and a file object get PyTorch's archive, which `torch.load(weights_only=True)` reads:
   state dicts, states of optimisers and schedulers, and tensors in plain containers, with views and ties as they were.
-  NumPy's arrays, namespaces and the like need `weights_only=False` there, as in PyTorch's own files; here they are data.
-  NumPy's times, which that form lacks, get the form of `.safetensors` under any name. An object that holds a module or
-  an instance of a program's class is pickled. `load` looks at the content, not at the name, and so reads older files.
+  NumPy's arrays, namespaces and the like need `weights_only=False` there, as in PyTorch's own files; here they are
+  data. NumPy's times, which that form lacks, get the form of `.safetensors` under any name. An object that holds a
+  module or an instance of a program's class is pickled. `load` looks at the content, not at the name, and so reads
+  older files.
 - Where a file object holds several objects, each `load` reads one and leaves the file object behind it; PyTorch does
   this only with files of its form before 1.6.
 - Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,

@@ -96,7 +96,7 @@ def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
 def _size(p: argparse.ArgumentParser) -> None:
     """The options of a model that begins at random."""
     group, default = p.add_argument_group("a model from scratch"), Size()
-    _number(group, "--layers", whole(), default.layers, "of the encoder")
+    _number(group, "--layers", whole(1, 1000), default.layers, "of the encoder")
     _number(group, "--width", whole(), default.width, "of its states")
     _number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
     _number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")

@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
         "--vectors",
         type=Path,
         metavar="FILE",
-        help="save them: as word2vec's text if it ends in .txt, else safetensors",
+        help="save them: as word2vec's text if it ends in .txt, else as a tensor",
     )
     p.add_argument("--run", type=Path, metavar="DIR", help="keep checkpoints there: an interrupted run is resumed")
     for field in fields(Settings):

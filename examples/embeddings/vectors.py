@@ -109,7 +109,7 @@ class Vectors:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
         if path.suffix == TEXT:
-            with path.open(encoding="utf-8", newline="\n") as file:
+            with path.open(encoding="utf-8-sig", newline="\n") as file:
                 return _from_text(path, file)
         try:
             data = mg.load(path)

@@ -68,7 +68,7 @@ def show(make: Callable[[], Lesson], folder: Path | None, skipped: str = "") -> 
     """
     try:
         lesson = make()
-    except (OSError, ImportError, ValueError, RuntimeError) as error:
+    except (OSError, ImportError, ValueError, RuntimeError, MemoryError) as error:
         left_out = skipped and isinstance(error, FileNotFoundError)
         print(f"{f'skipped {skipped}' if left_out else 'error'}: {error}", file=sys.stderr)
         return 0 if left_out else 1

@@ -104,6 +104,7 @@ def run(line: list[str]) -> int:
         (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
         (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
         (["sst2", "--epochs", "0"], 2, "a whole number from 1 on is needed, not '0'"),
+        (["pretrain", "--layers", "1000000000"], 2, "a whole number from 1 to 1,000 is needed"),
         (["sst2", "--rate", "-1"], 2, "a number above 0 is needed, not '-1'"),
         (["sst2", "--rate", "nan"], 2, "a number above 0 is needed, not 'nan'"),
         (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),

@@ -66,6 +66,7 @@ def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> Non
         (["--nearest", "kinng"], 1, "has no word 'kinng'; there is 'king'"),
         (["--analogy", "king", "queen", "dragon"], 1, "has no word 'dragon'"),
         (["--width", "0"], 2, "width must be 1 or more, not 0"),
+        (["--width", "1000000000000"], 1, "Unable to allocate"),
         (["--subsample", "-1"], 2, "subsample must be positive"),
         (["--min-count", "0"], 2, "a whole number from 1 on is needed, not '0'"),
         (["--vectors", "none/v.txt"], 2, "there is no folder none"),

@@ -53,6 +53,8 @@ def test_the_text_format_is_word2vecs(vectors: Vectors, tmp_path: Path) -> None:
     vectors.save(tmp_path / "v.txt")
     lines = (tmp_path / "v.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "6 3" and lines[1].split() == ["king", "3.0", "1.0", "0.0"]
+    (tmp_path / "marked.txt").write_text("\n".join(lines), encoding="utf-8-sig")
+    np.testing.assert_array_equal(Vectors.load(tmp_path / "marked.txt").array, ARRAY)
     models = pytest.importorskip("gensim.models")
     np.testing.assert_array_equal(models.KeyedVectors.load_word2vec_format(tmp_path / "v.txt")["l'uomo"], ARRAY[5])
 
