@@ -120,7 +120,7 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
 
 
 def _device(*args: Any) -> Device:
-    if not all(arg is None or type(arg) in (str, int) for arg in args):
+    if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("a device of other things than a name and a number")
     try:
         return Device(*args)

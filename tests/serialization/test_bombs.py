@@ -203,6 +203,11 @@ def test_shapes_of_headers(shape: Any) -> None:
         check_shape(shape, 4)
 
 
+def test_devices_of_a_megabyte() -> None:
+    for args in (text("x" * 1_000_000), text("cuda") + number(1 << 8_000_000)):
+        assert message(io.BytesIO(zipped(b"\x80\x02" + call("torch.device", args) + b".")))
+
+
 def test_names_of_a_megabyte() -> None:
     long = "x" * 1_000_000
     header = json.dumps({long: {"dtype": "V9", "shape": [0], "data_offsets": [0, 0]}}).encode()
