@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -23,7 +23,7 @@ _NAMES = (
 )
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
-_gate = threading.RLock()
+_gate: dict[str, object] = {}  # whoever changes these numbers puts itself in here first, and takes itself out
 _inside: set[one_thread] = set()  # those that have been entered, in all threads of the program
 _outside = 1  # OpenBLAS's number of threads when there are none
 
@@ -84,11 +84,16 @@ def _libraries() -> Iterator[str]:
 def set_num_threads(n: int) -> None:
     """OpenBLAS's number of threads, from when nobody is in ``one_thread``."""
     global _outside
-    with _gate:
+    owner = object()
+    try:
+        _lock(owner)
         if _inside:
             _outside = n
         elif known := calls():
             known[1](n)
+    finally:
+        if _gate.get("owner") is owner:
+            del _gate["owner"]
 
 
 class one_thread:
@@ -103,25 +108,36 @@ class one_thread:
 
     def __enter__(self) -> one_thread:
         global _outside
+        if self in _inside:
+            return self
         try:
-            with _gate:
-                now = _now()
-                if not _inside:
-                    _outside = now
-                _inside.add(self)  # before the number changes: whoever is in here puts it back
-                if now != 1:
-                    _put(1)
+            _lock(self)
+            now = _now()
+            if not _inside:
+                _outside = now
+            _inside.add(self)  # before the number changes: whoever is in here puts it back
+            if now != 1:
+                _put(1)
+            del _gate["owner"]
             return self
         except BaseException:
             self.__exit__()
             raise
 
     def __exit__(self, *exception: object) -> None:
-        if self in _inside:
-            with _gate:
-                if len(_inside) == 1 and _outside != 1:
-                    _put(_outside)
-                _inside.discard(self)
+        if self in _inside or _gate.get("owner") is self:
+            _lock(self)
+            if len(_inside) == 1 and self in _inside and _outside != 1:
+                _put(_outside)
+            _inside.discard(self)
+            del _gate["owner"]
+
+
+def _lock(owner: object) -> None:
+    """Wait until the gate is the owner's. It may be already, where an interrupt has kept the owner from opening it: a
+    lock of ``threading`` would not know whose it is, and stay locked for ever."""
+    while _gate.setdefault("owner", owner) is not owner:
+        time.sleep(0)
 
 
 def _now() -> int:
@@ -142,8 +158,7 @@ def _put(n: int) -> None:
 
 def _alone() -> None:
     """In a child process the threads that were in ``one_thread`` do not exist."""
-    global _gate
-    _gate = threading.RLock()
+    _gate.clear()
     if _inside and _outside != 1 and (known := calls()):
         known[1](_outside)
     _inside.clear()

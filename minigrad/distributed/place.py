@@ -148,6 +148,7 @@ def _port(environment: Mapping[str, str]) -> int:
 def first_node(nodes: str) -> str:
     """The first machine of Slurm's list.
 
+    >>> from minigrad.distributed.place import first_node
     >>> first_node("gpu[07-09,12],cpu1")
     'gpu07'
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backend import in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, flow, log_of_sum, times, where, zeros_of
+from .elementwise import exp, flow, level, log_of_sum, times, where, zeros_of
 from .indexing import getitem
 from .joining import concatenate
 from .op import op
@@ -45,7 +45,7 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
     n, axis = x.shape[dim], dim % len(x.shape)
     lead = (slice(None),) * axis
     first = getitem(x, (*lead, slice(0, 1)))
-    parts = [zeros_of(first, first.shape) + 1]
+    parts = [level(zeros_of(first, first.shape) + 1, first)]
     for i in range(n - 1):
         parts.append(times(parts[-1], getitem(x, (*lead, slice(i, i + 1)))))
     return concatenate(axis, *parts)

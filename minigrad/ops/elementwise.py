@@ -81,7 +81,7 @@ def floor_divide(a: Array, b: Array) -> Array:
 @op(
     "da = g; db = −g ⌊a / b⌋",
     a=lambda g: g,
-    b=lambda g, a, b, out: -g * _whole_part(bare(a), bare(b), bare(out)),
+    b=lambda g, a, b, out: -g * level(_whole_part(bare(a), bare(b), bare(out)), a, b),
     promote="same",
 )
 def remainder(a: Array, b: Array) -> Array:
@@ -100,7 +100,12 @@ def _whole_part(a: Array, b: Array, out: Array) -> Array:
     return where(isfinite(out), round((a - out) / b), floor_divide(a, b))
 
 
-@op("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(bare(a) / bare(b)), promote="same")
+@op(
+    "da = g; db = −g trunc(a / b)",
+    a=lambda g: g,
+    b=lambda g, a, b: -g * level(trunc(bare(a) / bare(b)), a, b),
+    promote="same",
+)
 def fmod(a: Array, b: Array) -> Array:
     """a - trunc(a / b) b, with the sign of a"""
     _check_divisor(a, b)

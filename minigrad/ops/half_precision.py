@@ -46,6 +46,8 @@ def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
         return True
     arrays = [a.array for a in args if isinstance(a, Traced)]
     half = next(x.dtype for x in arrays if is_half(x.dtype))
+    if half.kind == "f" and op.name == "rotate":  # whose angles may be of another dtype
+        return True
     if any(x.dtype != half and (unites(op) or x.dtype.kind not in "biu") for x in arrays):
         return False
     if half.kind == "f" and (op in _EXACT or (op in _SELECTING and not is_recorded)):

@@ -85,6 +85,7 @@ def tokenizer_for(language: str) -> str:
     Args:
         language: the end of a file's name: "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
 
+    >>> from minigrad.text.scores import tokenizer_for
     >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
     ('zh', '13a', 'none')
     """

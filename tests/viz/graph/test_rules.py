@@ -95,7 +95,7 @@ def test_a_rule_of_several_lines_is_dedented() -> None:
 def test_helpers_are_the_functions_that_rules_name() -> None:
     helpers = op_info(REGISTRY["pow"]).helpers
     assert set(helpers) == {"_power_slope", "_exponent_slope", "_logarithm", "bare"}
-    assert helpers["_power_slope"].text.startswith("def _power_slope(a: Array, b: Array) -> Array:")
+    assert helpers["_power_slope"].text.startswith("def _power_slope(g: Array, a: Array, b: Array, ")
     assert {"spread", "_degrees"} <= set(op_info(REGISTRY["var"]).helpers)  # of another file, and of the rule's
     assert op_info(REGISTRY["exp"]).helpers == {}
 
