@@ -1776,11 +1776,13 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
-        """Steps between neighbours along each axis, in elements."""
+        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
+        dense."""
 
     @overload
     def stride(self, dim: builtins.int) -> builtins.int:
-        """Steps between neighbours along each axis, in elements."""
+        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
+        dense."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast.
