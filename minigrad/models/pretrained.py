@@ -241,7 +241,7 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no {CONFIG}: it is not the folder of a pretrained model")
     try:
-        config: dict[str, Any] = json.loads(content(path, _MOST_BYTES))
+        config: dict[str, Any] = json.loads(content(path, _MOST_BYTES).decode("utf-8-sig"))
         check_size(config)
         check(config, dict[str, Any], CONFIG)
     except (ValueError, RecursionError) as error:

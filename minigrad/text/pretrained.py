@@ -55,7 +55,7 @@ def _settings(path: Path) -> dict[str, Any]:
     """The entries of tokenizer_config.json. Raises ValueError: it is none."""
     if not (path / SETTINGS).is_file():
         return {}
-    settings: dict[str, Any] = json.loads(content(path / SETTINGS, _MOST_BYTES))
+    settings: dict[str, Any] = json.loads(content(path / SETTINGS, _MOST_BYTES).decode("utf-8-sig"))
     check(settings, dict[str, Any], SETTINGS)
     for name in ("add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars"):
         check(settings.get(name), bool | None, f"{name} of {SETTINGS}")
