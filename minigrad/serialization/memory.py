@@ -65,6 +65,8 @@ class Part:
             array = array.copy()
         self.array = array
         self.strides = tuple([step // item for step in array.strides])
+        if not array.size:  # NumPy keeps no steps of an empty array
+            self.strides = tuple(math.prod(max(n, 1) for n in array.shape[i + 1 :]) for i in range(array.ndim))
         self.begin = self.end = self.offset = 0
         if array.size:
             steps = zip(array.shape, array.strides, strict=True)

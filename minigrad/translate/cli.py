@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 from ..programs.cli import CLOSED, Command, add_run, add_settings, add_training, check_output, start_of, values_of
 from ..programs.models import check_device
 from ..programs.options import whole
-from .settings import BLEU_TOKENIZERS, Settings, as_toml, preset
+from .settings import BLEU_TOKENIZERS, Settings, as_toml, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"
 DEFAULT_RUN = Path("runs") / "toy"
 
 
@@ -104,17 +102,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
     start = start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
     return start.changed(values)
-
-
-def languages(data: tuple[str, ...]) -> dict[str, str]:
-    """Source and target from file names, such as "a.en.gz b.fr"; a table has none, and a folder has many."""
-    if len(data) == 1 and Path(data[0]).is_dir():
-        return {}
-    if len(data) == 2:
-        endings = [Path(path.removesuffix(".gz")).suffix.removeprefix(".") for path in data]
-        if all(LANGUAGE.fullmatch(ending) and ending != "txt" for ending in endings):
-            return dict(zip(("source", "target"), endings, strict=True))
-    return {"source": "source", "target": "target"}
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:

@@ -19,8 +19,8 @@ from minigrad.text.scores import check_installed, tokenizer_for
 from minigrad.utils.bar import bar
 
 from . import data
-from .cli import languages
 from .evaluation import report, write
+from .settings import languages
 from .translator import Translation, Translator
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ in ``presets/`` contain every setting.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from minigrad.text.scores import tokenizer_for
 from ..programs.settings import ALMOST_ONE, Sections, amount, chance, count, setting
 from ..programs.updates import FREE, Updates
 
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"
 BLEU_TOKENIZERS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 MODELS = (
     "transformer",
@@ -139,6 +141,17 @@ class Settings(Sections):
         """sacreBLEU's tokenizer for the target."""
         choice = self.training.bleu_tokenizer
         return tokenizer_for(self.data.target if self.data.data else "") if choice == "auto" else choice
+
+
+def languages(data: tuple[str, ...]) -> dict[str, str]:
+    """Source and target from file names, such as "a.en.gz b.fr"; a table has none, and a folder has many."""
+    if len(data) == 1 and Path(data[0]).is_dir():
+        return {}
+    if len(data) == 2:
+        endings = [Path(path.removesuffix(".gz")).suffix.removeprefix(".") for path in data]
+        if all(LANGUAGE.fullmatch(ending) and ending != "txt" for ending in endings):
+            return dict(zip(("source", "target"), endings, strict=True))
+    return {"source": "source", "target": "target"}
 
 
 FIELDS = Settings.fields()

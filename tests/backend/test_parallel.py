@@ -30,7 +30,10 @@ TWO = [(0,), (1,)]  # blocks
 def threads() -> Iterator[None]:
     before = parallel.get_num_threads()
     minigrad.set_num_threads(4)
+    crew = parallel._helpers()
+    _others.update({t for t in threading.enumerate() if t.name == "minigrad"}.difference(crew.members))
     yield
+    _others.clear()
     parallel.set_num_threads(before)
 
 
@@ -43,8 +46,11 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it has not come to that")
 
 
+_others: set[threading.Thread] = set()  # those that other tests have left, such as one that interrupted them
+
+
 def members() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t.name == "minigrad"]
+    return [t for t in threading.enumerate() if t.name == "minigrad" and t not in _others]
 
 
 def in_two_threads(work: Callable[[int], object]) -> None:

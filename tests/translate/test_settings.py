@@ -38,7 +38,7 @@ def test_the_target_or_an_option_chooses_the_tokenizer_of_bleu() -> None:
     chinese = Settings().changed({"data": ("corpus",), "target": "zh-CN"})
     assert chinese.bleu_tokenizer == "zh" and chinese.changed({"bleu_tokenizer": "char"}).bleu_tokenizer == "char"
     assert Settings().changed({"target": "zh"}).bleu_tokenizer == "13a"  # the shipped corpus is Italian
-    assert cli.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
+    assert settings.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
 
 
 @pytest.mark.parametrize(
