@@ -539,7 +539,8 @@ def test_devices_without_an_end(table: Path, trained: list[str], capsys: pytest.
         arguments(table, "--data", "/dev/zero"),
     ):
         assert cli.main(wrong) == 1
-        assert "/dev/zero is a folder, a device or a pipe" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "/dev/zero" in said and "a device" in said
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\x00" * 100, b"PK\x03\x04 something else"])
