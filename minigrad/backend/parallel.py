@@ -112,7 +112,7 @@ class _Job:
         """``take`` in another thread than the one that waits for the job."""
         part = _Part()
         with part.busy:
-            self.parts.append(part)  # before a block is taken: who waits then knows of it
+            self.parts.append(part)  # before it takes a block, so that the caller waits for it
             try:
                 self.context.copy().run(self.take)
             finally:
