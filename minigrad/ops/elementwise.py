@@ -304,18 +304,27 @@ def tanh(x: Array) -> Array:
     return xp(x).tanh(x)
 
 
+@op("dx = −2 g y tanh x", x=lambda g, x, out: -2 * g * (out * tanh(x)), promote="float", holomorphic=True)
 def tanh_slope(x: Array) -> Array:
-    """1 / cosh² x = 4 σ(2x) σ(−2x), which neither overflows nor cancels."""
-    return 4 * (sigmoid(2 * x) * sigmoid(-2 * x))
+    """1 / cosh² x = 4 σ(2x) σ(−2x), which does not overflow"""
+    below, above = (sigmoid.forward(k * x) for k in (-2, 2))
+    return 4 * (below * above)
 
 
-@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt((1 - x) * (1 + x)), promote="float", holomorphic=True)
+# The two factors under the root, each by its own rule, would be ∞ − ∞ at the ends, and lose small x.
+@op("dx = −g x / y", x=lambda g, x, out: -g * x / out, promote="float", holomorphic=True)
+def half_circle(x: Array) -> Array:
+    """√(1 − x²)"""
+    return xp(x).sqrt((1 - x) * (1 + x))
+
+
+@op("dx = g / √(1 − x²)", x=lambda g, x: g / half_circle(x), promote="float", holomorphic=True)
 def asin(x: Array) -> Array:
     """arcsin x"""
     return xp(x).arcsin(x)
 
 
-@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt((1 - x) * (1 + x)), promote="float", holomorphic=True)
+@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / half_circle(x), promote="float", holomorphic=True)
 def acos(x: Array) -> Array:
     """arccos x"""
     return xp(x).arccos(x)
@@ -345,7 +354,7 @@ def acosh(x: Array) -> Array:
     return xp(x).arccosh(x)
 
 
-@op("dx = g / (1 − x²)", x=lambda g, x: g / ((1 - x) * (1 + x)), promote="float", holomorphic=True)
+@op("dx = g / (1 − x²)", x=lambda g, x: g / half_circle(x) / half_circle(x), promote="float", holomorphic=True)
 def atanh(x: Array) -> Array:
     """artanh x"""
     return xp(x).arctanh(x)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..backend import in_order, xp
+from ..backend import holds, in_order, xp
 from ..backend.dtype import Array
 from .elementwise import exp, expm1, where
 from .op import bare, op
@@ -69,9 +69,10 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
 
 
 def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """eˣ⁻ʸ: softmax, whose rule keeps all digits, of real numbers along one axis."""
+    """eˣ⁻ʸ: softmax, whose rule keeps all digits, of real numbers along one axis; it is NaN beside an infinite one."""
     axes = dim if isinstance(dim, tuple) else (dim,)
-    if len(axes) == 1 and axes[0] is not None and shape and bare(x).dtype.kind != "c":
+    real = bare(x).dtype.kind != "c" and not holds(bare(out) == math.inf)
+    if len(axes) == 1 and axes[0] is not None and shape and real:
         return softmax(x, axes[0])
     return exp(x - finite(restored(out, shape, dim)))
 

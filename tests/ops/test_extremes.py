@@ -314,3 +314,24 @@ def test_losses_that_are_square_near_0(name: str, device: str) -> None:
     for order, right in enumerate([[0.0, 0.5, 1.0, -1.0], [1.0, 1.0, 0.0, 0.0]], 1):
         (found,) = slopes(loss, [0.0, 0.5, INF, -INF], device=device, order=order)
         np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "right"),
+    [
+        ("asin", [1.0, -1.0, 1e-200], [INF, -INF, 1e-200]),
+        ("acos", [1.0, -1.0, 1e-200], [-INF, INF, -1e-200]),
+        ("atanh", [1.0, -1.0, 1e-200], [INF, -INF, 2e-200]),
+        ("tanh", [INF, -INF, 1e-200], [0.0, 0.0, -2e-200]),
+    ],
+)
+def test_second_derivatives_at_the_ends_and_near_0(name: str, at: list[float], right: list[float], device: str) -> None:
+    (second,) = slopes(getattr(minigrad, name), at, device=device, order=2)
+    np.testing.assert_allclose(second, right, rtol=1e-15)
+
+
+@pytest.mark.parametrize("dim", [1, (0, 1)])
+def test_logsumexp_beside_an_infinite_element(dim: int | tuple[int, ...], device: str) -> None:
+    """The infinite one has the whole slope, which is NaN; the others have none."""
+    (slope,) = slopes(lambda x: minigrad.logsumexp(x, dim), [[INF, 1.0, -INF]], device=device)
+    np.testing.assert_array_equal(slope, [[NAN, 0.0, 0.0]])

@@ -21,7 +21,7 @@ def _atan2(a: Any, b: Any) -> Any:
 
 
 def _erfcx(x: Any) -> Any:
-    return mp.exp(x * x) * mp.erfc(x)
+    return mp.exp(x * x) * mp.erfc(x) if x < 1e9 else (1 - 1 / (2 * x * x)) / (x * mp.sqrt(mp.pi))
 
 
 def _log_ndtr(x: Any) -> Any:
@@ -58,19 +58,32 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1e": _scaled(mp.besseli, 1, -1),
     "bessel_j0": lambda x: mp.besselj(0, x),
     "bessel_j1": lambda x: mp.besselj(1, x),
-    "bessel_y0": lambda x: mp.bessely(0, x) if x > 0 else mp.nan,
-    "bessel_y1": lambda x: mp.bessely(1, x) if x > 0 else mp.nan,
-    "modified_bessel_k0": lambda x: mp.besselk(0, x) if x > 0 else mp.nan,
-    "modified_bessel_k1": lambda x: mp.besselk(1, x) if x > 0 else mp.nan,
-    "scaled_modified_bessel_k0": lambda x: _scaled(mp.besselk, 0, 1)(x) if x > 0 else mp.nan,
-    "scaled_modified_bessel_k1": lambda x: _scaled(mp.besselk, 1, 1)(x) if x > 0 else mp.nan,
     "spherical_bessel_j0": lambda x: mp.sin(x) / x,
+    "expm1": lambda x: mp.expm1(x),
+    "tanh": lambda x: mp.tanh(x),
+    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "silu": lambda x: x / (1 + mp.exp(-x)),
+    "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x),
+    # of order 2, as in the cases
+    "bessel_j": lambda x: mp.besselj(2, x),
+    "modified_bessel_i": lambda x: mp.besseli(2, x),
+    "scaled_modified_bessel_i": _scaled(mp.besseli, 2, -1),
+    "spherical_bessel_j": lambda x: (3 / x**3 - 1 / x) * mp.sin(x) - 3 * mp.cos(x) / x**2,
 }
+POSITIVE: dict[str, Callable[..., Any]] = {  # without a value for negative numbers: -0.0 is 0
+    "bessel_y0": lambda x: mp.bessely(0, x),
+    "bessel_y1": lambda x: mp.bessely(1, x),
+    "modified_bessel_k0": lambda x: mp.besselk(0, x),
+    "modified_bessel_k1": lambda x: mp.besselk(1, x),
+    "scaled_modified_bessel_k0": _scaled(mp.besselk, 0, 1),
+    "scaled_modified_bessel_k1": _scaled(mp.besselk, 1, 1),
+}
+FUNCTIONS |= {name: lambda x, f=function: f(x) if x > 0 else mp.nan for name, function in POSITIVE.items()}
 
 
 def arity(op: str) -> int:
     """How many arguments an op's function has; -1 where there is none."""
-    return len(signature(FUNCTIONS[op]).parameters) if op in FUNCTIONS else -1
+    return sum(p.default is p.empty for p in signature(FUNCTIONS[op]).parameters.values()) if op in FUNCTIONS else -1
 
 
 def reference(op: str, point: Sequence[float], order: int, place: int, weights: Sequence[float]) -> float | None:
@@ -79,7 +92,7 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
     if any(math.isnan(x) for x in point):
         return math.nan
     with mp.workdps(DIGITS):
-        function, xs = FUNCTIONS[op], [_stand_in(x) for x in point]
+        function, xs = FUNCTIONS[op], [_stand_in(x + 0.0 if op in POSITIVE else x) for x in point]
         steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
 
         def slope(of: Callable[..., Any], i: int) -> Callable[..., Any]:
