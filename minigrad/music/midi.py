@@ -15,13 +15,14 @@ import errno
 import io
 import math
 import os
+import re
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,9 @@ _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four byt
 _MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
 _MOST_TRACKS = 32_000
 _META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
+_IN_RIFF = re.compile(
+    rb"data(.{4})(?=MThd)", re.DOTALL
+)  # searched, as writers forget the pad of an odd chunk before it
 _ALONE = (0xF6, *range(0xF8, 0xFF))  # messages without data
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
@@ -122,21 +126,20 @@ def _content(file: Path) -> bytes:
     if not os.path.exists(file):
         raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
     data = content(file, MOST_BYTES)
-    if data[:4] == b"RIFF" and data[8:12] == b"RMID":
-        data = next((chunk[8:] for chunk in _chunks(data[12:], "little") if chunk[:4] == b"data"), b"RIFF without MIDI")
+    if data[:4] == b"RIFF" and data[8:12] == b"RMID" and (start := _IN_RIFF.search(data)):
+        data = data[start.end() :][: int.from_bytes(start[1], "little")]
     if data[:4] != b"MThd":
         raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
     return data
 
 
-def _chunks(data: bytes, order: Literal["big", "little"]) -> Iterator[bytes]:
-    """Each chunk, with the 8 bytes of its kind and its length. RIFF's lengths are little endian, and a byte follows an
-    odd one; MIDI's are big."""
+def _chunks(data: bytes) -> Iterator[bytes]:
+    """Each chunk, with the 8 bytes of its kind and its length."""
     start = 0
     while start + 8 <= len(data):
-        length = int.from_bytes(data[start + 4 : start + 8], order)
+        length = int.from_bytes(data[start + 4 : start + 8], "big")
         yield data[start : start + 8 + length]
-        start += 8 + length + (order == "little" and length % 2)
+        start += 8 + length
 
 
 def _parsed(data: bytes, mido: Any) -> Any:
@@ -157,7 +160,7 @@ def _parsed(data: bytes, mido: Any) -> Any:
 def _without_extras(data: bytes) -> bytes:
     """A file that mido refused, without the parts that no note depends on: chunks of other kinds are left out, and
     meta messages other than tempos get a type that mido does not interpret."""
-    chunks = (chunk for chunk in _chunks(data, "big") if chunk[:4] in (b"MThd", b"MTrk"))
+    chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
     return b"".join(_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
 
 

@@ -377,7 +377,11 @@ def test_chunks_of_other_kinds_are_skipped(place: str, read: Any) -> None:
     assert read(header + body) == read(header + one + two)
 
 
-@pytest.mark.parametrize("before", [b"", b"DISP\3\0\0\0abc\0", b"LIST\4\0\0\0INFO"])
+@pytest.mark.parametrize(
+    "before",
+    [b"", b"DISP\3\0\0\0abc\0", b"DISP\3\0\0\0abcLIST\5\0\0\0INFOx", b"LIST\x13\0\0\0INFOdata\3\0\0\0abc\0\0\0\0"],
+    ids=["none", "padded", "without pads", "data within"],
+)
 def test_riff_files(before: bytes, read: Any) -> None:
     data = b"data" + len(TUNE).to_bytes(4, "little") + TUNE + b"\0" * (len(TUNE) % 2) + b"DISP\0\0\0\0"
     riff = b"RIFF" + (4 + len(before + data)).to_bytes(4, "little") + b"RMID" + before + data
