@@ -40,11 +40,15 @@ class UntypedStorage:
         long; else they stay in memory.
 
         Raises:
-            RuntimeError: the file is shorter. OSError: it cannot be opened.
+            RuntimeError: the file is shorter, or a pipe or a device. OSError: it cannot be opened.
         """
         import mmap  # here, as few programs map files themselves
 
         name = os.fspath(filename)
+        if os.path.exists(name) and not (
+            os.path.isfile(name) or os.path.isdir(name)
+        ):  # to open a pipe may wait for ever
+            raise RuntimeError(f"file <{name}> is a device or a pipe, which cannot be mapped")
         with open(name, "r+b" if shared else "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if shared and size < nbytes:

@@ -59,6 +59,7 @@ class Rebuilder:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
         self._memories: dict[tuple[str, Format], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
+        self._turned: dict[tuple[str, int], Ndarray] = {}  # by key and width of numbers: of the other byte order
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
 
@@ -108,10 +109,22 @@ class Rebuilder:
 
     def _memory(self, key: str, form: Format, location: str) -> Storage:
         if (key, form) not in self._memories:
-            memory = Storage(self._numbers(self._raw[key], form), location, key=key)
+            memory = Storage(self._numbers(self._bytes(key, form), form), location, key=key)
             memory.device = self._place(memory)
             self._memories[key, form] = memory
         return self._memories[key, form]
+
+    def _bytes(self, key: str, form: Format) -> Ndarray:
+        """The bytes of a storage in this machine's order: a copy for each width of the numbers in them."""
+        raw, width = self._raw[key], form.itemsize // (2 if form.name.startswith("complex") else 1)
+        if not self._swapped or width == 1:
+            return raw
+        if (key, width) not in self._turned:
+            numbers = aligned(raw[: raw.size // width * width], f"u{width}")
+            turned = np.empty_like(numbers)
+            self._pending.append(lambda: np.copyto(turned, numbers.byteswap()))
+            self._turned[key, width] = turned.view(np.uint8)
+        return self._turned[key, width]
 
     def _numbers(self, raw: Ndarray, form: Format) -> Ndarray:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
@@ -119,7 +132,7 @@ class Rebuilder:
         if form.name == "bfloat16" and not dt.bfloat16.is_available:
             halves = aligned(whole, np.uint16)
             wide = np.zeros(halves.size, np.float32)
-            self._pending.append(lambda: np.copyto(wide, from_halves(halves.byteswap() if self._swapped else halves)))
+            self._pending.append(lambda: np.copyto(wide, from_halves(halves)))
             return wide
         dtypes = {d.name: d for d in (*dt.ALL, *dt.STORED)}
         if form.name not in dtypes:
@@ -127,12 +140,7 @@ class Rebuilder:
                 f"holds a tensor of dtype {form.name}, which minigrad does not have",
                 f"in PyTorch, convert it to one of {', '.join(dtypes)}",
             )
-        if form.name == "bool":
-            self._pending.append(lambda: np.not_equal(whole, 0, out=whole))
-        numbers = aligned(whole, dtypes[form.name].numpy)
-        if self._swapped and form.itemsize > 1:
-            self._pending.append(lambda: numbers.byteswap(inplace=True))
-        return numbers
+        return aligned(whole, dtypes[form.name].numpy)
 
     def finish(self) -> None:
         """Convert the numbers, once all bytes are there, and move the tensors to their devices."""
@@ -149,7 +157,11 @@ class Rebuilder:
 
     def tensor(self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, *_: Any) -> Tensor:
         """A tensor of a storage's elements, which offset and strides count; ``flag`` is its requires_grad."""
-        tensor: Tensor = wrap(view(_checked(storage).array, offset, size, stride))
+        array = view(_checked(storage).array, offset, size, stride)
+        if array.dtype == np.bool_:  # not the whole storage: others of its bytes may be of other dtypes
+            truths = array.view(np.uint8)
+            self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
+        tensor: Tensor = wrap(array)
         check_flag(tensor, flag)
         return self._moved(tensor.requires_grad_(bool(flag)), storage.device)
 

@@ -122,10 +122,15 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
         raise
 
 
+def is_endless(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a device, a pipe or a socket, which may have no end; even to open a pipe may wait for ever."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
 def content(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
     a pipe, or has more than ``most`` bytes."""
-    if os.path.exists(path) and not os.path.isfile(path):  # to open a pipe may wait for ever
+    if is_endless(path) or os.path.isdir(path):
         raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
     with opened(path) as file:
         status = os.fstat(file.fileno())
@@ -140,34 +145,19 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def _mapped(path: str) -> Ndarray:
-    """The bytes of a file, mapped if it is an ordinary one."""
+    """The bytes of a file, mapped if it has a size."""
+    if is_endless(path):
+        raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: give a file, or a file object.")
     with opened(path) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or not status.st_size:
-            return np.frombuffer(_streamed(file, path), np.uint8)
         try:
-            return np.asarray(np.memmap(file, np.uint8, "c"))
-        except OSError as error:  # of /sys, or larger than all memory
+            if os.fstat(file.fileno()).st_size:
+                return np.asarray(np.memmap(file, np.uint8, "c"))
+            data = file.read(_MOST_UNSIZED)
+        except OSError as error:  # of /proc and /sys, or larger than all memory
             raise OSError(error.errno, error.strerror, path) from None
-
-
-def _streamed(file: BinaryIO, path: str) -> bytes:
-    """The bytes of what has no size: of a pipe until it is closed, if they begin like a file to load."""
-    mode = os.fstat(file.fileno()).st_mode
-    try:
-        start = file.read(0 if file.isatty() else 9)
-        if len(start) < 9 and not file.isatty():
-            return start
-        is_device = not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode))
-        if is_device or not (start[8:] == b"{" or start[:1] in (b"{", b"P", b"\x80")):
-            kind = "a device" if is_device else "a stream"
-            raise RuntimeError(f"cannot load {path}: it is {kind}, and no file of tensors. What to do: give a file.")
-        rest = file.read(_MOST_UNSIZED) if stat.S_ISREG(mode) else file.read()
-    except OSError as error:  # of /proc
-        raise OSError(error.errno, error.strerror, path) from None
-    if stat.S_ISREG(mode) and len(rest) == _MOST_UNSIZED:
+    if len(data) == _MOST_UNSIZED:
         raise RuntimeError(f"cannot load {path}: it has no size, and may have no end. What to do: copy it to a file.")
-    return start + rest
+    return np.frombuffer(data, np.uint8)
 
 
 def _refuse_device(f: Any) -> None:

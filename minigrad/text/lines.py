@@ -6,22 +6,23 @@ import codecs
 import gzip
 import hashlib
 import os
-import shutil
 import tempfile
 import weakref
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, overload
 
 import numpy as np
 
-from ..serialization.source import opened
+from ..serialization.source import is_endless, opened
 
 BLOCK = 1 << 20
 """Bytes to read at once when lines are read one after another."""
 
+_MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, and for each byte of it; text has 3 to 10
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 
@@ -77,7 +78,7 @@ class Lines(Texts):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if os.path.exists(path) and not (path.is_file() or path.is_dir()):
+        if is_endless(path):
             raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
         self._file = _unpacked(path) if path.suffix == ".gz" else opened(path)
         weakref.finalize(self, self._file.close)
@@ -135,13 +136,18 @@ def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    """A temporary file with the content of an archive. Raises ValueError: the archive is damaged; OSError: there is no
-    room for it."""
-    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
+    """A temporary file with the content of an archive. Raises ValueError: the archive is damaged, or no archive of
+    text; OSError: there is no room for it."""
     try:
-        with opened(path) as packed, gzip.open(packed) as archive:
-            shutil.copyfileobj(archive, file, BLOCK)
-        file.flush()
+        with ExitStack() as on_error, opened(path) as packed, gzip.open(packed) as archive:
+            file: IO[bytes] = on_error.enter_context(tempfile.TemporaryFile())
+            most = _MOST_UNPACKED + _MOST_RATIO * os.fstat(packed.fileno()).st_size
+            while block := archive.read(BLOCK):
+                file.write(block)
+                if file.tell() > most:
+                    raise ValueError(f"{path} unpacks to more than {most >> 20} MiB: if it is no bomb, gunzip it first")
+            file.flush()
+            on_error.pop_all()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: not a whole gzip file ({error})") from None
     except OSError as error:

@@ -334,6 +334,10 @@ def number(value: int) -> bytes:
     return b"\x8a" + bytes([len(raw)]) + raw
 
 
+def tuple_of(numbers: tuple[int, ...]) -> bytes:
+    return b"(" + b"".join(map(number, numbers)) + b"t"
+
+
 def tensor_pickle(
     offset: int = 0,
     size: tuple[int, ...] = (2,),
@@ -345,10 +349,6 @@ def tensor_pickle(
     grad: bytes = b"\x89",
 ) -> bytes:
     """The pickle of one tensor, as PyTorch writes it."""
-
-    def tuple_of(numbers: tuple[int, ...]) -> bytes:
-        return b"(" + b"".join(map(number, numbers)) + b"t"
-
     storage = (
         b"("
         + (text("storage") if tag is None else tag)
@@ -367,6 +367,32 @@ def tensor_pickle(
         + grad
         + b"}tR."
     )
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_a_storage_of_several_dtypes(order: str) -> None:
+    """A flat buffer, as fused optimisers have it; and the same bytes under two dtypes, in one order of bytes or two."""
+    sign = "<" if order == "little" else ">"
+    parts = [np.array([1.5, -2], f"{sign}f4"), np.array([3, 260], f"{sign}i2"), np.array([2 + 1j], f"{sign}c8")]
+    raw = b"".join(part.tobytes() for part in parts) + b"\1\0\2\7"
+    layout = [("float32", 0, 2), ("int16", 4, 2), ("bool", 20, 3), ("uint8", 20, 4), ("int32", 0, 2), ("float32", 0, 1)]
+    tensors = b"".join(tensor_of_bytes(*place, len(raw)) for place in [*layout[:2], ("int16", 4, 2), *layout[2:]])
+    loaded = load(archive(b"\x80\x02(" + tensors + b"t.", {"0": raw}, {"archive/byteorder": order.encode()}))
+    floats, shorts, again, truths, raws, ints, first = loaded
+    assert floats.tolist() == [1.5, -2] and shorts.tolist() == again.tolist() == [3, 260]
+    assert truths.numpy().view(np.uint8).tolist() == [1, 0, 1] and raws.tolist()[3] == 7
+    assert ints.numpy().view(np.float32).tolist() == [1.5, -2]
+    first[0] = 9
+    assert floats[0].item() == 9 and ints.numpy().view(np.float32)[0] == 9  # numbers of one width share their memory
+
+
+def tensor_of_bytes(dtype: str, offset: int, count: int, size: int) -> bytes:
+    """The instructions for a tensor of some dtype in a storage of bytes; the offset is counted in elements."""
+    storage = (
+        b"(" + text("storage") + b"ctorch.storage\nUntypedStorage\n" + text("0") + text("cpu") + number(size) + b"tQ"
+    )
+    layout = number(offset) + tuple_of((count,)) + tuple_of((1,))
+    return b"ctorch._utils\n_rebuild_tensor_v3\n(" + storage + layout + b"\x89}ctorch\n" + dtype.encode() + b"\ntR"
 
 
 def test_a_tensor_made_by_hand() -> None:

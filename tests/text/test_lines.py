@@ -9,6 +9,7 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,6 +139,18 @@ def test_damaged_archives(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(ValueError, match=rf"{name}.gz: not a whole gzip file"):
             Lines(path)
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files: list[Any] = []
+    opened = module.tempfile.TemporaryFile
+    monkeypatch.setattr(module.tempfile, "TemporaryFile", lambda: files.append(opened()) or files[-1])
+    monkeypatch.setattr(module, "_MOST_UNPACKED", 1 << 20)
+    bomb = write(tmp_path / "bomb.gz", b"\0" * (20 << 20))
+    with pytest.raises(ValueError, match=r"bomb\.gz unpacks to more than 1 MiB: if it is no bomb, gunzip it"):
+        Lines(bomb)
+    assert files[0].closed
+    assert len(Lines(write(tmp_path / "text.gz", b"yes\n" * (1 << 18)))) == 1 << 18  # a small file may repeat itself
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
