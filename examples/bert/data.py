@@ -5,14 +5,14 @@ Each reader takes one file, plain or compressed by gzip, and tells of a fault wi
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from minigrad.text import Lines
 
 Item = TypeVar("Item")
 CASES = "-DOCSTART-"  # a line of CoNLL's files between documents
@@ -51,22 +51,11 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, without their ends.
 
     Raises:
-        FileNotFoundError: there is none. ValueError: it is no text in UTF-8, or damaged.
+        FileNotFoundError: there is none. ValueError: it is no text in UTF-8, damaged, or a bomb.
     """
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8-sig") as file
-        ):
-            for number, line in enumerate(file, 1):
-                yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start:,}") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+    return enumerate(Lines(path), 1)
 
 
 def find(folder: Path, *names: str) -> Path:
