@@ -22,7 +22,7 @@ class Updates:
 
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
-    accumulate: int = count(1, "batches whose gradients make one update")
+    accumulate: int = count(1, "batches whose gradients make one update", 10_000)
     ranks: int = count(
         1, "processes that share these batches, each with its share of the cores; at most accumulate", 1024
     )

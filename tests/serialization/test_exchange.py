@@ -116,3 +116,19 @@ def test_half_precision_weights_go_both_ways(tmp_path: Path) -> None:
         twin.load_state_dict(found["layer"])
         assert twin.weight.tolist() == layer.weight.tolist() and found["T"].stride() == (1, 4)
         assert found["T"].dtype is second.bfloat16
+
+
+@pytest.mark.parity
+def test_safetensors_own_library_reads_tied_weights(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.torch")
+    ours, theirs = (Training(library, "Adam", "StepLR").net for library in (minigrad, torch))
+    minigrad.save(ours.state_dict(), tmp_path / "net.safetensors")
+    assert safetensors.load_model(theirs, tmp_path / "net.safetensors") == (set(), [])
+    for name, tensor in theirs.state_dict().items():
+        assert tensor.tolist() == ours.state_dict()[name].tolist()
+    assert theirs["head"].weight is theirs["embedding"].weight
+    safetensors.save_model(theirs, tmp_path / "theirs.safetensors")  # leaves out the same names
+    assert (
+        minigrad.load(tmp_path / "theirs.safetensors").keys()
+        == safetensors.load_file(tmp_path / "net.safetensors").keys()
+    )

@@ -66,6 +66,7 @@ def test_a_file_that_is_written_is_read_again(name: str, tmp_path: Path, monkeyp
         ("[model]\nnorm_first = 1", "norm_first is 1, and should be of type bool"),
         ("[data]\ndata = 'a'", "data is 'a', and should be of type list of strings"),
         ("[data]\nvocabulary = 1000000000", r"vocabulary is 1000000000, and should be from 1 to 1e\+06"),
+        ("[training]\naccumulate = 1000000000", "accumulate is 1000000000, and should be from 1 to 10000"),
         ("[training]\nranks = 1000000000", "ranks is 1000000000, and should be from 1 to 1024"),
         ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
