@@ -24,6 +24,7 @@ from .text import BREAK, Corpus
 from .vectors import Vectors
 
 POINTS = 25  # of the curve of the loss, about
+_MOST = {"width": 10_000, "window": 1000, "negatives": 1000, "epochs": 10**9, "piece": 10**6, "shared": 10_000}
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("width", "window", "negatives", "epochs", "piece", "shared"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        for name, most in _MOST.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"{name} must be from 1 to {most:,}, not {getattr(self, name)}")
         for name in ("subsample", "rate"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")

@@ -74,7 +74,7 @@ def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
     p.add_argument("--tokens", type=whole(), default=500, metavar="N", help="tokens to write (default: 500)")
-    p.add_argument("--batch", type=whole(), default=1, metavar="N", help="texts for each prompt (default: 1)")
+    p.add_argument("--batch", type=whole(1, 10_000), default=1, metavar="N", help="texts for each prompt (default: 1)")
     add_drawing(p)
 
 

@@ -82,7 +82,7 @@ def _generate(p: argparse.ArgumentParser) -> None:
     _files(p, "generated.mid")
     p.add_argument(
         "--batch",
-        type=whole(),
+        type=whole(1, 10_000),
         default=1,
         metavar="N",
         help="files to write, with a number in their names (default: 1)",

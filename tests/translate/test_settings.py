@@ -170,3 +170,11 @@ def test_runs_have_names(tmp_path: Path) -> None:
     assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
     assert folder("--run", "here") == "here"
+
+
+def test_no_number_is_without_a_limit() -> None:
+    numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
+    assert len(numbers) > 30
+    for name in numbers:
+        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, and should be from"):
+            Settings().changed({name: 10**18})

@@ -98,7 +98,11 @@ def test_an_interrupted_run_ends_with_the_same_vectors(
         train(corpus, replace(settings, width=8), tmp_path, progress=False)
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}]
+    + [{name: 10**18} for name in ("width", "window", "negatives", "epochs", "piece", "shared")],
+)
 def test_wrong_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         Settings(**wrong)  # type: ignore[arg-type]
