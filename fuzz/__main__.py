@@ -1,4 +1,4 @@
-"""Attack minigrad with random input, and report what it does not stand.
+"""Attack minigrad with random input, and report the harm that it does.
 
     python -m fuzz                              a minute: files, commands, requests, kills and threads in turn
     python -m fuzz files --seconds 36000        a night of hostile files
@@ -40,13 +40,13 @@ def main(argv: list[str] | None = None) -> int:
         p.error("each case runs in a forked process, and this system cannot fork")
     seed = int(time.time()) if options.seed is None else options.seed
     parts = options.parts or PARTS
-    found = [attack(name, options.seconds / len(parts), options.cases, seed) for name in parts]
-    return 1 if any(found) else 0
+    faults = [attack(name, options.seconds / len(parts), options.cases, seed) for name in parts]
+    return 1 if any(faults) else 0
 
 
 def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
     """Run the cases of a part for some seconds, one at least. Returns the number of findings."""
-    count = found = 0
+    count = faults = 0
     before, start = Path.cwd(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         try:
@@ -56,7 +56,7 @@ def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
             for finding in itertools.islice(findings, cases):
                 count += 1
                 if finding.fault:
-                    found += 1
+                    faults += 1
                     print(f"FOUND with --seed {seed}: {finding.case}\n{finding.fault[-LONGEST:]}\n", flush=True)
                 if time.monotonic() - start > seconds:
                     break
@@ -64,8 +64,8 @@ def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
         finally:
             os.chdir(before)
     took = time.monotonic() - start
-    print(f"{part}: {count:,} cases in {took:.0f} s with --seed {seed}, {found} findings", flush=True)
-    return found
+    print(f"{part}: {count:,} cases in {took:.0f} s with --seed {seed}, {faults} findings", flush=True)
+    return faults
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ LONGEST_ERROR, LONGEST_TRACEBACK = 1_500, 20_000
 
 
 class Case(NamedTuple):
-    """A file, what reads it, and where it lies."""
+    """A file, its reader, and its name."""
 
     name: str
     file: str
@@ -167,7 +167,7 @@ Reading = tuple[str, Any, Callable[[str], bytes], Callable[[Path], Any], dict[st
 
 
 def texts(folder: Path) -> Iterator[Reading]:
-    """Files made of JSON, or of TOML's: name, content, how it is written, what reads it, bombs of its own."""
+    """Files of JSON or TOML: name, content, writer, reader, and bombs of its own."""
     contents = seeds.files(folder)
     weights = contents["weights.safetensors"]
     (folder / "weights.safetensors").write_bytes(weights)
@@ -211,7 +211,7 @@ def _headed(data: bytes, text: str) -> bytes:
 
 
 def _described(data: bytes, text: str) -> bytes:
-    """The file with another description of what it holds."""
+    """The file with another description of its content."""
     return _headed(data, json.dumps({**parts(data)[0], "__metadata__": {"minigrad": text}}))
 
 

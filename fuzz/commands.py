@@ -13,51 +13,15 @@ from minigrad.translate.settings import FIELDS
 from . import seeds
 from .watch import Finding, watched
 
-OPTIONS = ["--" + name.replace("_", "-") for name in FIELDS if name not in ("device", "ranks")]
-OPTIONS += [
-    "--run",
-    "--fresh",
-    "--preset",
-    "--config",
-    "--beam",
-    "--mbr",
-    "--batch",
-    "--input",
-    "--output",
-    "--n-best",
-    "--sample",
-    "--top-k",
-]
-OPTIONS += [
-    "--top-p",
-    "--seed",
-    "--attention",
-    "--graph",
-    "--no-cache",
-    "--worst",
-    "--json",
-    "--split",
-    "--port",
-    "--host",
-    "--wrong",
-    "-x",
-]
+_OPTIONS = """
+    --run --fresh --preset --config --beam --mbr --batch --input --output --n-best --sample --top-k --top-p --seed
+    --attention --graph --no-cache --worst --json --split --port --host --wrong -x
+"""
+OPTIONS = ["--" + name.replace("_", "-") for name in FIELDS if name not in ("device", "ranks")] + _OPTIONS.split()
+_VALUES = "none/none / . /dev/null /dev/full /dev/zero toy a.html a.svg a.xyz -- bleu"
 VALUES = ["", "0", "-1", "1", "2", "3.5", "1e308", "nan", "inf", "9" * 400, "x", "é", "\udcff", "\0", "words", "cosine"]
-VALUES += [
-    "none/none",
-    "/",
-    ".",
-    "/dev/null",
-    "/dev/full",
-    "/dev/zero",
-    "toy",
-    "a.html",
-    "a.svg",
-    "a.xyz",
-    "--",
-    "bleu",
-    "x" * 5000,
-]
+VALUES += [*_VALUES.split(), "x" * 5000]
+_SMALL = "--layers 1 --d-model 16 --d-ff 32 --heads 2 --positions 64 --steps 1 --batch-tokens 99"
 COMMANDS = ("train", "translate", "translate", "evaluate", "config", "", "wrong")
 
 
@@ -84,30 +48,13 @@ def command_line(folder: Path, rng: random.Random) -> list[str]:
     if command in ("translate", "evaluate"):
         return [*argv, "--run", str(folder / "run")]
     if command == "train":
-        new = ["--data", str(folder / "c.tsv"), "--run", str(folder / "another"), "--layers", "1", "--d-model", "16"]
-        return [
-            *argv,
-            *new,
-            "--d-ff",
-            "32",
-            "--heads",
-            "2",
-            "--positions",
-            "64",
-            "--steps",
-            "1",
-            "--batch-tokens",
-            "99",
-        ]
+        return [*argv, "--data", str(folder / "c.tsv"), "--run", str(folder / "another"), *_SMALL.split()]
     return argv
 
 
 def lost(run: Path, whole: dict[Path, bytes]) -> str:
-    """Whether a command has changed the files of a run that it had only to read."""
+    """Whether a command has changed the files of a run, which it has to read only."""
     missing = [path for path in whole if not path.exists()]
     changed = [path for path, data in whole.items() if path not in missing and path.read_bytes() != data]
-    return (
-        f"lost or changed: {[str(path.relative_to(run)) for path in (*missing, *changed)]}"
-        if missing or changed
-        else ""
-    )
+    lost = [str(path.relative_to(run)) for path in (*missing, *changed)]
+    return f"lost or changed: {lost}" if lost else ""

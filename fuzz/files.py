@@ -1,4 +1,4 @@
-"""Hostile files: truncated, with other bits, with a structure that says what is not so."""
+"""Hostile files: truncated, with other bits, or with a structure that lies."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
         (folder / name).mkdir()
     argv = [sys.executable, "-m", "minigrad", *seeds.command(folder / "whole", *STEPS)]
     subprocess.run(argv, cwd=ROOT, check=True, capture_output=True)
-    wanted = weights(folder / "whole" / "run" / "last.safetensors")
+    expected = weights(folder / "whole" / "run" / "last.safetensors")
     seeds.command(folder / "killed")
     argv = [part.replace(str(folder / "whole"), str(folder / "killed")) for part in argv]
     run, number = folder / "killed" / "run", 0
@@ -46,7 +46,7 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
         moment = rng.uniform(0, 2.5)
         errors = killed([*argv, *(["--fresh"] if fresh else [])], run, moment)
         case = f"kill {number}, at step {step(run)}, {moment:.2f} s after it began{', with --fresh' if fresh else ''}"
-        yield Finding(case, errors or lost(run, reached, fresh, wanted, kept))
+        yield Finding(case, errors or lost(run, reached, fresh, expected, kept))
         number += 1
 
 
@@ -62,7 +62,7 @@ def killed(argv: list[str], run: Path, moment: float) -> str:
     return said.decode(errors="replace")[-2000:] if process.returncode else ""
 
 
-def lost(run: Path, reached: int, fresh: bool, wanted: dict[str, mg.Tensor], kept: dict[Path, bytes]) -> str:
+def lost(run: Path, reached: int, fresh: bool, expected: dict[str, mg.Tensor], kept: dict[Path, bytes]) -> str:
     """What a kill has destroyed: the last checkpoint, steps that were saved, an earlier run, or the result."""
     folders = [run, *run.parent.glob("run.old-*")]
     if any(not path.exists() or path.read_bytes() != data for path, data in kept.items()):
@@ -73,7 +73,7 @@ def lost(run: Path, reached: int, fresh: bool, wanted: dict[str, mg.Tensor], kep
         return f"it was at step {reached}, and is at {step(run)}"
     if step(run) == 40:
         last = weights(run / "last.safetensors")
-        if last.keys() != wanted.keys() or not all(mg.equal(last[name], wanted[name]) for name in wanted):
+        if last.keys() != expected.keys() or not all(mg.equal(last[name], expected[name]) for name in expected):
             return "the weights are others than those of a training that was not killed"
     return ""
 

@@ -11,22 +11,11 @@ from typing import Any
 
 HOSTILE: tuple[Any, ...] = (None, True, -1, 0, 1 << 31, 1 << 63, 10**400, 1.5, 1e308, float("nan"), "", "x" * 100_000)
 HOSTILE += ("../../etc/passwd", "\ud800", "\0", [], {}, [[]], {"": {}}, "(a+)+$")
-TAGS: tuple[str, ...] = (
-    "int",
-    "float",
-    "complex",
-    "Size",
-    "device",
-    "dtype",
-    "range",
-    "dict",
-    "items",
-    "set",
-    "tuple",
-    "tensor",
-    "array",
-)
-TAGS += ("ndarray", "scalar", "bytes", "again", "Counter", "OrderedDict", "defaultdict", "Namespace", "parameter")
+_TAGS = """
+    int float complex Size device dtype range dict items set tuple tensor array ndarray scalar bytes again Counter
+    OrderedDict defaultdict Namespace parameter
+"""
+TAGS = _TAGS.split()
 _ODD = (b"\0", b"\xff", b"\n", b"\t", b"{", b"[", b'"', b"9" * 400, b"\xed\xa0\x80", b"\x80\x02", b"1e999", b"-")
 
 

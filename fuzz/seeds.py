@@ -1,4 +1,4 @@
-"""What is spoiled: a small run of the translator, and files of every kind that something reads."""
+"""Files to be spoiled: a small run of the translator, and files of every kind that has a reader."""
 
 from __future__ import annotations
 
@@ -13,24 +13,8 @@ from minigrad.commands import cli
 from minigrad.music import Note, write_midi
 
 PAIRS = "one cat\tun gatto\ntwo dogs\tdue cani\nthe «end»\tla fine\n"
-SIZES = [
-    "--layers",
-    "1",
-    "--d-model",
-    "16",
-    "--d-ff",
-    "32",
-    "--heads",
-    "2",
-    "--vocabulary",
-    "80",
-    "--batch-tokens",
-    "100",
-    "--warm-up",
-    "1",
-    "--average",
-    "2",
-]
+_SIZES = "--layers 1 --d-model 16 --d-ff 32 --heads 2 --vocabulary 80 --batch-tokens 100 --warm-up 1 --average 2"
+SIZES = _SIZES.split()
 
 
 def command(folder: Path, *more: str) -> list[str]:
@@ -51,7 +35,7 @@ def trained(folder: Path, *more: str) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Whole files by name; the name's end says what reads them."""
+    """Whole files by name, whose end says which reader they have."""
     run = trained(folder)
     state = mg.nn.Linear(3, 2).state_dict()
     mg.save(OrderedDict(state, row=state["weight"][1]), folder / "weights.safetensors")

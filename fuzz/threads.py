@@ -1,4 +1,4 @@
-"""The engine under threads: each trains a model of its own, and must get the numbers of a training alone."""
+"""The engine under threads: each trains a model of its own, and must get the numbers that it gets by itself."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
             model.load_state_dict(start)
         together = in_threads([lambda m=m, s=s: training(m, s) for m, s in zip(models, chosen, strict=True)])  # type: ignore[misc]
         faults = [
-            f"thread {i}: {mine if isinstance(mine, BaseException) else 'other numbers than alone'}"
-            for i, (mine, wanted) in enumerate(zip(together, alone, strict=True))
-            if isinstance(mine, BaseException) or not np.array_equal(mine, wanted)
+            f"thread {i}: {mine if isinstance(mine, BaseException) else 'other numbers than by itself'}"
+            for i, (mine, expected) in enumerate(zip(together, alone, strict=True))
+            if isinstance(mine, BaseException) or not np.array_equal(mine, expected)
         ]
         yield Finding(f"threads {number}: {count}, seeds {chosen}", "; ".join(faults))
 

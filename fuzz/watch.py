@@ -1,4 +1,4 @@
-"""One case in a process of its own, and what it must not do: hang, end in a traceback, or fill the memory."""
+"""One case in a process of its own, in which it may not hang, end in a traceback, or fill the memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import resource
 
 LONGEST = 10.0  # seconds
 LONGEST_COUNTED = 120.0  # seconds of the clock, where those of the processor are counted: others may use it
-MOST_MEMORY = 1 << 30  # bytes, of the case alone
+MOST_MEMORY = 1 << 30  # bytes, of the case itself
 _KIB = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
 
 
@@ -72,7 +72,7 @@ def _run(
     seconds: float | None,
     memory: int,
 ) -> None:
-    """The child's part: the case, its fault into the pipe, and an end without what else the program does at its end."""
+    """The child's part: the case, its fault into the pipe, and an end without the program's own."""
     sys.stdout = sys.stderr = shown = io.StringIO()
     fault, before = "", peak()
     try:

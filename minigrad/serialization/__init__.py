@@ -117,7 +117,7 @@ def load(
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read data alone (the default). False lets a pickle import, call and run what it names,
+        weights_only: read only data (the default). False lets a pickle import, call and run what it names,
             for files that you trust.
         mmap: leave tensors in the file until they are read.
         pickle_load_args: ``encoding``, of text that Python 2 wrote.

@@ -81,7 +81,7 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
 
 
 def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
-    if factory is not None and factory not in _FACTORIES:
+    if factory is not None and factory not in FACTORIES:
         raise ValueError(f"a defaultdict of {short(factory)}")
     return defaultdict(factory, dict_of(items) if items else ())
 
@@ -106,7 +106,8 @@ def _bytearray(data: Any = b"", encoding: str = "latin-1") -> bytearray:
     return bytearray(data if isinstance(data, bytes) else _encode(data, encoding))
 
 
-def _size(numbers: Any = ()) -> Size:
+def size_of(numbers: Any = ()) -> Size:
+    """A Size. Raises TypeError: something else than integers."""
     if not isinstance(numbers, (tuple, list)) or not all(type(n) is int for n in numbers):
         raise TypeError("a Size of other things than integers")
     return Size(numbers)
@@ -119,7 +120,8 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
     return NEW[cls]()
 
 
-def _device(*args: Any) -> Device:
+def device_of(*args: Any) -> Device:
+    """A device of a name and a number. Raises TypeError, or ValueError: there is no such device."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("a device of other things than a name and a number")
     try:
@@ -205,8 +207,8 @@ PYTHON_2 = {
     "numpy.core.numeric": "numpy._core.numeric",
     "copy_reg": "copyreg",
 }
-_FACTORIES = (list, dict, set, tuple, int, float, str, bool)
-_PLAIN = (*_FACTORIES, frozenset, complex, bytes, bytearray, range, object)
+FACTORIES = (list, dict, set, tuple, int, float, str, bool)
+_PLAIN = (*FACTORIES, frozenset, complex, bytes, bytearray, range, object)
 VALUES: dict[Name, Any] = {
     **{("builtins", cls.__name__): cls for cls in _PLAIN},
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
@@ -218,7 +220,7 @@ VALUES: dict[Name, Any] = {
     ("builtins", "getattr"): _member,
     ("torch", "Size"): Size,
     ("minigrad.size", "Size"): Size,
-    ("minigrad.tensor", "Size"): Size,  # where it stood earlier
+    ("minigrad.tensor", "Size"): Size,  # its earlier place
     ("torch", "device"): Device,
     ("minigrad.backend.device", "Device"): Device,
     ("minigrad.backend.dtype", "named"): named,
@@ -232,7 +234,7 @@ NEW: dict[type, Callable[..., Any]] = {
     OrderedDict: lambda: OrderedDict(),
     Namespace: lambda: Namespace(),
     SimpleNamespace: lambda: SimpleNamespace(),
-    Size: _size,
+    Size: size_of,
 }
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     OrderedDict: lambda items=(): OrderedDict(dict_of(items)),
@@ -245,8 +247,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     range: range,
     bytearray: _bytearray,
     SimpleNamespace: lambda: SimpleNamespace(),
-    Size: _size,
-    Device: _device,
+    Size: size_of,
+    Device: device_of,
     np.dtype: _dtype,
     named: _named,
     **{f: f for f in (_reconstructor, _encode, _member, _reconstruct, _scalar, _frombuffer)},

@@ -25,25 +25,12 @@ from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import NUMPY_KINDS, PYTHON_2, VALUES
 from .memory import Block, Part, blocks
+from .rebuild import STORAGES
 from .source import Ndarray, replaced
 from .tree import NotPlain
 from .zip_writer import ALIGNMENT, ZipWriter
 
 _Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the other
-_STORAGES = {
-    "float64": "Double",
-    "float32": "Float",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
 
 
 class _Name:
@@ -117,7 +104,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         """The storage, and the tensor's place in it."""
         kind, block = dt.of_numpy(part.array.dtype).name, part.block
         typed = _has_storage(block)
-        form = _global("torch", f"{_STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
+        form = _global("torch", f"{STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
         count = block.size // part.array.dtype.itemsize if typed else block.size
         storage = _text("storage") + form + _text(self._keys[block]) + _text(str(obj.device)) + _number(count)
         flag = pickle.NEWTRUE if obj.requires_grad and not is_parameter else pickle.NEWFALSE
@@ -176,7 +163,7 @@ class PlainArchiver(Archiver):
 
 def _has_storage(block: Block) -> bool:
     """Whether PyTorch has a class of storages for it: its arrays have one dtype, and not one of the newer ones."""
-    return block.kind is not None and dt.of_numpy(block.kind).name in _STORAGES
+    return block.kind is not None and dt.of_numpy(block.kind).name in STORAGES
 
 
 def _global(module: str, name: str) -> bytes:

@@ -43,16 +43,14 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
         if how.trusted:
             return _trusting(source, stream, rebuilder, how).load(), stream.position
         return Machine(stream, source.name, rebuilder, how.encoding).load(), stream.position
-    except DAMAGE as error:
+    except (*DAMAGE, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and source.name in str(error):
+            raise
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
                 f"cannot load {source.name}: {reason(error)}. What to do: define or import it before loading, under "
                 "the name it had in the program that saved it"
             ) from error
-        raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
-    except RuntimeError as error:
-        if source.name in str(error):
-            raise
         raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
 
 
@@ -116,7 +114,7 @@ class _Archive:
             raise source.senseless("is a damaged or truncated zip archive", error) from None
         self.records = {info.filename: info for info in infos}
         if len(self.records) < len(infos):
-            raise source.damaged("is a zip archive in which a name stands twice")
+            raise source.damaged("is a zip archive that has a name twice")
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)

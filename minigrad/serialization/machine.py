@@ -24,8 +24,6 @@ from .schema import reason, short
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
 _Stop: Any = vars(pickle)["_Stop"]
-
-
 _WINDOW = 1 << 14  # bytes
 _LONGEST_NAME = 10_000
 _LONGEST_SHOWN = 100  # characters of a name in a message
@@ -56,9 +54,9 @@ class Bytes:
         start = self.position
         if count < 0 or start + count > self.size:
             raise EOFError("its pickle ends early")
-        taken = self._data[start : start + max(count, _WINDOW)]
-        self._start, self._at, self._window = start + count, 0, bytes(taken[count:])
-        return bytes(taken[:count])
+        window = self._data[start : start + max(count, _WINDOW)]
+        self._start, self._at, self._window = start + count, 0, bytes(window[count:])
+        return bytes(window[:count])
 
     def readline(self) -> bytes:
         """The next line, which is a name. Raises EOFError if it has no end."""
@@ -85,7 +83,7 @@ def refusal(file: str, module: str, name: str) -> Refused:
         what = f"the class or function {module}.{name}"
         repair = (
             "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
-            f"this one alone: with minigrad.serialization.safe_globals([{name}])"
+            f"only this one: with minigrad.serialization.safe_globals([{name}])"
         )
         if module.startswith("minigrad."):
             repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"

@@ -16,33 +16,18 @@ import numpy as np
 from .source import Ndarray
 
 # By NumPy's names, the smallest alignment first: files begin with the tensors of the last dtypes
-_NAMES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "float8_e5m2": "F8_E5M2",
-    "float8_e4m3fn": "F8_E4M3",
-    "float8_e8m0fnu": "F8_E8M0",
-    "float8_e4m3fnuz": "F8_E4M3FNUZ",
-    "float8_e5m2fnuz": "F8_E5M2FNUZ",
-    "int16": "I16",
-    "uint16": "U16",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "int32": "I32",
-    "uint32": "U32",
-    "float32": "F32",
-    "complex64": "C64",
-    "float64": "F64",
-    "int64": "I64",
-    "uint64": "U64",
-}
-_ORDER = list(_NAMES)
+_NAMES = """
+    bool:BOOL uint8:U8 int8:I8 float8_e5m2:F8_E5M2 float8_e4m3fn:F8_E4M3 float8_e8m0fnu:F8_E8M0
+    float8_e4m3fnuz:F8_E4M3FNUZ float8_e5m2fnuz:F8_E5M2FNUZ int16:I16 uint16:U16 float16:F16 bfloat16:BF16
+    int32:I32 uint32:U32 float32:F32 complex64:C64 float64:F64 int64:I64 uint64:U64
+"""
+NAMES = dict(entry.split(":") for entry in _NAMES.split())
+_ORDER = list(NAMES)
 
 
 def name_of(array: Ndarray) -> str:
     """The format's name for the dtype of an array; "" if it has none."""
-    return _NAMES.get(array.dtype.name, "")
+    return NAMES.get(array.dtype.name, "")
 
 
 class SafetensorError(ValueError):
@@ -67,15 +52,15 @@ def _parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> Itera
         if not isinstance(name, str):
             raise TypeError(f"names of tensors are text, not {type(name).__name__}")
         if name == "__metadata__":
-            raise SafetensorError(f"{name!r} is where a file's metadata stands, and cannot be the name of a tensor")
-        if array.dtype.name not in _NAMES:
+            raise SafetensorError(f"{name!r} is the name of a file's metadata, and cannot be that of a tensor")
+        if array.dtype.name not in NAMES:
             raise SafetensorError(f"{name!r} is of dtype {array.dtype}, which files of safetensors cannot hold")
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": _checked(metadata)}
     end = 0
     for name, array in ordered:
         begin, end = end, end + array.nbytes
-        header[name] = {"dtype": _NAMES[array.dtype.name], "shape": array.shape, "data_offsets": (begin, end)}
+        header[name] = {"dtype": NAMES[array.dtype.name], "shape": array.shape, "data_offsets": (begin, end)}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little")
@@ -87,7 +72,7 @@ def _parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> Itera
 
 
 def _checked(metadata: dict[Any, Any]) -> dict[str, str]:
-    """The metadata, if it is text alone."""
+    """The metadata. Raises TypeError: it is more than text."""
     for name, value in metadata.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"metadata is text by name, and {name!r} is {value!r}")

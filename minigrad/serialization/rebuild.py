@@ -41,9 +41,11 @@ _BY_SIZE = {
 }
 _FORMATS = {name: Format(name, size) for size, names in _BY_SIZE.items() for name in names.split()}
 _STORAGES = """
-    Double:float64 Float:float32 Half:float16 BFloat16:bfloat16 Long:int64 Int:int32 Short:int16 Char:int8 Byte:uint8
-    Bool:bool ComplexFloat:complex64 ComplexDouble:complex128 QUInt8:quint8 QInt8:qint8 QInt32:qint32 Untyped:uint8
+    float64:Double float32:Float float16:Half bfloat16:BFloat16 int64:Long int32:Int int16:Short int8:Char uint8:Byte
+    bool:Bool complex64:ComplexFloat complex128:ComplexDouble quint8:QUInt8 qint8:QInt8 qint32:QInt32
 """
+STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
+"""The names of PyTorch's classes of storages, by dtype."""
 
 
 class Rebuilder:
@@ -68,7 +70,7 @@ class Rebuilder:
         return {
             **{
                 (module, f"{name}Storage"): _FORMATS[kind]
-                for name, kind in (entry.split(":") for entry in _STORAGES.split())
+                for kind, name in (*STORAGES.items(), ("uint8", "Untyped"))
                 for module in ("torch", "torch.cuda", "torch.storage")
             },
             **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},

@@ -25,29 +25,13 @@ SUM = "minigrad.sum"  # the checksum of a file, within the description or beside
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's own limit
-_DTYPES: dict[str, Any] = {
-    "BOOL": np.bool_,
-    "U8": np.uint8,
-    "U16": np.uint16,
-    "U32": np.uint32,
-    "U64": np.uint64,
-    "I8": np.int8,
-    "I16": np.int16,
-    "I32": np.int32,
-    "I64": np.int64,
-    "F16": np.float16,
-    "F32": np.float32,
-    "F64": np.float64,
-    "C64": np.complex64,
-}
-
-
-_EXTRA = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu"}
+_KINDS = {stored: name for name, stored in plain_safetensors.NAMES.items() if not name.endswith("fnuz")}
+_DTYPES = {stored: np.dtype(name) for stored, name in _KINDS.items() if stored != "BF16" and stored[:2] != "F8"}
 
 
 def holds(kind: np.dtype[Any]) -> bool:
     """Whether arrays of a NumPy dtype can be written and read."""
-    return kind.isnative and (kind.type in _DTYPES.values() or kind.name == "bfloat16")
+    return kind.isnative and (kind in _DTYPES.values() or kind.name == "bfloat16")
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
@@ -175,7 +159,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a name stands twice in its header")
+        raise ValueError("its header has a name twice")
     return entries
 
 
@@ -188,23 +172,22 @@ def _span(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
         check_shape(shape, 8)
     except ValueError as error:
         raise ValueError(f"{short(name)} has {error}") from None
-    known = stored in _DTYPES or stored in _EXTRA
-    bits = 8 * (np.dtype(_DTYPES[stored]).itemsize if stored in _DTYPES else 1 + (stored == "BF16")) if known else None
-    if begin > end or (bits is not None and math.prod(shape) * bits != (end - begin) * 8):
+    size = _DTYPES[stored].itemsize if stored in _DTYPES else 1 + (stored == "BF16")
+    if begin > end or (stored in _KINDS and math.prod(shape) * size != end - begin):
         raise ValueError("a tensor whose shape does not fit its bytes")
     return stored, tuple(shape), begin, end
 
 
 def _array(source: Source, name: str, stored: str, shape: tuple[int, ...], raw: Ndarray) -> Ndarray:
-    if stored not in _DTYPES and stored not in _EXTRA:
+    if stored not in _KINDS:
         names = ", ".join(d.name for d in dt.ALL)
         raise source.damaged(
             f"holds {short(name)} of dtype {stored[:20]}", f"convert it to one of {names}, or bfloat16"
         )
     if stored == "BF16":
         return from_halves(aligned(raw, "<u2")).reshape(shape)
-    if stored in _EXTRA:
-        return raw.view(dt.named(_EXTRA[stored]).numpy).reshape(shape)
-    kind = np.dtype(_DTYPES[stored])
+    if stored not in _DTYPES:
+        return raw.view(dt.named(_KINDS[stored]).numpy).reshape(shape)
+    kind = _DTYPES[stored]
     numbers = raw != 0 if kind == np.bool_ else aligned(raw, kind.newbyteorder("<")).astype(kind, copy=False)
     return numbers.reshape(shape)

@@ -51,7 +51,7 @@ def cause(error: BaseException) -> BaseException | None:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is nested too deeply, or holds too much. A part that stands in several places
+    """Raise ValueError for data that is nested too deeply, or holds too much. A part in several places
     counts each time: a few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
@@ -123,7 +123,7 @@ def _check_union(value: Any, choices: tuple[Any, ...], where: str) -> None:
 def _check_typed(value: Any, schema: Any, where: str) -> None:
     _expect(isinstance(value, dict), value, dict, where)
     hints = get_type_hints(schema, include_extras=True)
-    # Where annotations are texts (PEP 563), Python counts what is NotRequired among the required.
+    # Where annotations are texts (PEP 563), Python counts NotRequired entries as required.
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     if missing := getattr(schema, "__required_keys__", frozenset()) - optional - value.keys():
         raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")

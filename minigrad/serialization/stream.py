@@ -13,7 +13,7 @@ from typing import Any
 
 _MOST = 1 << 24  # bytes to read at once: a stream of a few bytes may name any length
 _MOST_HEADER = 100_000_008  # bytes, the limit of safetensors
-_LONG = 0xFFFFFFFF  # in place of a number that stands in a field of 64 bits
+_LONG = 0xFFFFFFFF  # in place of a number that has a field of 64 bits
 
 
 class Stream:
@@ -113,7 +113,7 @@ class Stream:
         return position + 22 + comment if self._has(position + 22 + comment) else 0
 
     def _rest(self) -> int:
-        """All that follows what could be an archive or a pickle; of an archive, the length by its end record."""
+        """The length of all that follows the beginning of an archive or a pickle; an archive's end record says it."""
         if not self.data.startswith((b"P", b"\x80")):
             return len(self.data)
         while self._has(len(self.data) + _MOST):

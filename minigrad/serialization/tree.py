@@ -26,6 +26,7 @@ from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
+from .allowed import FACTORIES, device_of, size_of
 from .bounds import DEEPEST, Bounds, dismantle, levels
 from .keys import add, put
 from .memory import Part, blocks, view
@@ -34,7 +35,7 @@ from .safetensors_file import holds
 from .schema import short
 from .source import Ndarray, check_shape
 
-_FACTORIES: dict[str, Any] = {c.__name__: c for c in (list, dict, set, tuple, int, float, str, bool)}
+_FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
 _COPIES = 16  # of the bytes of a file: each place that names them has its own
 _MOST_TEXT = 1 << 16  # bytes; longer values are stored like tensors
 _RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times: no Python objects
@@ -49,25 +50,11 @@ _LEAVES: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     int: ("int", hex, lambda text: int(text, 16)),
     float: ("float", repr, float),
     complex: ("complex", lambda z: [repr(z.real), repr(z.imag)], lambda two: complex(*map(float, two))),
-    Size: ("Size", list, lambda numbers: _size(numbers)),
-    Device: ("device", str, lambda text: _device(text)),
+    Size: ("Size", list, size_of),
+    Device: ("device", str, device_of),
     **dict.fromkeys((DType, type(dt.bfloat16)), ("dtype", lambda dtype: dtype.name, dt.named)),
     range: ("range", lambda r: [r.start, r.stop, r.step], lambda three: range(*three)),
 }
-
-
-def _size(numbers: Any) -> Size:
-    check_shape(numbers, 1)
-    return Size(numbers)
-
-
-def _device(text: Any) -> Device:
-    try:
-        return Device(text)
-    except RuntimeError as error:  # a file that is damaged, not a mistake in a program
-        raise ValueError(str(error)) from None
-
-
 _FROM_LEAF = {tag: read for tag, _, read in _LEAVES.values()}
 _MAPPINGS: dict[str, Any] = {"dict": dict, "items": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _NAMESPACES: dict[str, Any] = {"Namespace": Namespace, "SimpleNamespace": SimpleNamespace}

@@ -14,7 +14,7 @@ from typing import Any
 
 ALIGNMENT = 64
 _FOLDER = b"archive/"
-_LONG = 0xFFFFFFFF  # stands for a number in a field of 64 bits
+_LONG = 0xFFFFFFFF  # in place of a number that has a field of 64 bits
 _MOST = _LONG  # numbers from here on have such a field
 _UTF8, _SIZES_FOLLOW = 0x0800, 0x0008
 
@@ -36,18 +36,8 @@ class ZipWriter:
         long = [number for number in (size, size, begin) if number >= _MOST]
         extra = struct.pack(f"<2H{len(long)}Q", 1, 8 * len(long), *long) if long else b""
         padding = -(begin + 30 + len(path) + len(extra) + 4) % ALIGNMENT
-        common = struct.pack(
-            "<5H3I2H",
-            0,
-            _UTF8 | _SIZES_FOLLOW,
-            0,
-            0,
-            0,
-            checksum := zlib.crc32(data),
-            *[_short(size)] * 2,
-            len(path),
-            0,
-        )[:-2]
+        checksum, sizes = zlib.crc32(data), [_short(size)] * 2
+        common = struct.pack("<5H3IH", 0, _UTF8 | _SIZES_FOLLOW, 0, 0, 0, checksum, *sizes, len(path))
         filling = b"FB" + struct.pack("<H", padding) + b"Z" * padding
         self._put(b"PK\x03\x04" + common + struct.pack("<H", len(extra) + len(filling)) + path + extra + filling)
         if size:

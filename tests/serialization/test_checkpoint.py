@@ -468,7 +468,7 @@ def test_archives_that_are_none() -> None:
             load(made)
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = archive(b"\x80\x02N.", extra={"archive/data.pkl": b"\x80\x02N."})
-    with pytest.raises(RuntimeError, match="a name stands twice"):
+    with pytest.raises(RuntimeError, match="has a name twice"):
         load(twice)
 
 

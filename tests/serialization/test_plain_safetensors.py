@@ -133,5 +133,5 @@ def test_what_the_package_refuses(arrays: Any, metadata: Any, error: type[Except
 
 def test_no_tensor_has_the_metadata_s_name() -> None:
     """The package writes such a file, which nobody reads."""
-    with pytest.raises(plain_safetensors.SafetensorError, match="'__metadata__' is where"):
+    with pytest.raises(plain_safetensors.SafetensorError, match="'__metadata__' is the name of a file's metadata"):
         plain_safetensors.save({"__metadata__": np.zeros(2)})
