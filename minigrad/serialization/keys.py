@@ -23,15 +23,9 @@ _MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
 _FEW = 128  # keys that are fast in any case
 
 
-def checked(keys: list[Any], bounds: Bounds | None = None) -> list[Any]:
-    """The keys. Raises ValueError for one that takes too deep a stack, or too much time, to hash: tuples within tuples,
-    or a huge number."""
-    hashed(keys, bounds or Bounds())
-    return keys
-
-
 def hashed(keys: list[Any], bounds: Bounds) -> int:
-    """How many parts of tuples the hashes of some keys are made of. Raises as ``checked``."""
+    """How many parts of tuples the hashes of some keys are made of. Raises ValueError for one that takes too deep a
+    stack, or too much time, to hash: tuples within tuples, or a huge number."""
     total = 0
     for key in keys:
         if isinstance(key, int) and key.bit_length() > _MOST_BITS:
@@ -45,20 +39,21 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> dict[Any, Any]:
-    """The dict of a dict's items, or of pairs. Raises as ``checked`` and ``put``; TypeError: something else, which may
+    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: something else, which may
     have any number of items."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
-    checked([key for key, _ in pairs])
+    hashed([key for key, _ in pairs], Bounds())
     return put({}, pairs)
 
 
 def set_of(members: Any = ()) -> set[Any]:
-    """The set of some members. Raises as ``checked`` and ``add``."""
+    """The set of some members. Raises as ``hashed`` and ``add``."""
     if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range, in a few bytes, has any number of them
         raise TypeError(f"a set of a {type(members).__name__}")
-    return add(set(), checked(list(members)))
+    hashed(list(members), Bounds())
+    return add(set(), members)
 
 
 def put(target: dict[Any, Any], items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
