@@ -12,7 +12,7 @@ from typing import Any
 
 from mpmath import mp
 
-DIGITS = 1200  # as many as 1e320 + 1e-30 needs, and as cancel in differences
+_DIGITS = 150  # as many as cancel in differences of numbers near 1
 _STEP = 30  # a difference's step is 10^-30 of an argument, at most 10^-30
 
 
@@ -91,7 +91,7 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
     derivatives in all arguments (2). NaN at NaN; None where mpmath has no answer."""
     if any(math.isnan(x) for x in point):
         return math.nan
-    with mp.workdps(DIGITS):
+    with mp.workdps(_digits(point, 0 if op in POSITIVE else 4)):
         function, xs = FUNCTIONS[op], [_stand_in(x + 0.0 if op in POSITIVE else x) for x in point]
         steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
 
@@ -118,3 +118,10 @@ def _stand_in(x: float) -> Any:
     if x == 0:
         return mp.mpf(10) ** -330 * math.copysign(1, x)
     return mp.mpf(10) ** 320 * math.copysign(1, x) if math.isinf(x) else mp.mpf(x)
+
+
+def _digits(point: Sequence[float], below: int) -> int:
+    """As many as x + 1e-30 has for large x, and as cancel in second differences of 1 + x² for small x (``below`` is 4;
+    it is 0 of functions that are infinite at 0)."""
+    powers = [math.log10(abs(x)) if x and math.isfinite(x) else 330 * (1 if x else -1) for x in point]
+    return _DIGITS + sum(math.ceil(p if p > 0 else -below * p) for p in powers)
