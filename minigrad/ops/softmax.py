@@ -8,17 +8,13 @@ import numpy as np
 
 from ..backend import holds, in_order, xp
 from ..backend.dtype import Array
-from .elementwise import exp, expm1, where
+from .elementwise import exp, expm1, isfinite, where
 from .op import bare, op
 from .reduction import Axes, amax, restored
 from .reduction import sum as sum_over
 
 
-@op(
-    "dx = y (d − Σ d y), d = g − Σ g y",
-    x=lambda g, out, dim: out * _centred(_centred(g, out, dim), out, dim),
-    promote="float",
-)
+@op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")
 def softmax(x: Array, dim: int) -> Array:
     """eˣ / Σ eˣ along an axis, the largest taken out first; an axis that is all -inf gives zeros"""
     top = amax(x, dim, True)
@@ -28,9 +24,12 @@ def softmax(x: Array, dim: int) -> Array:
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
-    """g less its mean by the weights y. The rule takes it twice, as the second mean restores the digits that the first
-    one lost where a y rounds to 1: the weights add up to 1, and so the first mean may be any number."""
-    return g - sum_over(g * y, dim, True)
+    """g less its mean by the weights y, twice. The second mean restores the digits that the first one lost where a y
+    rounds to 1: the weights add up to 1, and so the first mean may be any number. After an infinite mean there are no
+    digits to restore, and ∞ − ∞ would be NaN."""
+    near = g - sum_over(g * y, dim, True)
+    rest = sum_over(near * y, dim, True)
+    return near - where(isfinite(rest), rest, 0.0)
 
 
 @op("dx = g − eʸ Σ g", x=lambda g, out, dim: _log_slope(g, out, sum_over(g, dim, True)), promote="float")
@@ -41,8 +40,9 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 
 def _log_slope(g: Array, y: Array, total: Array) -> Array:
-    """g - eʸ Σ g, by eʸ - 1 where eʸ is more than a half, and g may be Σ g."""
-    large = y > -math.log(2)
+    """g - eʸ Σ g, by eʸ - 1 where eʸ is more than a half, and g may be Σ g; not where that is infinite, as 0 · ∞ and
+    ∞ − ∞ are NaN."""
+    large = (y > -math.log(2)) & isfinite(total)
     return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -13,8 +14,11 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd import gradcheck, gradgradcheck
+from minigrad.autograd import grad, gradcheck, gradgradcheck
+from minigrad.nn import functional as F
+from minigrad.ops.registry import REGISTRY
 from tests.support.parity import gradients, host, ours
+from tests.support.plain_checks import without_kernel
 
 INF, NAN = math.inf, math.nan
 
@@ -335,3 +339,39 @@ def test_logsumexp_beside_an_infinite_element(dim: int | tuple[int, ...], device
     """The infinite one has the whole slope, which is NaN; the others have none."""
     (slope,) = slopes(lambda x: minigrad.logsumexp(x, dim), [[INF, 1.0, -INF]], device=device)
     np.testing.assert_array_equal(slope, [[NAN, 0.0, 0.0]])
+
+
+# Infinite gradients ----------------------------------------------------------------------------------------
+
+# That of softmax is y (g − Σ g y), that of its logarithm g − eʸ Σ g: infinite beside one infinite g, NaN at its place.
+SHARES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "softmax": (minigrad.softmax, lambda g, y: y * (g - (g * y).sum(1, keepdims=True))),
+    "softmin": (lambda x, dim: F.softmin(-x, dim), lambda g, y: y * (g - (g * y).sum(1, keepdims=True))),
+    "masked.softmax": (minigrad.masked.softmax, lambda g, y: y * (g - (g * y).sum(1, keepdims=True))),
+    "log_softmax": (minigrad.log_softmax, lambda g, y: g - np.exp(y) * g.sum(1, keepdims=True)),
+}
+LOGITS = [[0, 1, 2, -1], [0, 200, 0, 1], [50, 0, 0, 0], [-INF, 1, 2, 0], [0, -INF, 30, -INF]]
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("name", SHARES)
+def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
+    """In one place, in two, everywhere; along rows and down columns, of few rows without a kernel, and of many with one."""
+    program, slope = SHARES[name]
+    beside = [np.where(np.eye(4) == 1, v, other) for v, other in product((INF, -INF, NAN), (0.0, 1.0))]
+    arriving = np.concatenate([*beside, [[INF, -INF, 0, 0], [INF, INF, 1, 1], [INF] * 4]])
+    rows = np.repeat(np.array(LOGITS, dtype), len(arriving), 0)
+    g = np.tile(arriving.astype(dtype), (len(LOGITS), 1))
+    if kernel:
+        rows, g = np.tile(rows, (40, 1)), np.tile(g, (40, 1))
+    op = REGISTRY["log_softmax" if name == "log_softmax" else "softmax"]
+    with nullcontext() if kernel else without_kernel(op):
+        x = ours(rows.T.copy() if across else rows, True, device)
+        y = program(x, 0 if across else 1)
+        (found,) = grad(y, x, ours(g.T.copy() if across else g, device=device), create_graph=not kernel)
+    turned = (lambda a: a.T) if across else (lambda a: a)
+    with np.errstate(invalid="ignore"):
+        expected = slope(g, turned(host(y)))
+    np.testing.assert_allclose(turned(host(found)), expected, 1e-4, 1e-6)

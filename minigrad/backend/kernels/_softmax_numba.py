@@ -13,7 +13,7 @@ from ..compiled.native import fma, from_bits, to_bits
 from ..dtype import Array
 
 F, I = np.float32, np.int32
-_INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
+INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 COLUMNS = 256  # worked on at once where rows lie across: as many of each row are in cache
 
 
@@ -55,7 +55,7 @@ def top(x: Any, i: int) -> np.float32:
         key = _ordered(to_bits(x[i, j]))
         best = key if key > best else best
     found = from_bits(_ordered(best))
-    return F(0.0) if found == -_INFINITY else found
+    return F(0.0) if found == -INFINITY else found
 
 
 @inline
@@ -77,14 +77,14 @@ def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.floa
 def column_tops(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> None:
     """As ``top``, for n columns from a on of x[i], into the thread's memory."""
     for k in range(n):
-        memory[thread, k] = -_INFINITY
+        memory[thread, k] = -INFINITY
     for j in range(x.shape[1]):
         for k in range(n):
             best, value = memory[thread, k], x[i, j, a + k]
             memory[thread, k] = value if value > best else best
     for k in range(n):
         best = memory[thread, k]
-        memory[thread, k] = F(0.0) if best == -_INFINITY else best
+        memory[thread, k] = F(0.0) if best == -INFINITY else best
 
 
 @inline
@@ -104,7 +104,7 @@ def log(x: np.float32) -> np.float32:
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))
     y = fma(F(n), _LN2, _twice_artanh((m - F(1.0)) / (m + F(1.0))))
-    return -_INFINITY if x == F(0.0) else (y if x > F(0.0) else x)
+    return -INFINITY if x == F(0.0) else (y if x > F(0.0) else x)
 
 
 @inline

@@ -35,5 +35,6 @@ def _slope(g: Array, y: Array, out: Array) -> None:
     total = row_sum(g)
     out *= -total[:, None]
     out += g
-    large = np.nonzero(y > -math.log(2))  # eʸ - 1 has digits there that eʸ has not
+    bound = np.where(np.isfinite(total), y.dtype.type(-math.log(2)), np.inf)
+    large = np.nonzero(y > bound[:, None])  # eʸ - 1 has digits there that eʸ has not
     out[large] = (g[large] - total[large[0]]) - np.expm1(y[large]) * total[large[0]]

@@ -11,7 +11,7 @@ from ..compiled.loops import Cube, Rows, inline, loop
 from ..compiled.native import fma
 from ..dtype import Array
 from . import Gradients, Needs
-from ._softmax_numba import COLUMNS, along, column_tops, column_totals, log, log1p, top
+from ._softmax_numba import COLUMNS, INFINITY, along, column_tops, column_totals, log, log1p, top
 
 F = np.float32
 
@@ -85,6 +85,12 @@ def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32
     return fma(-root * (root + F(2.0)), total, g - total) if large else g - exp(y) * total
 
 
+@inline
+def infinite_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
+    """The same where Σ g is infinite or NaN, which parts of e^y must not meet: (e^y - 1) Σ g + Σ g is NaN."""
+    return g - (exp(y) if y > F(-104.0) else F(0.0)) * total
+
+
 @loop
 def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
     """dx = g - e^y Σ g."""
@@ -95,6 +101,9 @@ def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
             total += g[i, j]
         for j in range(width):
             out[i, j] = element_slope(g[i, j], y[i, j], total)
+        if not abs(total) < INFINITY:
+            for j in range(width):
+                out[i, j] = infinite_slope(g[i, j], y[i, j], total)
 
 
 @loop
@@ -107,6 +116,10 @@ def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cu
         for j in range(y.shape[1]):
             for k in range(n):
                 out[i, j, a + k] = element_slope(g[i, j, a + k], y[i, j, a + k], memory[thread, k])
+        for k in range(n):
+            if not abs(memory[thread, k]) < INFINITY:
+                for j in range(y.shape[1]):
+                    out[i, j, a + k] = infinite_slope(g[i, j, a + k], y[i, j, a + k], memory[thread, k])
 
 
 def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:

@@ -43,6 +43,7 @@ extern "C" __global__ void softmax_gradient(const real* g, const real* out, real
         wide again = 0;
         EACH_COLUMN(j, n) again += ((wide)g[row * n + j] - dot) * (wide)out[row * n + j];
         again = row_sum(again);
+        if (!(fabs(again) < INFINITE)) again = 0;  // after an infinite dot
         EACH_COLUMN(j, n) {
             i64 i = row * n + j;
             dx[i] = (real)((wide)out[i] * (((wide)g[i] - dot) - again));
@@ -50,16 +51,17 @@ extern "C" __global__ void softmax_gradient(const real* g, const real* out, real
     }
 }
 
-// dx = g - exp(out) * sum(g), by exp(out) - 1 where that has more digits
+// dx = g - exp(out) * sum(g), by exp(out) - 1 where that has more digits, and the sum is finite
 extern "C" __global__ void log_softmax_gradient(const real* g, const real* out, real* dx, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         wide total = 0;
         EACH_COLUMN(j, n) total += (wide)g[row * n + j];
         total = row_sum(total);
+        wide bound = fabs(total) < INFINITE ? (wide)-0.6931 : INFINITE;
         EACH_COLUMN(j, n) {
             i64 i = row * n + j;
             wide y = (wide)out[i], upstream = (wide)g[i];
-            dx[i] = (real)(y > (wide)-0.6931 ? (upstream - total) - expm1(y) * total : upstream - exp(y) * total);
+            dx[i] = (real)(y > bound ? (upstream - total) - expm1(y) * total : upstream - exp(y) * total);
         }
     }
 }

@@ -26,5 +26,7 @@ def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients
 
 def _slope(g: Array, y: Array, out: Array) -> None:
     np.subtract(g, row_dot(g, y)[:, None], out=out)
-    out -= row_dot(out, y)[:, None]  # again, as the op's rule says
+    again = row_dot(out, y)  # as the op's rule says
+    again[~np.isfinite(again)] = 0
+    out -= again[:, None]
     out *= y

@@ -10,7 +10,7 @@ from ..compiled.functions import exp
 from ..compiled.loops import Cube, Rows, loop
 from ..dtype import Array
 from . import Gradients, Needs
-from ._softmax_numba import COLUMNS, along, column_tops, column_totals, top
+from ._softmax_numba import COLUMNS, INFINITY, along, column_tops, column_totals, top
 
 F = np.float32
 
@@ -57,7 +57,8 @@ def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Any]:
 
 @loop
 def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
-    """dx = y (d - Σ d y), d = g - Σ g y. It is kept in ``out``, as the compiler may add in any order."""
+    """dx = y (d - Σ d y), d = g - Σ g y. It is kept in ``out``, as the compiler may add in any order; an infinite
+    Σ d y counts as 0, as in the op's rule."""
     width = y.shape[1]
     for i in range(start, stop):
         total = F(0.0)
@@ -68,6 +69,7 @@ def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
             out[i, j] = g[i, j] - total
         for j in range(width):
             again += out[i, j] * y[i, j]
+        again = again if abs(again) < INFINITY else F(0.0)
         for j in range(width):
             out[i, j] = y[i, j] * (out[i, j] - again)
 
@@ -92,6 +94,9 @@ def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cu
         for j in range(height):
             for k in range(n):
                 memory[thread, k] += out[i, j, a + k] * y[i, j, a + k]
+        for k in range(n):
+            again = memory[thread, k]
+            memory[thread, k] = again if abs(again) < INFINITY else F(0.0)
         for j in range(height):
             for k in range(n):
                 out[i, j, a + k] = y[i, j, a + k] * (out[i, j, a + k] - memory[thread, k])
