@@ -12,7 +12,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from tests.support.parity import assert_close, gradients, host, ours, torch
+from tests.support.parity import assert_close, gradients, host, ours, theirs, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
 pytestmark = pytest.mark.parity
@@ -267,6 +267,23 @@ def test_loss(name: str, reduction: str, device: str) -> None:
 
 def test_kl_div_batchmean(device: str) -> None:
     compare(nn.KLDivLoss(reduction="batchmean"), torch.nn.KLDivLoss(reduction="batchmean"), distributions(), device)
+
+
+@pytest.mark.parametrize("log_target", [False, True])
+def test_kl_div_at_the_ends(log_target: bool, device: str) -> None:
+    """In a target of 0 its slope is no number: t / t is 0 / 0. First and second gradients are PyTorch's in all places."""
+    ends = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-310, 1e300]
+    places = [np.array(axis).reshape(-1) for axis in np.meshgrid(ends, ends)]
+
+    def results(leaves: Any, library: Any) -> list[Any]:
+        loss = library.nn.functional.kl_div(*leaves, reduction="none", log_target=log_target)
+        slopes = library.autograd.grad(loss.sum(), leaves, create_graph=True)
+        seconds = [library.autograd.grad(s.sum(), leaves[1], retain_graph=True)[0] for s in slopes]
+        return [host(r) for r in (loss, *slopes, *seconds)]
+
+    mine = results([ours(a, True, device) for a in places], minigrad)
+    for found, expected in zip(mine, results([theirs(a, True) for a in places], torch), strict=True):
+        np.testing.assert_allclose(found, expected, 1e-9)
 
 
 def test_weights(device: str) -> None:

@@ -358,7 +358,7 @@ LOGITS = [[0, 1, 2, -1], [0, 200, 0, 1], [50, 0, 0, 0], [-INF, 1, 2, 0], [0, -IN
 @pytest.mark.parametrize("across", [False, True])
 @pytest.mark.parametrize("name", SHARES)
 def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
-    """In one place, in two, everywhere; along rows and down columns, of few rows without a kernel, and of many with one."""
+    """In one place, in two, everywhere; along rows and down columns, of few rows without a kernel, of many with one."""
     program, slope = SHARES[name]
     beside = [np.where(np.eye(4) == 1, v, other) for v, other in product((INF, -INF, NAN), (0.0, 1.0))]
     arriving = np.concatenate([*beside, [[INF, -INF, 0, 0], [INF, INF, 1, 1], [INF] * 4]])

@@ -178,7 +178,7 @@ def kl_div(
     if log_target:
         losses = target.exp() * (target - input)
     else:
-        losses = target * target.masked_fill(target == 0, 1.0).log() - target * input  # 0 ln 0 = 0
+        losses = pointwise.xlogy(target, target) - target * input
     total = losses.sum() if batchmean else reduced(losses, reduction, size_average, reduce)
     return total / input.array.shape[0] if batchmean and input.array.ndim else total
 
