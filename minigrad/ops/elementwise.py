@@ -390,12 +390,13 @@ def relu(x: Array) -> Array:
 # σ(−x) is 1 - y with all its digits.
 @op("dx = g y σ(−x)", x=lambda g, x, out: g * (out * sigmoid(-x)), promote="float", holomorphic=True)
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be"""
+    """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows"""
     m = xp(x)
     if x.dtype.kind == "c":  # 1 / inf is no number there
         power = m.exp(m.where(m.real(x) < 0, x, -x))
         return m.where(m.real(x) < 0, power, 1) / (1 + power)
-    return 1 / (1 + m.exp(-x))
+    near, far = 1 / (1 + m.exp(-x)), x < -80
+    return near if type(far) is np.ndarray and not far.any() else m.where(far, m.exp(x), near)
 
 
 @op("dx = g σ(x) (1 + x σ(−x))", x=lambda g, x: g * _silu_slope(x), promote="float", holomorphic=True)

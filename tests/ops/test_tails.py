@@ -12,6 +12,7 @@ import pytest
 import minigrad
 from minigrad.autograd import grad
 from minigrad.nn import functional as F
+from tests.support.cupy_numbers import flushes
 from tests.support.parity import host, ours
 from tests.support.references import Reference, derivatives, mp, normal_share, sigmoid, softplus
 
@@ -169,6 +170,22 @@ def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
         np.testing.assert_allclose(host(grad(loss.sum(), x)[0]), expected, 1e-6, 1e-7)
 
 
+@pytest.mark.parametrize("dtype", FAR)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("top", [1e30, -1e30, 1e9])
+@pytest.mark.parametrize("classes", [4, 1300])
+def test_huge_logits_of_a_linear_layer(classes: int, top: float, smoothing: float, dtype: Any, device: str) -> None:
+    """The same of logits that are never whole in memory, also of more classes than a block has."""
+    labels = minigrad.arange(600, device=device) % classes
+    x, weight = (ours(np.full((n, 1), v, dtype), True, device) for n, v in ((600, 1.0), (classes, top)))
+    for bias in (None, minigrad.zeros(classes, dtype=x.dtype, device=device)):
+        loss = F.linear_cross_entropy(x, weight, labels, linear_bias=bias, label_smoothing=smoothing)
+        np.testing.assert_allclose(host(loss), np.log(classes), 1e-5)
+        counts = np.bincount(np.arange(600) % classes, minlength=classes)
+        expected = 1 / classes - (1 - smoothing) * counts / 600 - smoothing / classes
+        np.testing.assert_allclose(host(grad(loss, weight)[0])[:, 0], expected, 1e-4, 1e-6)
+
+
 def test_a_label_far_below_huge_logits(device: str) -> None:
     x = np.full((MANY, 4), 1e9, np.float32)
     x[:, 1] -= 128
@@ -192,3 +209,33 @@ def test_the_reported_tails(device: str) -> None:
     x = ours(np.array(-38.0), True, device)
     (slope,) = grad(F.logsigmoid(x), x, create_graph=True)
     assert grad(slope, x)[0].item() == pytest.approx(-3.1391327920480296e-17, rel=1e-14)
+
+
+BELOW = {  # value and slope where e⁻ˣ is no float32 any more, but eˣ is: the factor of eˣ, and its factor's slope
+    "sigmoid": (minigrad.sigmoid, lambda x: 1.0, lambda x: 1.0),
+    "silu": (F.silu, lambda x: x, lambda x: 1 + x),
+    "mish": (F.mish, lambda x: x, lambda x: 1 + x),
+    "softplus": (F.softplus, lambda x: 1.0, lambda x: 1.0),
+    "softplus of twice": (lambda x: F.softplus(x / 2, 2.0), lambda x: 0.5, lambda x: 0.5),
+    "logsigmoid": (lambda x: F.logsigmoid(-x), lambda x: -1.0, lambda x: -1.0),
+    "elu": (lambda x: F.elu(x) + 1, lambda x: 0.0, lambda x: 1.0),
+    "soft margin": (lambda x: F.soft_margin_loss(x, -ONE(x), reduction="none"), lambda x: 1.0, lambda x: 1.0),
+    "binary": (lambda x: binary(x, 0), lambda x: 1.0, lambda x: 1.0),
+    "glu": (lambda x: F.glu(minigrad.stack([ONE(x), x], -1)).squeeze(-1), lambda x: 1.0, lambda x: 1.0),
+}
+
+
+@pytest.mark.parametrize("name", BELOW)
+@pytest.mark.parametrize(("dtype", "start"), [(np.float32, -88.0), (np.float64, -709.0)])
+def test_as_far_below_as_there_are_numbers(name: str, dtype: Any, start: float, device: str) -> None:
+    """To some of the smallest numbers, of which eˣ is a few; of normal ones on a GPU, which takes others for 0."""
+    program, value, slope = BELOW[name]
+    points = (start - np.arange(0, 14, 0.5)).astype(dtype)
+    power = np.exp(points.astype(np.longdouble))
+    limits = np.finfo(dtype)
+    least = float(limits.tiny if flushes(device, np.dtype(dtype)) else limits.smallest_subnormal) * abs(start)
+    for count in (len(points), MANY):
+        found = derivatives_of(program, ours(np.resize(points, count), True, device), 1)
+        for numbers, factor in zip(found, (value, slope), strict=True):
+            expected = (factor(points.astype(np.longdouble)) * power).astype(dtype)
+            np.testing.assert_allclose(numbers[: len(points)], expected, 1e-5, least)

@@ -5,11 +5,12 @@ of a chunk become e^logit in place, and what remains is done to what is small. W
 row in the loss, ε the smoothing over V classes, y the target, E = e^logits but 0 at y, and r = 1 - p of y the sum of E
 over Z,
 
-    loss = -(1 - ε) ln p of y + ε (ln Z - mean logit),   mean logit = x · (mean row of W) + mean b
+    loss = -(1 - ε) ln p of y + ε (ln Z - mean logit)
     dx = (s/Z) E W - s (r - ε) W[y] - s ε (mean row of W)
     dW = Eᵀ (s/Z) x - s (r - ε) x at the rows y - (s ε/V) (sum of x)
 
-r has digits that p - 1 has lost where p rounds to 1. Rows that do not count are left out from the start.
+r has digits that p - 1 has lost where p rounds to 1. Z and the mean are those of logits less the largest: beside large
+logits ln Z would lose its digits. Rows that do not count are left out from the start.
 """
 
 from __future__ import annotations
@@ -77,20 +78,22 @@ class Loss:
         """The same for some rows."""
         x, weight = self.x[some], self.weight
         logits: Any = matmul(x, weight.T, self.bias)
-        at = np.arange(len(x)), self.target[some]
-        picked = logits[at]
-        logits[at] = -np.inf
-        others, top = np.empty((2, len(x)), x.dtype)
+        target = self.target[some]
+        picked = logits[np.arange(len(x)), target]
+        others, top, below = np.empty((3, len(x)), x.dtype)
 
         def work(a: int, b: int) -> None:
             block = logits[a:b]
-            top[a:b] = np.maximum(row_max(block), picked[a:b])
+            top[a:b] = row_max(block)
             block -= top[a:b, None]
+            if self.smoothing:
+                below[a:b] = row_sum(block)
             np.exp(block, out=block)
+            block[np.arange(b - a), target[a:b]] = 0
             others[a:b] = row_sum(block)
 
         over_rows(work, len(x), 2 * logits.strides[0])
-        rate = self.add_losses(some, others, top, picked)
+        rate = self.add_losses(some, others, top, picked, below)
         if self.dx is not None:
             np.multiply(matmul(logits, weight), rate[:, None], out=self.dx[some])
         if self.dweight is not None:
@@ -98,11 +101,12 @@ class Loss:
         if self.dbias is not None:
             self.dbias += rate @ logits
 
-    def add_losses(self, some: slice, others: Array, top: Array, picked: Array) -> Array:
+    def add_losses(self, some: slice, others: Array, top: Array, picked: Array, below: Array) -> Array:
         """Store the losses and the targets' share of the gradients; return s/Z of each row.
 
         Args:
             others: the sums of e^(logit - top), targets left out. picked: the targets' logits.
+            below: the sums of logit - top, which smoothing asks for.
         """
         dtype = others.dtype.type
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,25 +114,21 @@ class Loss:
             total[total == 0] = 1
             losses = np.logaddexp(dtype(0), np.log(others) + (top - picked))
             if self.smoothing:
-                losses = losses * dtype(1 - self.smoothing) + (np.log(total) + top) * dtype(self.smoothing)
+                losses = losses * dtype(1 - self.smoothing)
+                losses += (np.log(total) - below / dtype(len(self.weight))) * dtype(self.smoothing)
         self.losses[some] = losses
         self.hits[some] = (others / total - dtype(self.smoothing)) * dtype(self.share)
         return dtype(self.share) / total
 
     def take_targets_off(self) -> None:
-        """What the targets take from the gradients, and the smoothing from the losses as well."""
+        """What the targets and the smoothing take from the gradients."""
         x, weight, target, share, smoothing = self.x, self.weight, self.target, self.share, self.smoothing
         count, dtype = len(weight), x.dtype.type
         hits, even = self.hits, dtype(share * smoothing / count)
         if self.dx is not None:
             self.dx -= weight[target] * hits[:, None]
-        if smoothing:  # else a class with a bias of -inf would make all NaN
-            total = column_sums(weight)
-            self.losses -= dtype(smoothing / count) * (x @ total)
-            if self.bias is not None:
-                self.losses -= dtype(smoothing) * self.bias.mean()
-            if self.dx is not None:
-                self.dx -= even * total
+            if smoothing:
+                self.dx -= even * column_sums(weight)
         if self.dweight is not None:
             self.dweight -= scatter_add_rows.forward((), x * hits[:, None], target, count)[0]
             if smoothing:

@@ -47,6 +47,8 @@ class _CompiledLoss(Loss):
         self.logits = np.empty((step, len(self.weight)), FLOAT32)
         self.sides = None if self.dx is None else np.empty((blocks, step, self.x.shape[1]), FLOAT32)
         self.tops, self.totals = np.empty((2, blocks, step), FLOAT32)
+        self.belows = np.empty((blocks, step), FLOAT32) if self.smoothing else None
+        self.widths = np.diff([*range(0, len(self.weight), BLOCK), len(self.weight)]).astype(FLOAT32)
         self.scaled = scratch(step * self.x.shape[1])
         for a in range(0, len(self.x), step):
             self.add_chunk(slice(a, min(len(self.x), a + step)))
@@ -56,12 +58,15 @@ class _CompiledLoss(Loss):
         picked, blocks, count = np.zeros(len(x), FLOAT32), len(self.tops), len(x)
         with blas.one_thread() as one, one:
             about = blas.sgemm(), x, self.weight, self.bias, target, BLOCK
-            exponentials(blocks, 1, *about, self.logits, picked, self.tops, self.totals, self.sides)
+            exponentials(blocks, 1, *about, self.logits, picked, self.tops, self.totals, self.belows, self.sides)
         tops, totals = self.tops[:, :count], self.totals[:, :count]
         top = tops.max(axis=0)
         top[np.isneginf(top)] = 0  # then top of a block less top stays -inf, not NaN
         weights = np.exp(tops - top)
-        rates = weights * self.add_losses(some, np.einsum("br,br->r", totals, weights), top, picked)
+        below = top  # of no use
+        if self.belows is not None:
+            below = self.belows[:, :count].sum(axis=0) + self.widths @ (tops - top)
+        rates = weights * self.add_losses(some, np.einsum("br,br->r", totals, weights), top, picked, below)
         if self.dx is not None and self.sides is not None:
             np.einsum("br,brd->rd", rates, self.sides[:, :count], out=self.dx[some])
         if self.dweight is not None or self.dbias is not None:
@@ -83,9 +88,11 @@ def exponentials(
     picked: Flat,
     tops: Rows,
     totals: Rows,
+    belows: Rows,
     sides: Cube,
 ) -> None:
-    """Blocks of ``width`` classes: e^(logit - top) of all rows, their tops and sums, the product with the weight."""
+    """Blocks of ``width`` classes: e^(logit - top) of all rows, their tops and sums, the sums of logit - top if
+    ``belows`` has room for them, the product with the weight."""
     (count, inner), classes = x.shape, weight.shape[0]
     for block in range(start, stop):
         first = block * width
@@ -100,11 +107,14 @@ def exponentials(
             top = F(-np.inf)
             for j in range(wide):
                 top = max(top, line[j])
+            shift, total, below = F(0.0) if top == F(-np.inf) else top, F(0.0), F(0.0)
+            if belows.size:
+                for j in range(wide):
+                    below += line[j] - shift
+                belows[block, i] = below
             hit = target[i] - first
             if 0 <= hit < wide:
                 picked[i], line[hit] = line[hit], F(-np.inf)
-            shift = F(0.0) if top == F(-np.inf) else top
-            total = F(0.0)
             for j in range(wide):
                 power = exp(line[j] - shift)
                 line[j] = power
