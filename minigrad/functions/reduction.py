@@ -140,18 +140,22 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return apply(softmax_ops.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
-def _over(op: Op, doc: str, of_nothing: bool = True, along_none: bool = False) -> Callable[..., Tensor]:
+def _over(
+    op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
+) -> Callable[..., Tensor]:
     """The function over some axes that an op is.
 
     Args:
         of_nothing: there is a value of no element; else an error.
         along_none: an empty tuple of axes leaves all as they are; else it means all.
+        by_number: the op gets each of all axes, not None.
     """
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
             _check_not_empty(input, dim, op.name)
         places = () if along_none and dim in ((), []) else axes(dim, input.array.ndim)
+        places = tuple(range(input.array.ndim)) if by_number and places is None else places
         return apply(op, (input, places, keepdim))
 
     return method(named(over, op.name, doc))
@@ -159,8 +163,9 @@ def _over(op: Op, doc: str, of_nothing: bool = True, along_none: bool = False) -
 
 any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.", along_none=True)
 all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.", along_none=True)
-amax = _over(r.amax, "The largest over ``dim``; equal ones share the gradient.", of_nothing=False)
-amin = _over(r.amin, "The smallest over ``dim``; equal ones share the gradient.", of_nothing=False)
+_SHARED = "The {} over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of ``{}``."
+amax = _over(r.amax, _SHARED.format("largest", "max"), of_nothing=False, by_number=True)
+amin = _over(r.amin, _SHARED.format("smallest", "min"), of_nothing=False, by_number=True)
 _INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
 argmax = _over(r.argmax, _INDEX.format("largest"), of_nothing=False)
 argmin = _over(r.argmin, _INDEX.format("smallest"), of_nothing=False)
@@ -252,10 +257,9 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
         return _nuclear(input, dim, keepdim)
     p = 2.0 if p == "fro" else float(p)
     input = input.abs() if input.is_complex() else input
-    if p == math.inf:
-        return amax(input.abs(), dim, keepdim)
-    if p == -math.inf:
-        return amin(input.abs(), dim, keepdim)
+    if math.isinf(p):
+        _check_not_empty(input, dim, "amax" if p > 0 else "amin")
+        return apply(r.amax if p > 0 else r.amin, (input.abs(), axes(dim, input.array.ndim), keepdim))
     if p == 0:
         return level(sum((input != 0).to(input.dtype), dim, keepdim), input)
     if p == 1:

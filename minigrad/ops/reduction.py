@@ -160,7 +160,8 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """The gradient to each element that equals the result, divided by how many do. NaN is the result where one element
-    is NaN: of all axes the NaNs share the gradient, along some all gradients are NaN, as in PyTorch."""
+    is NaN: without axes, as in ``max``, the NaNs share the gradient; along axes, as in ``amax``, which may be all of
+    them, all gradients are NaN. So it is in PyTorch."""
     if not shape:
         return g
     best = restored(out, shape, dim)

@@ -181,6 +181,30 @@ def test_float16_whose_squares_overflow(name: str) -> None:
     agree(lambda t, x: NORMS[name](t, x.to(t.float16)).double(), LARGE.astype(np.float64), near=2e-2)
 
 
+EXTREMES: dict[str, Program] = {
+    "max": lambda t, x: x.max(),
+    "min": lambda t, x: x.min(),
+    "amax": lambda t, x: x.amax(),
+    "amin": lambda t, x: x.amin(),
+    "amax of no axes": lambda t, x: x.amax(()),
+    "amax of both": lambda t, x: x.amax((0, 1)),
+    "amin, kept": lambda t, x: x.amin(keepdim=True),
+    "amax of rows": lambda t, x: x.amax(1),
+    "max of rows": lambda t, x: x.max(1).values,
+    "min of columns": lambda t, x: x.min(0).values,
+    "aminmax": lambda t, x: tuple(x.aminmax()),
+    "norm": lambda t, x: x.norm(np.inf),
+    "least norm": lambda t, x: x.norm(-np.inf),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_of_nan(name: str) -> None:
+    """Which elements have the gradient where one, two or all are NaN, and where none is."""
+    for values in ([[np.nan, 1], [np.nan, 2]], [[1, np.nan], [3, 3]], [[np.nan] * 2] * 2, [[3, 3], [1, 1]]):
+        agree(EXTREMES[name], np.array(values, np.float64))
+
+
 def test_running_statistics_of_an_empty_batch() -> None:
     def program(t: Any, x: Any) -> Any:
         layer = t.nn.BatchNorm1d(3).double()
