@@ -211,7 +211,8 @@ def test_the_reported_tails(device: str) -> None:
     assert grad(slope, x)[0].item() == pytest.approx(-3.1391327920480296e-17, rel=1e-14)
 
 
-BELOW = {  # value and slope where e⁻ˣ is no float32 any more, but eˣ is: the factor of eˣ, and its factor's slope
+# Value and slope, in units of eˣ, where e⁻ˣ overflows.
+BELOW: dict[str, tuple[Any, Any, Any]] = {
     "sigmoid": (minigrad.sigmoid, lambda x: 1.0, lambda x: 1.0),
     "silu": (F.silu, lambda x: x, lambda x: 1 + x),
     "mish": (F.mish, lambda x: x, lambda x: 1 + x),
