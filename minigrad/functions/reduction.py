@@ -315,6 +315,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)
     others = tuple(d for d in range(input.array.ndim) if d != place)
-    sizes = norm(input, p, others, True)
-    scaled = maxnorm / (sizes + 1e-7)
-    return input * scaled.masked_fill(~(sizes > maxnorm), 1.0)
+    small = ~(norm(input.detach(), p, others, True) > maxnorm)
+    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # so that no gradient of NaN or ∞ comes from small ones
+    return input * (maxnorm / (sizes + 1e-7)).masked_fill(small, 1.0)

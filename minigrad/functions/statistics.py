@@ -80,8 +80,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
     if dim is None:
-        flat = input.reshape(-1)
-        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else _median_of_nothing(flat)
+        return _median_of_all(input.reshape(-1), kind, skip)
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
@@ -89,6 +88,17 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     at = (last - missing) // 2 if skip else m.where(missing > 0, last + 1 - missing, last // 2)  # the first NaN
     indices = m.take_along_axis(order, m.maximum(at, 0), place)
     return _picked(input, indices, place, keepdim, kind)
+
+
+def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
+    """The median of a vector, whose gradient equal elements share."""
+    if not input.array.size:
+        return _median_of_nothing(input)
+    value = _median(input, 0, False, kind, skip)[0]
+    if not value.requires_grad:
+        return value
+    middle = input.isnan() if bool(value.isnan()) else input == value
+    return input.masked_fill(~middle, -math.inf).max()
 
 
 def _median_of_nothing(input: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -213,3 +214,28 @@ def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
     found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
     assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
+
+
+def gradient_of(x: minigrad.Tensor) -> Any:
+    assert x.grad is not None
+    return x.grad.numpy()
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_equal_elements_share_the_gradient_of_a_median(name: str) -> None:
+    """Of all elements, as PyTorch's; along an axis the indices say which one has it."""
+    x = minigrad.tensor([1.0, 2.0, 2.0, 3.0], requires_grad=True)
+    getattr(x, name)().backward()
+    np.testing.assert_array_equal(gradient_of(x), [0.0, 0.5, 0.5, 0.0])
+
+
+def test_missing_values_share_the_gradient_of_a_median() -> None:
+    x = minigrad.tensor([1.0, math.nan, math.nan, 3.0], requires_grad=True)
+    x.median().backward()
+    np.testing.assert_array_equal(gradient_of(x), [0.0, 0.5, 0.5, 0.0])
+
+
+def test_rows_of_nan_are_not_scaled_down() -> None:
+    x = minigrad.tensor([[math.nan, 1.0], [0.1, 0.2]], requires_grad=True)
+    minigrad.renorm(x, 2, 0, 1.0).sum().backward()
+    np.testing.assert_array_equal(gradient_of(x), np.ones((2, 2)))

@@ -64,6 +64,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "silu": lambda x: x / (1 + mp.exp(-x)),
     "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x),
+    "expit": lambda x: 1 / (1 + mp.exp(-x)),
+    "tanhshrink": lambda x: x - mp.tanh(x),
+    "logaddexp2": lambda a, b: max(a, b) + mp.log1p(mp.power(2, -abs(a - b))) / mp.log(2),
+    "binary_cross_entropy_with_logits": lambda x, t: mp.log1p(mp.exp(-abs(x))) + max(x, 0) - t * x,
     # of order 2, as in the cases
     "bessel_j": lambda x: mp.besselj(2, x),
     "modified_bessel_i": lambda x: mp.besseli(2, x),
@@ -82,7 +86,8 @@ FUNCTIONS |= {name: lambda x, f=function: f(x) if x > 0 else mp.nan for name, fu
 
 
 def arity(op: str) -> int:
-    """How many arguments an op's function has; -1 where there is none."""
+    """How many arguments the function of an op or a name of PyTorch's has; -1 where there is none."""
+    op = op.rpartition(".")[2]
     return sum(p.default is p.empty for p in signature(FUNCTIONS[op]).parameters.values()) if op in FUNCTIONS else -1
 
 
@@ -91,6 +96,7 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
     derivatives in all arguments (2). NaN at NaN; None where mpmath has no answer."""
     if any(math.isnan(x) for x in point):
         return math.nan
+    op = op.rpartition(".")[2]
     with mp.workdps(_digits(point, 0 if op in POSITIVE else 4)):
         function, xs = FUNCTIONS[op], [_stand_in(x + 0.0 if op in POSITIVE else x) for x in point]
         steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
