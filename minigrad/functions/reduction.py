@@ -316,5 +316,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     place = axis(dim, input.array.ndim)
     others = tuple(d for d in range(input.array.ndim) if d != place)
     small = ~(norm(input.detach(), p, others, True) > maxnorm)
-    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # so that no gradient of NaN or ∞ comes from small ones
+    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # small ones have no gradient of ∞ or NaN
     return input * (maxnorm / (sizes + 1e-7)).masked_fill(small, 1.0)

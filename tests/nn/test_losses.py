@@ -271,7 +271,7 @@ def test_kl_div_batchmean(device: str) -> None:
 
 @pytest.mark.parametrize("log_target", [False, True])
 def test_kl_div_at_the_ends(log_target: bool, device: str) -> None:
-    """In a target of 0 its slope is no number: t / t is 0 / 0. First and second gradients are PyTorch's in all places."""
+    """In a target of 0 its slope is 0 / 0. First and second gradients are PyTorch's in all places."""
     ends = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-310, 1e300]
     places = [np.array(axis).reshape(-1) for axis in np.meshgrid(ends, ends)]
 
