@@ -45,9 +45,8 @@ class UntypedStorage:
         import mmap  # here, as few programs map files themselves
 
         name = os.fspath(filename)
-        if os.path.exists(name) and not (
-            os.path.isfile(name) or os.path.isdir(name)
-        ):  # to open a pipe may wait for ever
+        # to open a pipe may wait for ever
+        if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
             raise RuntimeError(f"file <{name}> is a device or a pipe, which cannot be mapped")
         with open(name, "r+b" if shared else "rb") as file:
             size = os.fstat(file.fileno()).st_size

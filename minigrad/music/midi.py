@@ -41,9 +41,8 @@ _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four byt
 _MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
 _MOST_TRACKS = 32_000
 _META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
-_IN_RIFF = re.compile(
-    rb"data(.{4})(?=MThd)", re.DOTALL
-)  # searched, as writers forget the pad of an odd chunk before it
+# Searched, as writers forget the pad of an odd chunk before it.
+_IN_RIFF = re.compile(rb"data(.{4})(?=MThd)", re.DOTALL)
 _ALONE = (0xF6, *range(0xF8, 0xFF))  # messages without data
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
