@@ -12,7 +12,7 @@ from typing import Any
 
 from mpmath import mp
 
-_DIGITS = 150  # as many as cancel in differences of numbers near 1
+_DIGITS = 150  # as many as cancel in differences of numbers near 1; of two arguments, one may hide the other
 _STEP = 30  # a difference's step is 10^-30 of an argument, at most 10^-30
 
 
@@ -130,4 +130,4 @@ def _digits(point: Sequence[float], below: int) -> int:
     """As many as x + 1e-30 has for large x, and as cancel in second differences of 1 + x² for small x (``below`` is 4;
     it is 0 of functions that are infinite at 0)."""
     powers = [math.log10(abs(x)) if x and math.isfinite(x) else 330 * (1 if x else -1) for x in point]
-    return _DIGITS + sum(math.ceil(p if p > 0 else -below * p) for p in powers)
+    return _DIGITS * len(point) ** 2 + sum(math.ceil(p if p > 0 else -below * p) for p in powers)
