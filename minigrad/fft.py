@@ -195,6 +195,7 @@ def ihfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), 
     return ihfftn(input, s, dim, norm)
 
 
+@spelled
 def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``fft``: 0, 1, ..., -2, -1, divided by n d.
 
@@ -205,6 +206,7 @@ def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
+@spelled
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``rfft``; arguments as of ``fftfreq``."""
     return _floats(np.fft.rfftfreq(n, d), kwargs)

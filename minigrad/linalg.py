@@ -143,6 +143,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return products.cross(input, other, dim)
 
 
+@spelled
 def multi_dot(tensors: Any) -> Tensor:
     """The product of several matrices, from left to right."""
     return products.chain_matmul(*tensors)

@@ -169,7 +169,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     ("'Linear' object has no attribute 'array'"), and only then its annotations tell which argument is at fault.
     """
     refused = isinstance(error, TypeError) and error.__context__ is not None  # by what the library stands on
-    if not (refused or isinstance(error, AttributeError)):
+    if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
         return ""
     try:
         parameters = signature(function).parameters

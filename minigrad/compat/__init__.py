@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from .alias import as_torch
 from .names import find, has_module, load, missing, others
-from .overrides import default, disabled, met
+from .overrides import asking, default, disabled, met
 
 __all__ = ["as_torch"]

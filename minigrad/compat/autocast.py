@@ -201,14 +201,15 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def _functions(name: str) -> Iterator[FunctionType]:
-    """The functions and methods of a name. Those in ``nn.functional`` are without their border
+    """The functions and methods of a name. Those in ``nn.functional`` come without their border as well
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
     holders: list[Any] = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
     for holder in holders if place else [*holders, Tensor]:
-        if isinstance(value := getattr_static(holder, own, None), FunctionType):
-            inner = getattr(value, "__wrapped__", value)
-            yield inner if holder.__name__ == f"{PACKAGE}.nn.functional" and hasattr(value, "is_border") else value
+        if callable(value := getattr_static(holder, own, None)):
+            yield value
+            if holder is functional and hasattr(value, "is_border"):
+                yield value.__wrapped__
 
 
 @cache
@@ -220,8 +221,8 @@ def _install() -> None:
             for name in text.split():
                 for function in _functions(name):
                     policies.setdefault(function, {})[place] = policy
-    for function, by_place in policies.items():
-        overrides.interpose(function, functools.partial(_converting, by_place.get("cpu"), by_place.get("gpu")))
+    converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
+    overrides.interpose(converting)
     mode.carried.append(_carried)
 
 

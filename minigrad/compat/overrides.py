@@ -1,25 +1,29 @@
 """``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
 
 The functions of the library look for neither. When a program enters its first mode, makes the first tensor of a class
-of its own, or gives a function an object that has a ``__torch_function__``, all public functions, methods and
-properties are ``_opened``: each gets a body that asks first. The function objects stay the same, as programs have them
-in tables by then, from function to handler, and in variables.
+of its own, or gives a function an object that has a ``__torch_function__``, every public function, method and property
+is exchanged for an ``_Asking``, which asks first (``_switch``). A free function stays the object that it is, as programs
+have it in tables by then, from function to handler, and in variables: it is a border (``tracebacks.border``), and the
+function that it runs is exchanged, in its closure. So does a property. Of other methods the class's attribute is
+exchanged, for an object that is equal to the method.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from .. import names
 from ..autograd.mode import at_end
 from ..backend import Device, dtype
+from ..functions.spelling import spelled
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from ..tracebacks import PACKAGE, answers, shorten
@@ -260,6 +264,17 @@ _OPERATORS = {
 
 
 @functools.cache
+def _attributes() -> dict[Any, list[tuple[type, str]]]:
+    """Methods and properties of Tensor as they are before any is exchanged: the classes and names that have each."""
+    found: dict[Any, list[tuple[type, str]]] = {}
+    for cls in Tensor.__mro__:
+        for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
+            if isinstance(value, (FunctionType, property)):
+                found.setdefault(value, []).append((cls, name))
+    return found
+
+
+@functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
     """What there is to ask about: for each, PyTorch's name and the function that runs."""
     found: dict[Any, tuple[str, Any]] = {}
@@ -267,118 +282,148 @@ def _table() -> dict[Any, tuple[str, Any]]:
         module = import_module(f"{PACKAGE}.{place}") if place else names
         for name in public.split() or getattr(module, "__all__", dir(module)):
             value = getattr(module, name)
-            if type(value) is not FunctionType or name[0] == "_" or name in _IGNORED:
-                continue
-            if module is names or public or value.__module__.startswith(module.__name__):
+            if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
                 found.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
-    for cls in Tensor.__mro__:
-        for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
+    for value, places in _attributes().items():
+        for _, name in places:
             special = name.endswith("__")
-            if type(value) is FunctionType and (name[0] != "_" or special) and name not in _IGNORED:
-                if value not in found or (special and not found[value][0].endswith("__")):
-                    found[value] = f"torch.Tensor.{name}", value
-            elif isinstance(value, property) and name[0] != "_":
+            if isinstance(value, property) and name[0] != "_":
                 ends = (("__get__", value.fget), ("__set__", value.fset), ("__delete__", value.fdel))
                 found.update((getattr(value, at), (f"torch.Tensor.{name}.{at}", f)) for at, f in ends if f is not None)
+            elif type(value) is FunctionType and (name[0] != "_" or special) and name not in _IGNORED:
+                if value not in found or (special and not found[value][0].endswith("__")):
+                    found[value] = f"torch.Tensor.{name}", value
     return found
 
 
-def _template(*args: Any, **kwargs: Any) -> Any:
-    call: Any = "call"
-    return call(args, kwargs)
-
-
-class _Body:
-    """A function's own body, and one that asks first. (Both must name the same outer variables.)
+class _Asking:
+    """What runs in the place of a public function: it asks first. As an attribute of a class it is equal to the method.
 
     Attributes:
-        own, asking: the code of both.
-        run: the function with its own body.
-        inner: the function that runs in its place (see ``interpose``).
+        public: the function, as modes and classes get it.
+        switch: puts this, or ``own``, to where it is called.
+        run: the function that runs if nobody answers.
     """
 
-    def __init__(self, function: FunctionType) -> None:
-        public, name = _named().get(function, (function, ""))
-        self.function, self.own = function, function.__code__
-        run = FunctionType(
-            self.own, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-        )
-        run.__kwdefaults__, run.__dict__ = function.__kwdefaults__, dict(function.__dict__)
-        run.__annotations__ = function.__annotations__
-        self.run: Any = run
-        self.inner: Any = run
-        special = name.rpartition(".")[2]
-        called = getattr(Tensor, _OPERATORS[special]) if special in _OPERATORS else public
-        call = _asking(called, self, operator=special.startswith("__")) if name else self._call
-        if special.endswith("__"):
-            function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(special, special)
-        code, own = _template.__code__, self.own
-        constants = tuple(call if constant == "call" else constant for constant in code.co_consts)
-        self.asking = code.replace(
-            co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_filename=own.co_filename
-        )
-        vars(function).setdefault("__wrapped__", run)  # for its signature
+    asks = True
 
-    def _call(self, args: Any, kwargs: Any) -> Any:
-        """A function within the library asks nobody."""
-        return self.inner(*args, **kwargs)
+    def __init__(self, public: Any) -> None:
+        name, function = _table()[public]
+        self.attribute = name.rpartition(".")[2]
+        is_special = public is function and self.attribute.endswith("__")
+        if is_special:
+            function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(self.attribute, self.attribute)
+        functools.update_wrapper(self, function)
+        self.public, self.is_operator = public, is_special
+        self.switch: Callable[[Any], None]
+        self.switch, self.own = _switch(public, function)
+        self.run: Any = spelled(self.own) if function.__code__ is _SPELLED else self.own
+        if is_special and self.attribute in _OPERATORS:
+            self.public = asking(getattr(Tensor, _OPERATORS[self.attribute])).public
+        elif self.own is public:
+            self.public = self
 
-
-_body = functools.cache(_Body)
-
-
-@functools.cache
-def _named() -> dict[FunctionType, tuple[Any, str]]:
-    """The functions that run, each with its public object and name."""
-    return {function: (public, name) for public, (name, function) in _table().items()}
-
-
-def interpose(function: FunctionType, wrapper: Callable[[Any], Any]) -> None:
-    """Let a function run ``wrapper(function)`` from now on; modes and classes, if there are any, are asked first."""
-    body = _body(function)
-    with _lock:
-        body.inner = wrapper(body.inner)
-        function.__code__ = body.asking
-
-
-def _asking(public: Any, body: _Body, operator: bool) -> Any:
-    """The body that asks first."""
-
-    def call(args: Any, kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             state = _state
             if state.ask_modes and (state.modes or (state.ask_classes and _counts["classes"])):
                 values = (*args, *kwargs.values()) if kwargs else args
                 if state.modes or _answering(values):
-                    return handle_torch_function(public, values, *args, **kwargs)
-            return body.inner(*args, **kwargs)
+                    return handle_torch_function(self.public, values, *args, **kwargs)
+            return self.run(*args, **kwargs)
         except Exception as error:
-            if operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
+            if self.is_operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
                 return NotImplemented  # Python asks the other operand
             shorten(error)
             raise
 
-    return call
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["__wrapped__"], name)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.__wrapped__
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __reduce__(self) -> Any:
+        return getattr, (Tensor, self.attribute)
+
+
+asking = functools.cache(_Asking)
+_SPELLED = names.cat.__code__
+
+
+def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any]:
+    """How a function is exchanged for another, and what runs as long as it is not."""
+    if public is not function:
+        return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function
+    if hasattr(function, "is_border"):
+        cell = function.__closure__[function.__code__.co_freevars.index("function")]
+        return functools.partial(setattr, cell, "cell_contents"), cell.cell_contents
+    return functools.partial(_set_attributes, _attributes()[function]), function
+
+
+def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:
+    for cls, name in places:
+        setattr(cls, name, value)
+
+
+_ENDS = {"__get__": "fget", "__set__": "fset", "__delete__": "fdel"}
+
+
+def _set_end(whole: Any, end: str, function: Any) -> None:
+    """Exchange a function of a property, which stays the object that it is."""
+    ends = {name: getattr(whole, name) for name in _ENDS.values()} | {end: function}
+    whole.__init__(**ends, doc=whole.__doc__)
+    _set_attributes(_attributes()[whole], whole)  # Python, which may have cached the function, looks again
+
+
+def interpose(wrappers: dict[Any, Callable[[Any], Any]]) -> None:
+    """Let functions run ``wrapper(function)`` from now on, which modes and classes, if there are any, come before.
+
+    Those that are not public are exchanged in the modules of the library.
+    """
+    with _lock:
+        within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
+        for function in wrappers.keys() - within.keys():
+            public = asking(function)
+            public.run, public.own = wrappers[function](public.run), public
+            public.switch(public)
+        modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{PACKAGE}.")]
+        for module in modules:
+            changes = {n: within[v] for n, v in vars(module).items() if type(v) is FunctionType and v in within}
+            vars(module).update(changes)
 
 
 _lock = threading.Lock()
 _counts = {"modes": 0, "classes": 0}
+_is_open = False
+# How often functions get their own bodies again: CPython 3.13 caches no attributes of a class that was changed 1,000 times.
+_closings = 100
 
 
 def _open(**more: int) -> None:
-    """Count modes and classes: with the first, functions get the body that asks; with the last mode gone, their own."""
+    """Count modes and classes: with the first, functions ask; with the last mode gone, they do not."""
+    global _is_open, _closings
     with _lock:
-        before = any(_counts.values())
-        for name, n in more.items():
-            _counts[name] += n
-        after = any(_counts.values())
-        if after is not before:
-            for body in map(_body, _named()):
-                body.function.__code__ = body.asking if after or body.inner is not body.run else body.own
+        counts = {name: n + more.get(name, 0) for name, n in _counts.items()}
+        if any(counts.values()) is not _is_open and (_closings or not _is_open):
+            _closings -= _is_open
+            for public in map(asking, _table()):
+                public.switch(public.own if _is_open else public)
+            _is_open = not _is_open
+        _counts.update(counts)
 
 
 def met() -> bool:
-    """A class that answers for functions has come up. Whether it is the first."""
+    """A class that answers for functions has come up. Whether functions have not asked before."""
     first = not _counts["classes"]
     if first:
         _open(classes=1)
@@ -395,12 +440,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 def is_tensor_method_or_property(func: Any) -> bool:
     """Whether something is a method or property of tensors (of those that are functions, too, the function)."""
-    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in _methods()
-
-
-@functools.cache
-def _methods() -> set[Any]:
-    return {value for cls in Tensor.__mro__ for value in vars(cls).values() if type(value) is FunctionType}
+    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in _attributes()
 
 
 def resolve_name(f: Any) -> str | None:

@@ -156,7 +156,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
         return apply(i.getitem, (input, index))
     except Exception as error:
         if met(key):
-            return getitem(input, key)
+            return input[key]
         shorten(error)
         raise
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..autograd.calls import apply
 from ..autograd.inplace import mutate
 from ..autograd.tape import Variable, wrap
+from ..extension import layer
 from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
@@ -80,7 +81,7 @@ def _in_place(op: Op) -> Operator:
 
 def _declined(operator: Operator, self: Tensor, other: Any) -> Any:
     """NotImplemented for Python to ask the other operand, unless its class answers for functions."""
-    return getattr(operator, "public", operator)(self, other) if met(other) else NotImplemented
+    return layer().asking(getattr(operator, "public", operator))(self, other) if met(other) else NotImplemented
 
 
 def _documented(operator: Operator, op: Op) -> Operator:

@@ -37,6 +37,7 @@ _SPELLINGS = {
     "tensor": "input",
     "input": "A",  # of functions that stand in linalg as well
 }
+_SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
@@ -47,11 +48,9 @@ def spelled(function: Function) -> Function:
         try:
             if not kwargs:
                 return function(*args)
-            out = kwargs.pop("out", None) if "out" in kwargs else None
-            if not _SPELLINGS.keys().isdisjoint(kwargs):
-                kwargs = _respelled(function, kwargs)
-            result = function(*args, **kwargs)
-            return result if out is None else _written(result, out, [*args, *kwargs.values()])
+            if _SPECIAL.isdisjoint(kwargs):
+                return function(*args, **kwargs)
+            return _respelled(function, args, kwargs)
         except Exception as error:
             if met(*args, *kwargs.values()):
                 return with_spellings(*args, **kwargs)
@@ -63,10 +62,14 @@ def spelled(function: Function) -> Function:
     return is_border(wrapping(with_spellings, function))
 
 
-def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments by the names that a function has for them."""
-    known = _parameters(function)
-    return {_name(k, known): v for k, v in kwargs.items()}
+def _respelled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function by the names that it has for its keyword arguments, and write its results to ``out``."""
+    if hasattr(function, "asks"):  # modes and classes get the arguments as they are (compat/overrides.py)
+        return function(*args, **kwargs)
+    known, out = _parameters(function), kwargs.get("out")
+    kwargs = {_name(k, known): v for k, v in kwargs.items() if k != "out"}
+    result = function(*args, **kwargs)
+    return result if out is None else _written(result, out, [*args, *kwargs.values()])
 
 
 def _name(keyword: str, known: Collection[str]) -> str:

@@ -23,7 +23,6 @@ __all__ += ["upsample_nearest"]
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # the number of axes of an input
 _SMOOTH = (*_LINEAR, "bicubic")
 _MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")
-_MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
 @rounded_once
@@ -62,7 +61,7 @@ def interpolate(
         factors = (None,) * len(sizes)
     _check_mode(ndim, mode, antialias)
     if mode == "area":
-        return _MEANS[ndim](input, sizes)
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[ndim - 3](input, sizes)
     out, rounded = input, mode in _SMOOTH and kind_of(input.array) not in "fc"
     if rounded:
         if input.dtype is not uint8:
