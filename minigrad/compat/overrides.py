@@ -24,6 +24,7 @@ from .. import names
 from ..autograd.mode import at_end
 from ..backend import Device, dtype
 from ..functions.spelling import spelled
+from ..nn import functional
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from ..tracebacks import PACKAGE, answers, shorten
@@ -86,9 +87,8 @@ def _answering(values: Iterable[Any], found: list[Any] | None = None) -> list[An
         kind = type(value)
         if kind in _PLAIN:
             continue
-        if kind is tuple or kind is list:
-            if value and type(value[0]) is not int and type(value[0]) is not float:
-                _answering(value, found)
+        if kind is tuple or (kind is list and value and type(value[0]) not in (int, float)):
+            _answering(value, found)
         elif answers(kind) and all(type(other) is not kind for other in found):
             place = (i for i, other in enumerate(found) if issubclass(kind, type(other)))
             found.insert(next(place, len(found)), value)
@@ -300,7 +300,8 @@ class _Asking:
     """What runs in the place of a public function: it asks first. As an attribute of a class it is equal to the method.
 
     Attributes:
-        public: the function, as modes and classes get it.
+        public: the function as programs call it.
+        func: the function that modes and classes get.
         switch: puts this, or ``own``, to where it is called.
         run: the function that runs if nobody answers.
     """
@@ -314,14 +315,12 @@ class _Asking:
         if is_special:
             function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(self.attribute, self.attribute)
         functools.update_wrapper(self, function)
-        self.public, self.is_operator = public, is_special
-        self.switch: Callable[[Any], None]
-        self.switch, self.own = _switch(public, function)
-        self.run: Any = spelled(self.own) if function.__code__ is _SPELLED else self.own
+        self.is_operator = is_special
+        self.switch, self.own, self.run = _switch(public, function)
+        self.public = self if self.own is public else public
+        self.func = self.public
         if is_special and self.attribute in _OPERATORS:
-            self.public = asking(getattr(Tensor, _OPERATORS[self.attribute])).public
-        elif self.own is public:
-            self.public = self
+            self.func = asking(getattr(Tensor, _OPERATORS[self.attribute])).public
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -329,7 +328,7 @@ class _Asking:
             if state.ask_modes and (state.modes or (state.ask_classes and _counts["classes"])):
                 values = (*args, *kwargs.values()) if kwargs else args
                 if state.modes or _answering(values):
-                    return handle_torch_function(self.public, values, *args, **kwargs)
+                    return handle_torch_function(self.func, values, *args, **kwargs)
             return self.run(*args, **kwargs)
         except Exception as error:
             if self.is_operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
@@ -356,26 +355,37 @@ class _Asking:
         return getattr, (Tensor, self.attribute)
 
 
-asking = functools.cache(_Asking)
-_SPELLED = names.cat.__code__
+_made: dict[Any, _Asking] = {}
+# The borders: functions whose closure holds the ``function`` that they run.
+_SPELLED, _ANNOUNCED, _BORDER = names.cat.__code__, names.zeros.__code__, functional.linear.__code__
 
 
-def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any]:
-    """How a function is exchanged for another, and what runs as long as it is not."""
-    if public is not function:
-        return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function
-    if hasattr(function, "is_border"):
-        cell = function.__closure__[function.__code__.co_freevars.index("function")]
-        return functools.partial(setattr, cell, "cell_contents"), cell.cell_contents
-    return functools.partial(_set_attributes, _attributes()[function]), function
+def asking(public: Any) -> _Asking:
+    """What runs in the place of a public function."""
+    return _made.get(public) or _made.setdefault(public, _Asking(public))
+
+
+def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
+    """How the function that runs for a public one is exchanged, which it is, and what calls it."""
+    if not isinstance(public, FunctionType):
+        return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
+    if function.__code__ not in (_SPELLED, _ANNOUNCED, _BORDER):
+        return functools.partial(_set_attributes, _attributes()[function]), function, function
+    cell = function.__closure__[function.__code__.co_freevars.index("function")]
+    own = cell.cell_contents
+    if function.__code__ is _ANNOUNCED and own.__code__ is _SPELLED:  # which notices the first class
+        return _switch(public, own)
+    return functools.partial(setattr, cell, "cell_contents"), own, spelled(own) if function.__code__ is _SPELLED else own
 
 
 def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:
     for cls, name in places:
-        setattr(cls, name, value)
+        if vars(cls).get(name) == value:  # and not a program's own
+            setattr(cls, name, value)
 
 
 _ENDS = {"__get__": "fget", "__set__": "fset", "__delete__": "fdel"}
+_CHANGES = ("__set__", "__delete__")  # no function of PyTorch, though modes and classes are asked
 
 
 def _set_end(whole: Any, end: str, function: Any) -> None:
@@ -456,10 +466,11 @@ def get_ignored_functions() -> set[Any]:
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """Public functions that ask, by the module or class that they are in."""
     found: dict[Any, list[Any]] = {}
-    for function, (name, _) in _table().items():
+    for public, (name, _) in _table().items():
         place = name.split(".")[1:-1]
         holder = Tensor if place[:1] == ["Tensor"] else import_module(".".join([PACKAGE, *place]))
-        found.setdefault(holder, []).append(function)
+        if not name.endswith(_CHANGES):
+            found.setdefault(holder, []).append(asking(public).public)
     return found
 
 
@@ -470,9 +481,12 @@ def get_testing_overrides() -> dict[Any, Any]:
     def override(function: Any) -> Any:
         @functools.wraps(function)
         def minus_one(*args: Any, **kwargs: Any) -> int:
-            inspect.signature(function).bind(*args, **kwargs)
+            signature.bind(*args, **kwargs)
             return -1
 
+        signature = inspect.signature(function)
+        vars(minus_one)["__signature__"] = signature
         return minus_one
 
-    return {public: override(function) for public, (_, function) in _table().items()}
+    table = _table().items()
+    return {asking(public).public: override(f) for public, (name, f) in table if not name.endswith(_CHANGES)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cache
 from inspect import signature, unwrap
+from types import FunctionType
 from typing import Any, TypeVar
 
 from ..autograd.tape import Variable
@@ -45,16 +46,24 @@ def spelled(function: Function) -> Function:
     results."""
 
     def with_spellings(*args: Any, **kwargs: Any) -> Any:
+        named = kwargs
         try:
             if not kwargs:
                 return function(*args)
-            if _SPECIAL.isdisjoint(kwargs):
+            if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
                 return function(*args, **kwargs)
-            return _respelled(function, args, kwargs)
+            out = None
+            if "out" in kwargs:
+                named = {**kwargs}
+                out = named.pop("out")
+            if named is kwargs or not _SPELLINGS.keys().isdisjoint(named):
+                named = _respelled(function, named)
+            result = function(*args, **named)
+            return result if out is None else _written(result, out, [*args, *named.values()])
         except Exception as error:
             if met(*args, *kwargs.values()):
                 return with_spellings(*args, **kwargs)
-            if text := no_tensor(function, args, kwargs, error):
+            if text := no_tensor(function, args, named, error):
                 raise TypeError(text) from None
             shorten(error)
             raise
@@ -62,14 +71,10 @@ def spelled(function: Function) -> Function:
     return is_border(wrapping(with_spellings, function))
 
 
-def _respelled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function by the names that it has for its keyword arguments, and write its results to ``out``."""
-    if hasattr(function, "asks"):  # modes and classes get the arguments as they are (compat/overrides.py)
-        return function(*args, **kwargs)
-    known, out = _parameters(function), kwargs.get("out")
-    kwargs = {_name(k, known): v for k, v in kwargs.items() if k != "out"}
-    result = function(*args, **kwargs)
-    return result if out is None else _written(result, out, [*args, *kwargs.values()])
+def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments by the names that a function has for them."""
+    known = _parameters(function)
+    return {_name(k, known): v for k, v in kwargs.items()}
 
 
 def _name(keyword: str, known: Collection[str]) -> str:
