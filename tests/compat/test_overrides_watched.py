@@ -1,0 +1,380 @@
+"""Subclasses and modes under debuggers and whoever else reads the locals of frames; how functions are exchanged."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import FunctionType, TracebackType
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad.compat import overrides
+
+PACKAGE = Path(minigrad.__file__).parent
+START = """
+import minigrad as mg
+from minigrad import nn
+from minigrad.compat.overrides import TorchFunctionMode
+
+class Sub(mg.Tensor):
+    pass
+
+class Mode(TorchFunctionMode):
+    seen = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        Mode.seen += 1
+        return func(*args, **(kwargs or {}))
+
+def calls(x):
+    # Functions, methods, operators and properties: one of each way in which they are exchanged.
+    y = mg.add(x, 1, alpha=2) + mg.cat([x, x])[:2]
+    y.relu_().eq_(1)
+    y.sum(axis=0), y.shape, y.T, y.exp(), mg.zeros(2), mg.linalg.norm(y), 1 - y, y.tolist()
+    y.requires_grad = False
+    return nn.functional.softmax(y, 0), nn.Linear(2, 2)(x)
+
+calls(mg.ones(2))  # kernels are loaded by now: some CPythons die when llvmlite is imported under a trace
+x = Sub([1.0, 2.0])
+mg.set_traceback_filtering(False)
+"""
+WATCHED = {
+    "a trace that reads all locals": """
+import sys
+
+lines = set()
+
+def trace(frame, event, argument):
+    lines.add((frame.f_code.co_filename, frame.f_lineno, len(frame.f_locals)))
+    return trace
+
+sys.settrace(trace)
+calls(x)
+with Mode():
+    calls(mg.ones(2))
+sys.settrace(None)
+assert len(lines) > 300 and Mode.seen > 10
+""",
+    "pdb, step by step": """
+import io, pdb
+
+steps = "\\n".join(["step", "p len(locals())", "args"] * 400 + ["continue", ""])
+out = io.StringIO()
+debugger = pdb.Pdb(stdin=io.StringIO(steps), stdout=out, nosigint=True, readrc=False)
+debugger.use_rawinput = False
+debugger.runcall(calls, x)
+assert "with_spellings" in out.getvalue() and "overrides.py" in out.getvalue()
+""",
+    "tracebacks with locals": """
+import traceback
+
+def fails(call):
+    try:
+        call()
+    except Exception as error:
+        text = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+        assert "kwargs = {}" in text and "overrides.py" in text, text
+    else:
+        raise AssertionError
+
+other = mg.ones(3)
+for call in (lambda: mg.add(x, other), lambda: x * other, lambda: x.mul_(other), lambda: x.eq_(other)):
+    fails(call)
+    with Mode():
+        fails(call)
+""",
+    "threads, all with traces": """
+import sys, threading
+
+failed = []
+
+def trace(frame, event, argument):
+    dict(frame.f_locals)
+    return trace
+
+def work():
+    try:
+        with Mode():
+            calls(Sub([1.0, 2.0]))
+    except BaseException as error:
+        failed.append(error)
+
+threading.settrace(trace)
+threads = [threading.Thread(target=work) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert not failed, failed
+""",
+    "autocast under a trace": """
+import sys
+
+def trace(frame, event, argument):
+    dict(frame.f_locals)
+    return trace
+
+with mg.autocast("cpu"):
+    sys.settrace(trace)
+    assert (mg.ones(2, 2) @ mg.ones(2, 2)).dtype is mg.bfloat16
+    calls(x)
+    sys.settrace(None)
+""",
+}
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_somebody_reads_the_locals(name: str) -> None:
+    environment = {**os.environ, "MINIGRAD_TRACEBACK_FILTERING": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", START + WATCHED[name]], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_pytest_shows_locals(tmp_path: Path) -> None:
+    file = tmp_path / "test_of_a_program.py"
+    file.write_text(START + "def test_it():\n    with Mode():\n        x + mg.ones(3)\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--showlocals", "-q", "-p", "no:cacheprovider", "-n", "0", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr[-2000:]
+    assert "1 failed" in done.stdout
+    assert "kwargs     = {}" in done.stdout
+
+
+def test_no_code_object_is_assembled_or_replaced() -> None:
+    files = list(PACKAGE.rglob("*.py"))
+    forbidden = re.compile(r"__code__\s*=[^=]|setattr\([^)]*__code__|\bCodeType\(|\bco_\w+\s*=[^=]|\*\*.*\bco_")
+    assert [file.name for file in files if forbidden.search(file.read_text(encoding="utf-8"))] == []
+    assert len(files) > 300
+
+
+# How functions are exchanged --------------------------------------------------------------------------------
+
+PUBLIC = {name: public for public, (name, _) in overrides._table().items()}
+
+
+class Sub(minigrad.Tensor):
+    """A class of tensors that says nothing."""
+
+
+class Minus(overrides.TorchFunctionMode):
+    """Answers for all functions."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return -1, func, args, kwargs
+
+
+def named(name: str) -> Any:
+    """A public function, as programs get at it."""
+    value: Any = minigrad
+    for part in name.split(".")[1:]:
+        value = getattr(value, part)
+    return value
+
+
+def test_each_public_function_asks() -> None:
+    x = minigrad.ones(2)
+    assert len(PUBLIC) > 900
+    for name in PUBLIC:
+        args = (x, 0)[: 1 + name.endswith("__set__")] if name.endswith(("et__", "delete__")) else ()
+        with Minus():
+            public = named(name)
+            answer = public(*args)
+        if not name.endswith(("__set__", "__delete__")):  # which Python lets return nothing
+            number, func, *_ = answer
+            assert number == -1
+            assert overrides.resolve_name(func) is not None
+            assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
+            assert hash(func) == hash(overrides._table()[func] and func)
+
+
+def test_functions_stay_the_objects_that_they_are() -> None:
+    """In tables, from function to handler, and in variables of a program that had them before."""
+    before = {name: named(name) for name in PUBLIC}
+    handlers = {function: name for name, function in before.items()}
+    with Minus():
+        for name, function in before.items():
+            now = named(name)
+            assert now == function
+            assert function == now
+            assert handlers[now] == handlers[function]
+            assert now is function or (name.startswith("torch.Tensor.") and not hasattr(function, "is_border"))
+            assert now.__name__ == function.__name__ or name.endswith("et__")
+            assert now.__module__ == function.__module__ if hasattr(function, "__module__") else True
+            assert now.__doc__ == function.__doc__ or name.endswith("et__")
+    ends = {name for name in PUBLIC if type(before[name]) is not FunctionType}  # Python makes them when they are asked for
+    assert [name for name, function in before.items() if named(name) is not function and name not in ends] == []
+
+
+def test_a_function_in_a_variable_asks() -> None:
+    add, softmax, zeros, shape = minigrad.add, minigrad.nn.functional.softmax, minigrad.zeros, minigrad.Tensor.shape
+    get: Any = shape
+    x = minigrad.ones(2)
+    with Minus():
+        for function, args in [(add, (x, 1)), (softmax, (x,)), (zeros, (2,)), (get.__get__, (x,))]:
+            assert function(*args) == (-1, function, args, {})
+
+
+def test_functions_are_called_as_they_were_written() -> None:
+    x, out = minigrad.ones(2), minigrad.zeros(())
+    with Minus():
+        for options in [{"axis": 0}, {"dim": 0, "out": out}, {"keepdims": True, "axis": 0, "dtype": None}]:
+            assert minigrad.sum(x, **options) == (-1, minigrad.sum, (x,), options)  # type: ignore[call-overload, comparison-overlap]
+
+
+class Duck:
+    """No tensor: it tells how a function was called."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func, args, kwargs
+
+
+def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    duck, out, x = Duck(), minigrad.zeros(2), minigrad.ones(2)
+    any_duck: Any = duck
+    calls: dict[str, Any] = {
+        "sum": lambda: minigrad.sum(any_duck, axis=0, out=out),
+        "add": lambda: x + any_duck,
+        "add_": lambda: x.__iadd__(any_duck),
+        "sub": lambda: x - any_duck,
+        "__getitem__": lambda: x[1, any_duck],
+        "normal": lambda: minigrad.normal(any_duck, any_duck),
+        "linear": lambda: minigrad.nn.functional.linear(x, any_duck),
+    }
+    for name, call in calls.items():
+        monkeypatch.setattr(overrides, "_closings", 100)
+        overrides._open(classes=-overrides._counts["classes"])
+        assert not overrides._is_open
+        first, again = call(), call()
+        assert first == again
+        assert (first[0].__name__, overrides._is_open) == (name, True)
+
+
+def test_threads_meet_the_first_class_at_once() -> None:
+    program = """
+import sys, threading
+import minigrad as mg
+
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+
+class Sub(mg.Tensor):
+    pass
+
+sys.setswitchinterval(1e-6)
+results, start = [], threading.Barrier(8)
+
+def work(number):
+    start.wait()
+    if number % 2:
+        results.append(mg.add(mg.ones(2), Duck()))
+    else:
+        x = Sub([1.0])
+        results.append(type(x + 1).__name__)
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert sorted(results) == ["Sub"] * 4 + ["add"] * 4, results
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_modes_come_and_go() -> None:
+    program = """
+import minigrad as mg
+from minigrad.compat.overrides import TorchFunctionMode
+
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result * 2 if isinstance(result, mg.Tensor) else result
+
+x, own = mg.ones(2), vars(mg.Tensor.__base__)["__add__"]
+for i in range(250):
+    with Mode():
+        assert mg.add(x, 1).tolist() == [4, 4] and (x + 1).tolist() == [4, 4]
+        assert vars(mg.Tensor.__base__)["__add__"] is not own
+    assert mg.add(x, 1).tolist() == [2, 2] and (x + 1).tolist() == [2, 2]
+    assert i > 50 or vars(mg.Tensor.__base__)["__add__"] is own
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_s_own_method_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def own(self: Any) -> str:
+        return "own"
+
+    with overrides.BaseTorchFunctionMode():
+        monkeypatch.setattr(minigrad.Tensor, "exp_", own)
+        monkeypatch.setattr(minigrad.Tensor, "ndim", property(own))
+    x = minigrad.ones(2)
+    assert (x.exp_(), x.ndim) == ("own", "own")
+
+
+def test_functions_are_pickled_while_they_ask() -> None:
+    functions = [minigrad.add, minigrad.nn.functional.softmax, minigrad.zeros]
+    x = minigrad.ones(2)
+    with overrides.BaseTorchFunctionMode():
+        functions += [minigrad.Tensor.exp_, minigrad.Tensor.__getitem__, minigrad.Tensor.relu]
+        for function in functions:
+            assert pickle.loads(pickle.dumps(function)) is function
+        assert pickle.loads(pickle.dumps(x.exp))().tolist() == x.exp().tolist()
+
+
+def frames(trace: TracebackType | None) -> list[Any]:
+    """A traceback's frames and lines."""
+    return [] if trace is None else [(trace.tb_frame, trace.tb_lineno), *frames(trace.tb_next)]
+
+
+def test_tracebacks_name_the_right_lines() -> None:
+    x = Sub([1.0, 2.0])
+    calls: list[Any] = [lambda: minigrad.add(x, minigrad.ones(3)), lambda: x * minigrad.ones(3), lambda: x[5]]
+    calls += [lambda: x.eq_(minigrad.ones(3)), lambda: minigrad.nn.functional.linear(x, minigrad.ones(3, 3))]
+    for call in calls:
+        with pytest.raises((RuntimeError, IndexError)) as caught:
+            call()
+        for frame, line in frames(caught.value.__traceback__):
+            code = frame.f_code
+            assert re.search(rf"\b(def {code.co_name}\(|lambda)", inspect.getsource(code))
+            assert line in {number for *_, number in code.co_lines()}
+
+
+def test_threads_within_a_mode_and_without_it() -> None:
+    results: list[Any] = []
+    x = minigrad.ones(2)
+
+    def work() -> None:
+        for _ in range(200):
+            results.append(minigrad.add(x, 1).tolist())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(20):
+        with Minus():
+            assert minigrad.add(x, 1)[0] == -1
+    thread.join()
+    assert results == [[2, 2]] * 200
+
+
+def test_an_exchanged_method_is_a_method() -> None:
+    x = minigrad.ones(2)
+    with overrides.BaseTorchFunctionMode():
+        exp: Any = minigrad.Tensor.exp
+        assert type(exp) is not FunctionType
+        assert exp.__code__.co_name == "function"
+        assert repr(exp).startswith("<function exp")
+        assert x.exp.__self__ is x
+        assert exp(x).tolist() == x.exp().tolist()
