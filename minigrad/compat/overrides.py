@@ -27,7 +27,7 @@ from ..functions.spelling import spelled
 from ..nn import functional
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
-from ..tracebacks import PACKAGE, answers, shorten
+from ..tracebacks import PACKAGE, answers, border, shorten
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function"]
 __all__ += ["has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]
@@ -356,8 +356,8 @@ class _Asking:
 
 
 _made: dict[Any, _Asking] = {}
-# The borders: functions whose closure holds the ``function`` that they run.
-_SPELLED, _ANNOUNCED, _BORDER = names.cat.__code__, names.zeros.__code__, functional.linear.__code__
+# The code of functions whose closure holds the ``function`` that they run. Borders notice the first class; what made them.
+_ANNOUNCED, _BORDERS = names.zeros.__code__, {names.cat.__code__: spelled, functional.linear.__code__: border}
 
 
 def asking(public: Any) -> _Asking:
@@ -369,13 +369,14 @@ def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any
     """How the function that runs for a public one is exchanged, which it is, and what calls it."""
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
-    if function.__code__ not in (_SPELLED, _ANNOUNCED, _BORDER):
+    code = function.__code__
+    if code is not _ANNOUNCED and code not in _BORDERS:
         return functools.partial(_set_attributes, _attributes()[function]), function, function
-    cell = function.__closure__[function.__code__.co_freevars.index("function")]
+    cell = function.__closure__[code.co_freevars.index("function")]
     own = cell.cell_contents
-    if function.__code__ is _ANNOUNCED and own.__code__ is _SPELLED:  # which notices the first class
+    if code is _ANNOUNCED:
         return _switch(public, own)
-    return functools.partial(setattr, cell, "cell_contents"), own, spelled(own) if function.__code__ is _SPELLED else own
+    return functools.partial(setattr, cell, "cell_contents"), own, _BORDERS[code](own)
 
 
 def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:

@@ -42,7 +42,8 @@ def calls(x):
     y.requires_grad = False
     return nn.functional.softmax(y, 0), nn.Linear(2, 2)(x)
 
-calls(mg.ones(2))  # kernels are loaded by now: some CPythons die when llvmlite is imported under a trace
+# Under a trace that reads the locals of class bodies, some CPythons fail to import llvmlite and ml_dtypes: they come now.
+calls(mg.ones(2).to(mg.bfloat16).float())
 x = Sub([1.0, 2.0])
 mg.set_traceback_filtering(False)
 """
@@ -256,6 +257,24 @@ def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None
         first, again = call(), call()
         assert first == again
         assert (first[0].__name__, overrides._is_open) == (name, True)
+
+
+@pytest.mark.parametrize("name", ["add", "nn.functional.mse_loss", "cat", "Tensor.matmul"])
+def test_errors_are_those_of_the_function_or_of_the_handler(name: str) -> None:
+    class Wrong(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            try:
+                raise KeyError("within")
+            except KeyError as error:
+                raise TypeError("the handler's own") from error
+
+    function, layer = named(f"torch.{name}"), minigrad.nn.Linear(2, 2)
+    with pytest.raises((TypeError, AttributeError)) as before:
+        function(minigrad.ones(2), layer)
+    with overrides.BaseTorchFunctionMode(), pytest.raises(type(before.value), match=re.escape(str(before.value))):
+        function(minigrad.ones(2), layer)
+    with Wrong(), pytest.raises(TypeError, match="the handler's own"):
+        function(minigrad.ones(2), layer)
 
 
 def test_threads_meet_the_first_class_at_once() -> None:
