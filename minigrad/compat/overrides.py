@@ -1,11 +1,11 @@
 """``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
 
 The functions of the library look for neither. When a program enters its first mode, makes the first tensor of a class
-of its own, or gives a function an object that has a ``__torch_function__``, every public function, method and property
-is exchanged for an ``_Asking``, which asks first (``_switch``). A free function stays the object that it is, as programs
-have it in tables by then, from function to handler, and in variables: it is a border (``tracebacks.border``), and the
-function that it runs is exchanged, in its closure. So does a property. Of other methods the class's attribute is
-exchanged, for an object that is equal to the method.
+of its own, or gives a function an object that has a ``__torch_function__``, all public functions, methods and
+properties are exchanged for an ``_Asking`` each, which asks first. Programs have functions in tables by then, from
+function to handler, and in variables. So a free function stays the object that it is: it is a border
+(``tracebacks.border``), and the function in its closure is exchanged. A property stays the same as well, and gets other
+functions. Any other method is exchanged as an attribute of its class; the object that takes its place is equal to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType, MethodType
@@ -265,35 +265,35 @@ _OPERATORS = {
 
 @functools.cache
 def _attributes() -> dict[Any, list[tuple[type, str]]]:
-    """Methods and properties of Tensor as they are before any is exchanged: the classes and names that have each."""
-    found: dict[Any, list[tuple[type, str]]] = {}
+    """Tensor's methods and properties as they are before they are exchanged: the classes and names that have each."""
+    places: dict[Any, list[tuple[type, str]]] = {}
     for cls in Tensor.__mro__:
         for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
             if isinstance(value, (FunctionType, property)):
-                found.setdefault(value, []).append((cls, name))
-    return found
+                places.setdefault(value, []).append((cls, name))
+    return places
 
 
 @functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
     """What there is to ask about: for each, PyTorch's name and the function that runs."""
-    found: dict[Any, tuple[str, Any]] = {}
+    table: dict[Any, tuple[str, Any]] = {}
     for place, public in _PLACES.items():
         module = import_module(f"{PACKAGE}.{place}") if place else names
         for name in public.split() or getattr(module, "__all__", dir(module)):
             value = getattr(module, name)
             if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
-                found.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
+                table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
     for value, places in _attributes().items():
         for _, name in places:
-            special = name.endswith("__")
+            before = table.get(value, ("",))[0]
+            is_new = name.endswith("__") or not (before or name[0] == "_")
             if isinstance(value, property) and name[0] != "_":
-                ends = (("__get__", value.fget), ("__set__", value.fset), ("__delete__", value.fdel))
-                found.update((getattr(value, at), (f"torch.Tensor.{name}.{at}", f)) for at, f in ends if f is not None)
-            elif type(value) is FunctionType and (name[0] != "_" or special) and name not in _IGNORED:
-                if value not in found or (special and not found[value][0].endswith("__")):
-                    found[value] = f"torch.Tensor.{name}", value
-    return found
+                ends = [(getattr(value, method), method, getattr(value, end)) for method, end in _ENDS.items()]
+                table |= {public: (f"torch.Tensor.{name}.{method}", f) for public, method, f in ends if f is not None}
+            elif type(value) is FunctionType and is_new and not before.endswith("__") and name not in _IGNORED:
+                table[value] = f"torch.Tensor.{name}", value
+    return table
 
 
 class _Asking:
@@ -356,7 +356,7 @@ class _Asking:
 
 
 _made: dict[Any, _Asking] = {}
-# The code of functions whose closure holds the ``function`` that they run. Borders notice the first class; what made them.
+# The code of functions that run the ``function`` in their closure, and the makers of those that notice the first class.
 _ANNOUNCED, _BORDERS = names.zeros.__code__, {names.cat.__code__: spelled, functional.linear.__code__: border}
 
 
@@ -396,7 +396,7 @@ def _set_end(whole: Any, end: str, function: Any) -> None:
     _set_attributes(_attributes()[whole], whole)  # Python, which may have cached the function, looks again
 
 
-def interpose(wrappers: dict[Any, Callable[[Any], Any]]) -> None:
+def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
     """Let functions run ``wrapper(function)`` from now on, which modes and classes, if there are any, come before.
 
     Those that are not public are exchanged in the modules of the library.
@@ -416,7 +416,7 @@ def interpose(wrappers: dict[Any, Callable[[Any], Any]]) -> None:
 _lock = threading.Lock()
 _counts = {"modes": 0, "classes": 0}
 _is_open = False
-# How often functions get their own bodies again: CPython 3.13 caches no attributes of a class that was changed 1,000 times.
+# How often functions go back: CPython 3.13 caches no attribute of a class that was changed 1,000 times.
 _closings = 100
 
 

@@ -42,7 +42,7 @@ def calls(x):
     y.requires_grad = False
     return nn.functional.softmax(y, 0), nn.Linear(2, 2)(x)
 
-# Under a trace that reads the locals of class bodies, some CPythons fail to import llvmlite and ml_dtypes: they come now.
+# Under a trace that reads locals, some CPythons fail to import llvmlite and ml_dtypes: they are imported before it.
 calls(mg.ones(2).to(mg.bfloat16).float())
 x = Sub([1.0, 2.0])
 mg.set_traceback_filtering(False)
@@ -193,7 +193,6 @@ def test_each_public_function_asks() -> None:
             assert number == -1
             assert overrides.resolve_name(func) is not None
             assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
-            assert hash(func) == hash(overrides._table()[func] and func)
 
 
 def test_functions_stay_the_objects_that_they_are() -> None:
@@ -210,8 +209,8 @@ def test_functions_stay_the_objects_that_they_are() -> None:
             assert now.__name__ == function.__name__ or name.endswith("et__")
             assert now.__module__ == function.__module__ if hasattr(function, "__module__") else True
             assert now.__doc__ == function.__doc__ or name.endswith("et__")
-    ends = {name for name in PUBLIC if type(before[name]) is not FunctionType}  # Python makes them when they are asked for
-    assert [name for name, function in before.items() if named(name) is not function and name not in ends] == []
+    functions = {name: function for name, function in before.items() if type(function) is FunctionType}
+    assert [name for name, function in functions.items() if named(name) is not function] == []
 
 
 def test_a_function_in_a_variable_asks() -> None:
@@ -224,10 +223,11 @@ def test_a_function_in_a_variable_asks() -> None:
 
 
 def test_functions_are_called_as_they_were_written() -> None:
-    x, out = minigrad.ones(2), minigrad.zeros(())
+    x, out, total = minigrad.ones(2), minigrad.zeros(()), named("torch.sum")
+    several: list[dict[str, Any]] = [{"axis": 0}, {"dim": 0, "out": out}, {"keepdims": True, "axis": 0, "dtype": None}]
     with Minus():
-        for options in [{"axis": 0}, {"dim": 0, "out": out}, {"keepdims": True, "axis": 0, "dtype": None}]:
-            assert minigrad.sum(x, **options) == (-1, minigrad.sum, (x,), options)  # type: ignore[call-overload, comparison-overlap]
+        for options in several:
+            assert total(x, **options) == (-1, total, (x,), options)
 
 
 class Duck:
@@ -242,7 +242,7 @@ def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None
     duck, out, x = Duck(), minigrad.zeros(2), minigrad.ones(2)
     any_duck: Any = duck
     calls: dict[str, Any] = {
-        "sum": lambda: minigrad.sum(any_duck, axis=0, out=out),
+        "sum": lambda: named("torch.sum")(any_duck, axis=0, out=out),
         "add": lambda: x + any_duck,
         "add_": lambda: x.__iadd__(any_duck),
         "sub": lambda: x - any_duck,
@@ -339,7 +339,7 @@ def test_a_program_s_own_method_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     with overrides.BaseTorchFunctionMode():
         monkeypatch.setattr(minigrad.Tensor, "exp_", own)
         monkeypatch.setattr(minigrad.Tensor, "ndim", property(own))
-    x = minigrad.ones(2)
+    x: Any = minigrad.ones(2)
     assert (x.exp_(), x.ndim) == ("own", "own")
 
 
@@ -389,7 +389,7 @@ def test_threads_within_a_mode_and_without_it() -> None:
 
 
 def test_an_exchanged_method_is_a_method() -> None:
-    x = minigrad.ones(2)
+    x: Any = minigrad.ones(2)
     with overrides.BaseTorchFunctionMode():
         exp: Any = minigrad.Tensor.exp
         assert type(exp) is not FunctionType
