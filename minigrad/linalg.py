@@ -20,13 +20,8 @@ det, inv, inv_ex = equations.det, equations.inv, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq
 solve, solve_ex, solve_triangular = equations.solve, equations.solve_ex, equations.solve_triangular
 tensorinv, tensorsolve = equations.tensorinv, equations.tensorsolve
-cholesky, cholesky_ex, qr, svd, svdvals = (
-    factors.cholesky,
-    factors.cholesky_ex,
-    factors.qr,
-    factors.svd,
-    factors.svdvals,
-)
+cholesky, cholesky_ex, qr = factors.cholesky, factors.cholesky_ex, factors.qr
+svd, svdvals = factors.svd, factors.svdvals
 eig, eigvals, eigh, eigvalsh = factors.eig, factors.eigvals, factors.eigh, factors.eigvalsh
 lu, lu_factor, lu_factor_ex, lu_solve = factors.lu, factors.lu_factor, factors.lu_factor_ex, factors.lu_solve
 ldl_factor, ldl_factor_ex, ldl_solve = factors.ldl_factor, factors.ldl_factor_ex, factors.ldl_solve

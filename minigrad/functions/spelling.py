@@ -42,28 +42,21 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
-    """Let a function take NumPy's names of its arguments (``axis``, ``keepdims``), and ``out=``, tensors for the
-    results."""
+    """Let a function take NumPy's names of arguments (``axis``, ``keepdims``), and ``out=``, tensors for results."""
 
     def with_spellings(*args: Any, **kwargs: Any) -> Any:
-        named = kwargs
         try:
             if not kwargs:
                 return function(*args)
             if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
                 return function(*args, **kwargs)
-            out = None
-            if "out" in kwargs:
-                named = {**kwargs}
-                out = named.pop("out")
-            if named is kwargs or not _SPELLINGS.keys().isdisjoint(named):
-                named = _respelled(function, named)
+            out, named = kwargs.get("out"), _respelled(function, kwargs)
             result = function(*args, **named)
             return result if out is None else _written(result, out, [*args, *named.values()])
         except Exception as error:
             if met(*args, *kwargs.values()):
                 return with_spellings(*args, **kwargs)
-            if text := no_tensor(function, args, named, error):
+            if text := no_tensor(function, args, _respelled(function, kwargs), error):
                 raise TypeError(text) from None
             shorten(error)
             raise
@@ -72,14 +65,13 @@ def spelled(function: Function) -> Function:
 
 
 def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments by the names that a function has for them."""
-    known = _parameters(function)
-    return {_name(k, known): v for k, v in kwargs.items()}
+    """Keyword arguments by the names that a function has for them, without ``out``."""
+    return {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
 
 
-def _name(keyword: str, known: Collection[str]) -> str:
+def _name(keyword: str, function: Callable[..., Any]) -> str:
     """The parameter that a keyword is another spelling of, or the keyword: "x" may be "input", and that "A"."""
-    name = keyword
+    name, known = keyword, _parameters(function)
     while name not in known and name in _SPELLINGS:
         name = _SPELLINGS[name]
     return name if name in known else keyword
