@@ -22,7 +22,7 @@ from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once
 from .change import changing
 from .define import binary, function, method, pair, unary
-from .spelling import factors_first
+from .spelling import factors_first, spelled
 
 # One op each ------------------------------------------------------------------------------------------------
 
@@ -272,6 +272,7 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     return apply(e.nan_to_num, (input, nan, posinf, neginf))
 
 
+@spelled
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Φ(x) (Hendrycks and Gimpel 2016), exact or by its tanh formula."""
     if approximate not in ("none", "tanh"):

@@ -17,6 +17,7 @@ import pytest
 
 import minigrad
 from minigrad.compat import overrides
+from tests.support.parity import torch
 
 PACKAGE = Path(minigrad.__file__).parent
 START = """
@@ -158,6 +159,7 @@ def test_no_code_object_is_assembled_or_replaced() -> None:
 
 # How functions are exchanged --------------------------------------------------------------------------------
 
+NATIVE = "minigrad.compat.native"  # C++ functions' names: they call functions that ask
 PUBLIC = {name: public for public, (name, _) in overrides._table().items()}
 
 
@@ -193,6 +195,19 @@ def test_each_public_function_asks() -> None:
             assert number == -1
             assert overrides.resolve_name(func) is not None
             assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
+
+
+@pytest.mark.parametrize("place", ["", "linalg", "fft", "special", "nn.functional", "nn.init"])
+def test_all_of_pytorchs_functions_ask(place: str) -> None:
+    ours, theirs = (named(f"torch.{place}".rstrip(".")) if place else minigrad), torch
+    for part in place.split(".") if place else ():
+        theirs = getattr(theirs, part)
+    names = set(dir(ours)) & set(dir(theirs)) - overrides._IGNORED
+    functions = {name: getattr(ours, name) for name in names if name[0] != "_"}
+    functions = {name: f for name, f in functions.items() if type(f) is FunctionType and f.__module__ != NATIVE}
+    overridable = {f for place in torch.overrides.get_overridable_functions().values() for f in place}
+    silent = [name for name, f in functions.items() if f not in overrides._table()]
+    assert [name for name in silent if getattr(theirs, name) in overridable] == []
 
 
 def test_functions_stay_the_objects_that_they_are() -> None:
