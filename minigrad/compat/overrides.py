@@ -324,11 +324,9 @@ class _Asking:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            state = _state
-            if state.ask_modes and (state.modes or (state.ask_classes and _counts["classes"])):
-                values = (*args, *kwargs.values()) if kwargs else args
-                if state.modes or _answering(values):
-                    return handle_torch_function(self.func, values, *args, **kwargs)
+            values = (*args, *kwargs.values()) if kwargs else args
+            if has_torch_function(values):
+                return handle_torch_function(self.func, values, *args, **kwargs)
             return self.run(*args, **kwargs)
         except Exception as error:
             if self.is_operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
