@@ -21,6 +21,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from inspect import Parameter, signature
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
@@ -230,18 +231,28 @@ def met(*values: Any) -> bool:
 # Warnings ---------------------------------------------------------------------------------------------------
 
 
+@cache
+def _is_between(module: str) -> bool:
+    """Whether a module's calls stand between the user's and what happens."""
+    return module.partition(".")[0] in (PACKAGE, "numpy")  # ops run within a decorator of NumPy's
+
+
 def user_frames() -> Iterator[FrameType]:
     """The calls on the stack that are neither the library's nor NumPy's, from the innermost out."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _package(frame) not in (PACKAGE, "numpy"):  # ops run within a decorator of NumPy's
+        if not _is_between(frame.f_globals.get("__name__", "")):
             yield frame
         frame = frame.f_back
 
 
-def user_frame() -> FrameType:
-    """The innermost of ``user_frames``, or else this one."""
-    return next(user_frames(), sys._getframe())
+def user_frame(depth: int = 0) -> FrameType:
+    """The innermost of ``user_frames``, or else this one. ``depth`` calls, this one among them, are known to be the
+    library's."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame or sys._getframe()
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

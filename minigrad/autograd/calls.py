@@ -7,6 +7,7 @@ promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-prom
 from __future__ import annotations
 
 import math
+from contextvars import copy_context
 from functools import reduce
 from typing import Any
 
@@ -18,16 +19,35 @@ from ..ops import half_precision as half
 from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast, pow
-from ..ops.op import Op, bare
+from ..ops.op import Op, bare, watch
 from . import tape
 from .mode import state
-from .tape import Variable
+from .tape import Variable, wrap
 from .views import note_view
 
-_FLOAT32 = np.dtype(np.float32)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SPECIAL = "eEFD"  # NumPy's letters of float16, bfloat16 and complex numbers
-_run = np.errstate(all="ignore")(tape.apply)  # as in PyTorch, 1 / 0 is inf without a warning
-_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
+REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
+
+
+class _ErrorState:
+    """NumPy's state of floating-point errors with the methods of a context variable."""
+
+    set = staticmethod(lambda how: np.seterr(all=how))
+    reset = staticmethod(lambda before: np.seterr(**before))
+
+
+def _error_state() -> tuple[Any, Any]:
+    """The context variable in which NumPy keeps the state of floating-point errors, and its value that ignores them:
+    to set it takes a seventh of the time that ``np.errstate`` takes."""
+    usual = copy_context()
+    with np.errstate(all="ignore"):
+        ignoring = copy_context()
+    changed = [(v, value) for v, value in ignoring.items() if v not in usual or usual[v] is not value]
+    return changed[0] if len(changed) == 1 else (_ErrorState, "ignore")
+
+
+ERRORS, IGNORED = _error_state()  # as in PyTorch, 1 / 0 is inf without a warning
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
@@ -54,17 +74,24 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             if a.__class__ is complex:
                 uniform = False
             arrays.append(a)
-    if not uniform or dtype is not _FLOAT32:
+    if not uniform or (dtype is not FLOAT32 and dtype is not FLOAT64):
         converted = _converted(op, args, arrays, dtype, uniform)
         if converted is not None:
             op, args, narrow = converted
             return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
+    before = ERRORS.set(IGNORED)
     try:
-        result = tape.apply(op, args) if op.view else _run(op, args)
-    except _REFUSED as error:
+        if state.grad or op.view or watch.observers:
+            result = tape.apply(op, args)
+        else:  # which records nothing, so that this is the same
+            out = op.compute(arrays)[0]
+            return tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
+    except REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error
+    finally:
+        ERRORS.reset(before)
     if op.view:
         note_view(op, args, result)
     return result
@@ -121,14 +148,14 @@ def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any
     narrow = common.numpy if common in (dt.float16, dt.bfloat16) else None
     if half.unites(op) and narrow:
         return op, tuple(_widened(op, i, a, narrow) for i, a in enumerate(args)), narrow
-    return op, tuple(_cast(a, _FLOAT32) if _is_half(a) else a for a in args), narrow
+    return op, tuple(_cast(a, FLOAT32) if _is_half(a) else a for a in args), narrow
 
 
 def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
     """An operand rounded to 16 bits, unless it keeps its digits, and in float32."""
     if isinstance(a, Variable):
         rounds = a.array.ndim or half.rounds(op, position, False)
-        return _cast(_cast(a, narrow) if rounds else a, _FLOAT32)
+        return _cast(_cast(a, narrow) if rounds else a, FLOAT32)
     if isinstance(a, (int, float)) and half.rounds(op, position, True):
         with np.errstate(over="ignore"):
             number = float(np.float64(a).astype(narrow))
@@ -140,7 +167,7 @@ def _rounded(result: Any, narrow: Any) -> Any:
     """The results of an op in float32, as numbers of 16 bits."""
     if result.__class__ is tuple:
         return tuple(_rounded(part, narrow) for part in result)
-    return apply(cast, (result, narrow)) if result.array.dtype == _FLOAT32 else result
+    return apply(cast, (result, narrow)) if result.array.dtype == FLOAT32 else result
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,18 +7,99 @@ that op's result. A change of a view gives its base the history of a partial ass
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
+
+import numpy as np
 
 from ..backend import dtype as dt
 from ..ops.indexing import assign_view
-from ..ops.op import Op
-from .calls import apply
+from ..ops.op import Op, watch
+from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, REFUSED, apply
 from .mode import state
 from .observer import span
-from .origin import let_go, note_change
-from .places import caller
-from .tape import RETAINED, Array, Node, record_observed, wanted, wrap
+from .origin import let_go, note_change, order
+from .places import calling
+from .tape import RETAINED, Array, Node, Variable, record_observed, wanted, wrap
 from .views import Viewing
+
+
+_NUMBERS = (int, float, bool)
+
+
+def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
+    """Change ``target`` in place to what ``op`` makes of it and ``others``, if nobody wants a gradient or watches, and no
+    operand is to be converted: only arrays are touched then, and the numbers are those of ``mutate``.
+
+    Args:
+        factor: a number by which the last operand is multiplied first.
+
+    Returns:
+        Whether that was so. Where it was not, also because something is wrong, nothing has changed.
+    """
+    array, grad = target.array, state.grad
+    dtype, kind = array.dtype, array.__class__
+    if (dtype is not FLOAT32 and dtype is not FLOAT64) or 0 in array.strides or watch.observers:
+        return False
+    if grad and (target._needs or target._base is not None):
+        return False
+    operands = [array]
+    for a in others:
+        if isinstance(a, Variable):
+            other = a.array
+            if other.__class__ is not kind or (grad and a._wanted()):
+                return False
+            if other.dtype is not dtype and (op.promote or other.dtype.kind not in "bi"):
+                return False
+            operands.append(other)
+        elif a.__class__ in _NUMBERS:
+            operands.append(a)
+        else:
+            return False
+    before = ERRORS.set(IGNORED)
+    try:
+        if factor != 1:
+            operands[-1] = operands[-1] * factor
+        result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+        if result.dtype is not dtype or result.shape != array.shape:
+            return False
+        array[...] = result
+    except REFUSED:  # memory that is read-only, too
+        return False
+    finally:
+        ERRORS.reset(before)
+    _count(target, f"{op.name}_")
+    return True
+
+
+def overwritten(target: Viewing, source: Any) -> bool:
+    """Give every element the value of a number, or of an array of the same device, if nothing is recorded: whether that
+    was so. Where it was not, also because something is wrong, nothing has changed."""
+    array = target.array
+    if 0 in array.strides or (state.grad and (target._needs or target._base is not None)):
+        return False
+    try:
+        array[...] = source
+    except REFUSED:
+        return False
+    _count(target, "x[...] = value")
+    return True
+
+
+def _count(target: Viewing, name: str) -> None:
+    """``bump``, and the search for the line only where a node or a view knows the version counter: of other changes no
+    error can tell."""
+    version = target._version
+    version[0] += 1
+    version[1] = name, calling(3) if getrefcount(version) > _ALONE else "", next(order)
+
+
+def _references(target: Variable) -> int:
+    version = target._version
+    return getrefcount(version)
+
+
+_ALONE = _references(wrap(np.zeros(1)))  # references to a version counter that belongs to one tensor
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -106,7 +187,7 @@ def _check_fits(target: Viewing, result: Array, op: Op) -> None:
 
 def bump(target: Viewing, name: str) -> None:
     """Count a change in place, and note where the program made it."""
-    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", caller())
+    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", calling(2))
 
 
 def rebase(target: Viewing, result: Any) -> None:

@@ -7,6 +7,7 @@ import sys
 
 from ..tracebacks import user_frame as user_frame
 from ..tracebacks import user_frames as user_frames
+from .origin import Place
 
 _CELL = re.compile(r"cell \d+")
 
@@ -17,8 +18,18 @@ def caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def spelled(place: str) -> str:
+def calling(depth: int) -> Place:
+    """``caller`` for ``spelled``, without the search for the line. ``depth`` calls are known to be the library's."""
+    frame = user_frame(depth + 1)
+    return frame.f_code, frame.f_lasti
+
+
+def spelled(place: str | Place) -> str:
     """A place "file:line" as a person knows it: in a notebook "cell 5, line 2"."""
+    if isinstance(place, tuple):
+        code, at_byte = place
+        lines = (line for start, end, line in code.co_lines() if start <= at_byte < end)
+        place = f"{code.co_filename}:{next(lines, 0)}"
     file, _, line = place.rpartition(":")
     return at(cell(file) or file, line) if file else place
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.inplace import bump, check_mutable, rebase
+from ..autograd.inplace import at_once, bump, check_mutable, rebase
 from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
+from ..ops.op import Op
 from ..tensor import everything
 from ..tracebacks import shorten
 
@@ -29,6 +30,30 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return in_place(method, function)
+
+
+def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
+    """What builds the method of a function that, of floats, is one op with the same arguments, so that most changes
+    need no more than arrays. ``usual`` is the method for all others, by default that of ``changing``."""
+
+    def build(function: Callable[..., Any]) -> Callable[..., Any]:
+        general = usual or changing(function)
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                operands = args
+            elif (*kwargs,) == op.params[len(args) + 1 : len(args) + 1 + len(kwargs)]:
+                operands = *args, *kwargs.values()
+            else:
+                return general(self, *args, **kwargs)
+            if (args or not least) and isinstance(self, Variable) and at_once(self, op, operands):
+                return self
+            return general(self, *args, **kwargs)
+
+        return in_place(method, function)
+
+    least = op.arity - 1
+    return build
 
 
 def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,8 +29,7 @@ from ..ops.op import Op
 from ..tensor import Tensor
 from ..tracebacks import shorten
 from .arguments import Scalar, operand
-from .change import Change, changing
-from .change import in_place as changes
+from .change import Change, by, changing
 from .spelling import spelled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -138,7 +137,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
             shorten(error)
             raise
 
-    places = Places(free, method, in_place=_change(in_place, lambda function: changes(change, function)))
+    places = Places(free, method, in_place=_change(in_place, by(op, change)))
     public = _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
     public.bare = function  # type: ignore[attr-defined]
     return public
@@ -153,7 +152,7 @@ def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in
     def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return mutate(input, op, pair(op, input, other))
 
-    places = Places(free, method, in_place=_change(in_place, lambda function: changes(spelled(change), function)))
+    places = Places(free, method, in_place=_change(in_place, by(op, spelled(change))))
     doc = f"{op.__doc__}, elementwise; the operands broadcast."
     return _placed(named(function, name or op.name, doc), places)
 

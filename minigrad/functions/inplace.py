@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.inplace import mutate
+from ..autograd.inplace import at_once, mutate, overwritten
+from ..autograd.mode import state
 from ..autograd.tape import Variable
 from ..autograd.tape import wrap as variable
 from ..backend import xp
+from ..backend.dtype import NUMBERS
 from ..backend.storage import UntypedStorage
 from ..ops import elementwise as e
 from ..tensor import Tensor
@@ -22,6 +24,8 @@ from .spelling import factors_first
 @factors_first
 def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """In place: input + alpha · other."""
+    if at_once(input, e.add, (other,), alpha):
+        return input
     return mutate(input, e.add, (input, operand(other if alpha == 1 else other * alpha, input)))
 
 
@@ -29,6 +33,8 @@ def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 @factors_first
 def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """In place: input - alpha · other."""
+    if at_once(input, e.sub, (other,), alpha):
+        return input
     return mutate(input, e.sub, (input, operand(other if alpha == 1 else other * alpha, input)))
 
 
@@ -46,7 +52,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
         )
-    input[...] = value
+    if value.__class__ not in NUMBERS or not overwritten(input, value):
+        input[...] = value
     return input
 
 
@@ -67,7 +74,8 @@ def zero_(input: Tensor) -> Tensor:
     >>> mg.ones(3).zero_()
     tensor([0., 0., 0.])
     """
-    input[...] = 0
+    if not overwritten(input, 0):
+        input[...] = 0
     return input
 
 
@@ -79,7 +87,10 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     tensor([[1., 2.],
             [1., 2.]])
     """
-    input[...] = other.to(dtype=input.dtype, device=input.device)
+    new: Any = other.array
+    alike = new.__class__ is input.array.__class__ and new.dtype is input.array.dtype
+    if not alike or (state.grad and other._wanted()) or not overwritten(input, new):
+        input[...] = other.to(dtype=input.dtype, device=input.device)
     return input
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.calls import apply
-from ..autograd.inplace import mutate
+from ..autograd.inplace import at_once, mutate
 from ..autograd.tape import Variable, wrap
 from ..extension import layer
 from ..ops import elementwise as e
@@ -70,6 +70,8 @@ def _in_place(op: Op) -> Operator:
 
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         try:
+            if at_once(self, op, (other,)):
+                return self
             right = operand(other, self)
             return _declined(operator, self, other) if right is NotImplemented else mutate(self, op, (self, right))
         except Exception as error:

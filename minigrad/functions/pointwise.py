@@ -20,7 +20,7 @@ from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once
-from .change import changing
+from .change import by, changing
 from .define import binary, function, method, pair, unary
 from .spelling import factors_first, spelled
 
@@ -60,13 +60,13 @@ greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 # With checks or arguments --------------------------------------------------------------------------------------
 
 
-@method(in_place=True)
+@method(in_place=by(e.sign))
 def sgn(input: Tensor) -> Tensor:
     """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
     return apply(e.sign, (input,))
 
 
-@method(in_place=True)
+@method(in_place=by(e.sign))
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1, elementwise.
 
@@ -78,7 +78,7 @@ def sign(input: Tensor) -> Tensor:
     return apply(e.sign, (input,))
 
 
-@method(in_place=True)
+@method(in_place=by(e.neg))
 def neg(input: Tensor) -> Tensor:
     """-x, elementwise.
 
@@ -158,7 +158,7 @@ def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 subtract = sub
 
 
-@method(in_place=True)
+@method(in_place=by(e.div))
 def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient.
 
@@ -190,7 +190,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return apply(e.round, (input, decimals))
 
 
-@method(in_place=True)
+@method(in_place=by(e.clamp))
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
     """input clamped to [min, max]; bounds are numbers or tensors.
 
@@ -212,13 +212,13 @@ clip = clamp
 @method(in_place=True)
 def clamp_min(input: Tensor, min: Scalar) -> Tensor:
     """input, at least ``min``."""
-    return clamp(input, min=min)
+    return clamp(input, min)
 
 
 @method(in_place=True)
 def clamp_max(input: Tensor, max: Scalar) -> Tensor:
     """input, at most ``max``."""
-    return clamp(input, max=max)
+    return clamp(input, None, max)
 
 
 @overload
@@ -249,7 +249,7 @@ def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor
     return apply(e.where, (condition, a, b))
 
 
-@method(in_place=True)
+@method(in_place=by(e.lerp))
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     """input + weight · (end - input).
 
@@ -324,28 +324,18 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     return sub(left, scaled)
 
 
-@method(in_place=True)
+@method(in_place=by(e.addcmul))
 @factors_first
-@rounded_once
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
-    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
-    return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
+    return apply(e.addcmul, (input, tensor1, tensor2, value))
 
 
-@method(in_place=True)
+@method(in_place=by(e.addcdiv))
 @factors_first
-@rounded_once
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""
-    tensor1, tensor2 = _of_common_dtype(input, tensor1, tensor2)
-    return input + (tensor1 / tensor2 if value == 1 else tensor1 / tensor2 * value)
-
-
-def _of_common_dtype(input: Tensor, *factors: Tensor) -> tuple[Tensor, ...]:
-    """The factors in the dtype of the result, in which they are multiplied, unless that is a whole one."""
-    common = result_type(raw(input), *map(raw, factors))
-    return tuple(f.to(common) for f in factors) if common.rank >= 2 else factors
+    return apply(e.addcdiv, (input, tensor1, tensor2, value))
 
 
 @method

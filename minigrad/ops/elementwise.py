@@ -548,6 +548,32 @@ def where(condition: Array, a: Array, b: Array) -> Array:
 
 
 @op(
+    "da = g; db = g v c; dc = g v b",
+    a=lambda g: g,
+    b=lambda g, c, value: g * value * c,
+    c=lambda g, b, value: g * value * b,
+    promote="same",
+    holomorphic=True,
+)
+def addcmul(a: Array, b: Array, c: Array, value: float = 1) -> Array:
+    """a + value b c"""
+    return a + (b * c if value == 1 else b * c * value)
+
+
+@op(
+    "da = g; db = g v / c; dc = −g v b / c²",
+    a=lambda g: g,
+    b=lambda g, c, value: g * value / c,
+    c=lambda g, b, c, value: -(g * value) * ((b / c) / c),
+    promote="float",
+    holomorphic=True,
+)
+def addcdiv(a: Array, b: Array, c: Array, value: float = 1) -> Array:
+    """a + value b / c"""
+    return a + (b / c if value == 1 else b / c * value)
+
+
+@op(
     "da = g (1 − w); db = g w; dw = g (b − a)",
     a=lambda g, weight: g * (1 - weight),
     b=lambda g, weight: g * weight,
@@ -557,10 +583,10 @@ def where(condition: Array, a: Array, b: Array) -> Array:
 )
 def lerp(a: Array, b: Array, weight: Array) -> Array:
     """a + weight (b - a), from the nearer end, so that a weight of 1 gives b"""
-    m, far = xp(a), abs(weight) >= 0.5
-    if isinstance(far, (bool, np.bool_)):
+    far = abs(weight) >= 0.5
+    if far is True or far is False or isinstance(far, np.bool_):
         return b - (b - a) * (1 - weight) if far else a + weight * (b - a)
-    return m.where(far, b - (b - a) * (1 - weight), a + weight * (b - a))
+    return xp(a).where(far, b - (b - a) * (1 - weight), a + weight * (b - a))
 
 
 @op(
