@@ -7,7 +7,7 @@ promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-prom
 from __future__ import annotations
 
 import math
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import reduce
 from typing import Any
 
@@ -22,32 +22,18 @@ from ..ops.elementwise import cast, pow
 from ..ops.op import Op, bare, watch
 from . import tape
 from .mode import state
-from .tape import Variable, wrap
+from .tape import Variable
 from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SPECIAL = "eEFD"  # NumPy's letters of float16, bfloat16 and complex numbers
+_USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
 REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
-
-
-class _ErrorState:
-    """NumPy's state of floating-point errors with the methods of a context variable."""
-
-    set = staticmethod(lambda how: np.seterr(all=how))
-    reset = staticmethod(lambda before: np.seterr(**before))
-
-
-def _error_state() -> tuple[Any, Any]:
-    """The context variable in which NumPy keeps the state of floating-point errors, and its value that ignores them:
-    to set it takes a seventh of the time that ``np.errstate`` takes."""
-    usual = copy_context()
-    with np.errstate(all="ignore"):
-        ignoring = copy_context()
-    changed = [(v, value) for v, value in ignoring.items() if v not in usual or usual[v] is not value]
-    return changed[0] if len(changed) == 1 else (_ErrorState, "ignore")
-
-
-ERRORS, IGNORED = _error_state()  # as in PyTorch, 1 / 0 is inf without a warning
+_usual = copy_context()
+with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
+    _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
+# Where NumPy keeps this, and its value: to set it takes a seventh of the time that ``np.errstate`` takes.
+ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none"), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
@@ -59,7 +45,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         TypeError, IndexError, NotImplementedError: what the array library refuses; the op and its operands are named.
     """
     dtype: Any = None
-    uniform, arrays = True, []
+    uniform, usual, arrays = True, True, []
     for a in args:
         if isinstance(a, Variable):
             array = a.array
@@ -69,23 +55,24 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
                 return apply(op, _one_device(op, args))
             elif array.dtype is not dtype:
                 uniform = False
+                usual = usual and array.dtype in _USUAL
             arrays.append(array)
         else:
             if a.__class__ is complex:
                 uniform = False
             arrays.append(a)
-    if not uniform or (dtype is not FLOAT32 and dtype is not FLOAT64):
+    floats = dtype is FLOAT32 or dtype is FLOAT64
+    if not (uniform and floats if op.promote else usual and (floats or dtype in _USUAL)):
         converted = _converted(op, args, arrays, dtype, uniform)
         if converted is not None:
             op, args, narrow = converted
             return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
     before = ERRORS.set(IGNORED)
     try:
-        if state.grad or op.view or watch.observers:
+        if state.grad or watch.observers:
             result = tape.apply(op, args)
-        else:  # which records nothing, so that this is the same
-            out = op.compute(arrays)[0]
-            return tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
+        else:  # which is the same
+            result = tape.record(op, args, 0, op.compute(arrays)[0])
     except REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)

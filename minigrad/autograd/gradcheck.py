@@ -5,7 +5,7 @@ Central differences in float64 are good to about ten digits; a rule that agrees 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def gradcheck(
         ValueError: no input requires a gradient, or one is not float64 or complex128.
     """
     points = _listed(inputs)
-    return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, atol, rtol, nondet_tol, fast_mode)
+    return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
 
 def gradgradcheck(
@@ -106,7 +106,7 @@ def gradgradcheck(
         results = _differentiable(_listed(func(*xs)))
         return grad(results, _differentiable(xs), g, create_graph=True, materialize_grads=True)
 
-    return _agrees(gradient, (*points, *arriving), raise_exception, eps, atol, rtol, nondet_tol, fast_mode)
+    return _agrees(gradient, (*points, *arriving), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
 
 def _listed(values: Any) -> tuple[Any, ...]:
@@ -166,20 +166,14 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 
 def _agrees(
-    func: Function,
-    inputs: tuple[Any, ...],
-    strict: bool,
-    eps: float,
-    atol: float,
-    rtol: float,
-    nondet_tol: float,
-    fast: bool,
+    func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
 ) -> bool:
     """Check every pair of an output and an input that requires a gradient. See ``gradcheck``."""
     _check_inputs(inputs)
+    atol, rtol, nondet_tol = tolerances
     points = {i: x for i, x in enumerate(inputs) if _differentiable([x])}
     outputs = _float_outputs(func, inputs)
-    if _agrees_along(func, inputs, list(points.values()), outputs, eps, (atol, rtol, nondet_tol), fast):
+    if _agrees_along(func, inputs, list(points.values()), outputs, eps, tolerances, fast):
         return True
     try:
         numerical = {i: _numerical(func, inputs, x.array, eps) for i, x in points.items()}
@@ -200,10 +194,10 @@ def _agrees(
 def _agrees_along(
     func: Function,
     inputs: tuple[Any, ...],
-    points: list[Variable],
-    outputs: list[Variable],
+    points: list[Any],
+    outputs: list[Any],
     eps: float,
-    tolerances: tuple[float, float, float],
+    tolerances: Any,
     fast: bool,
 ) -> bool:
     """Whether vᵀ J u is the same by the rules and by differences, for random u and v: if not, the elements decide.
@@ -211,49 +205,42 @@ def _agrees_along(
     No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; for several to cancel out twice, the odds are
     about 1 in 600 where their errors are near ``atol``, and vanish where they are greater.
     """
-    if any(0 in x.array.strides for x in points) or (not fast and sum(x.array.size for x in points) <= _DIRECTIONS):
+    (atol, rtol, nondet_tol), arrays = tolerances, [x.array for x in points]
+    if any(0 in a.strides for a in arrays) or (not fast and sum(a.size for a in arrays) <= _DIRECTIONS):
         return False
-    atol, rtol, nondet_tol = tolerances
-    draw, wanted = np.random.default_rng(0), _differentiable(outputs)
+    draw, kept, wanted = np.random.default_rng(0), [a.copy() for a in arrays], _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
-        us, vs = ([_weights(t.array.shape, draw) for t in tensors] for tensors in (points, outputs))
-        changes = _along(func, inputs, [x.array for x in points], us, eps)
-        numerical = sum(float(v.reshape(-1) @ change) for v, change in zip(vs, changes, strict=True))
-        arriving = [_like(v, o.array) for v, o in zip(vs, outputs, strict=True) if o._wanted()]
-        passes = []
-        for _ in range(1 if number or not wanted else 2):
-            grads = grad(wanted, points, arriving, retain_graph=True, materialize_grads=True) if wanted else ()
-            if any(g.array.shape != x.array.shape or g.array.dtype != x.array.dtype for g, x in zip(grads, points)):
+        us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (points, outputs))
+        sides = []
+        with at_end(_write, arrays, kept) as end, end:
+            for step in (eps, -eps):
+                _write(arrays, [k + step * u.array for k, u in zip(kept, us, strict=True)])
+                sides.append([_host(o) for o in _float_outputs(func, inputs)])
+        numerical = _dot([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)], map(_host, vs))
+        arriving = [v for v, o in zip(vs, outputs, strict=True) if o._wanted()]
+        passes: list[Any] = []
+        for _ in range(1 if number else 2):
+            pull = grad(wanted, points, arriving, retain_graph=True, materialize_grads=True) if wanted else ()
+            if any(g.array.shape != x.array.shape or g.array.dtype != x.array.dtype for g, x in zip(pull, points)):
                 return False
-            passes.append([_host(g) for g in grads])
+            passes.append([_host(g) for g in pull] or [np.zeros(a.size) for a in arrays])
         if any(np.abs(a - b).max(initial=0.0) > nondet_tol for a, b in zip(passes[0], passes[-1], strict=True)):
             return False
-        analytical = sum(float(u.reshape(-1) @ g) for u, g in zip(us, passes[0], strict=bool(wanted)))
-        elements = sum(np.abs(u).sum() for u in us) * sum(np.abs(v).sum() for v in vs)
-        if not abs(analytical - numerical) <= (atol * elements + rtol * abs(numerical) if fast else 0.01 * atol):
+        sizes = [sum(np.abs(t.array).sum() for t in ts) for ts in (us, vs)]
+        allowed = atol * float(sizes[0] * sizes[1]) + rtol * abs(numerical) if fast else 0.01 * atol
+        if not abs(_dot(passes[0], map(_host, us)) - numerical) <= allowed:
             return False
     return True
 
 
-def _weights(shape: tuple[int, ...], draw: np.random.Generator) -> Matrix:
-    """Random numbers of both signs, between 1/2 and 3/2 in size."""
-    return np.asarray(draw.uniform(0.5, 1.5, shape) * draw.choice((-1.0, 1.0), shape))
+def _dot(xs: Iterable[Matrix], ys: Iterable[Matrix]) -> float:
+    return sum(float(x @ y) for x, y in zip(xs, ys, strict=True))
 
 
-def _like(numbers: Matrix, array: Any) -> Any:
-    """Numbers as a Variable of the dtype and on the device of an array."""
-    return wrap(of(array).asarray(numbers.astype(array.dtype), of(array).device_of(array)))
-
-
-def _along(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us: list[Matrix], eps: float) -> list[Matrix]:
-    """The central difference of each output, as a vector, while all arrays change along ``us``."""
-    kept, steps = [array.copy() for array in arrays], [_like(u, array).array for u, array in zip(us, arrays)]
-    sides = []
-    with at_end(_write, arrays, kept) as end, end:
-        for step in (eps, -eps):
-            _write(arrays, [k + step * u for k, u in zip(kept, steps)])
-            sides.append([_host(output) for output in _float_outputs(func, inputs)])
-    return [(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)]
+def _weights(array: Any, draw: np.random.Generator) -> Any:
+    """Random numbers of both signs, between 1/2 and 3/2 in size, for the elements of an array."""
+    numbers = draw.uniform(0.5, 1.5, array.shape) * draw.choice((-1.0, 1.0), array.shape)
+    return wrap(of(array).asarray(np.asarray(numbers, array.dtype), of(array).device_of(array)))
 
 
 def _write(arrays: list[Any], values: list[Any]) -> None:

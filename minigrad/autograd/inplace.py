@@ -24,35 +24,23 @@ from .tape import RETAINED, Array, Node, Variable, record_observed, wanted, wrap
 from .views import Viewing
 
 
-_NUMBERS = (int, float, bool)
-
-
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Change ``target`` in place to what ``op`` makes of it and ``others``, if nobody wants a gradient or watches, and no
-    operand is to be converted: only arrays are touched then, and the numbers are those of ``mutate``.
-
-    Args:
-        factor: a number by which the last operand is multiplied first.
-
-    Returns:
-        Whether that was so. Where it was not, also because something is wrong, nothing has changed.
-    """
+    """Change ``target`` in place to what ``op`` makes of it and ``others``, the last times ``factor``, if that needs no
+    more than arrays: nobody wants a gradient or watches, and all are floats of one dtype. Whether that was so; if not,
+    also because something is wrong, nothing has changed, and ``mutate`` tells."""
     array, grad = target.array, state.grad
-    dtype, kind = array.dtype, array.__class__
+    dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or 0 in array.strides or watch.observers:
         return False
     if grad and (target._needs or target._base is not None):
         return False
-    operands = [array]
     for a in others:
         if isinstance(a, Variable):
             other = a.array
-            if other.__class__ is not kind or (grad and a._wanted()):
-                return False
-            if other.dtype is not dtype and (op.promote or other.dtype.kind not in "bi"):
+            if other.dtype is not dtype or other.__class__ is not kind or (grad and a._wanted()):
                 return False
             operands.append(other)
-        elif a.__class__ in _NUMBERS:
+        elif a.__class__ is float or a.__class__ is int:
             operands.append(a)
         else:
             return False
@@ -64,7 +52,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
         if result.dtype is not dtype or result.shape != array.shape:
             return False
         array[...] = result
-    except REFUSED:  # memory that is read-only, too
+    except REFUSED:  # read-only memory, too
         return False
     finally:
         ERRORS.reset(before)
@@ -73,8 +61,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
 
 
 def overwritten(target: Viewing, source: Any) -> bool:
-    """Give every element the value of a number, or of an array of the same device, if nothing is recorded: whether that
-    was so. Where it was not, also because something is wrong, nothing has changed."""
+    """Give every element the value of a number or an array, if nothing is recorded: whether that was so, as above."""
     array = target.array
     if 0 in array.strides or (state.grad and (target._needs or target._base is not None)):
         return False
@@ -86,20 +73,18 @@ def overwritten(target: Viewing, source: Any) -> bool:
     return True
 
 
-def _count(target: Viewing, name: str) -> None:
-    """``bump``, and the search for the line only where a node or a view knows the version counter: of other changes no
-    error can tell."""
+def _count(target: Variable, name: str) -> int:
+    """``bump``, which looks for the line only where nodes or views share the version counter: of other changes no error
+    can tell. Returns the number of references to it."""
     version = target._version
+    references = getrefcount(version)
     version[0] += 1
-    version[1] = name, calling(3) if getrefcount(version) > _ALONE else "", next(order)
+    version[1] = name, calling(3) if references > _alone else "", next(order)
+    return references
 
 
-def _references(target: Variable) -> int:
-    version = target._version
-    return getrefcount(version)
-
-
-_ALONE = _references(wrap(np.zeros(1)))  # references to a version counter that belongs to one tensor
+_alone = 1 << 30
+_alone = _count(wrap(np.zeros(1)), "")
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -118,7 +103,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
         check_mutable(target, op.name)
         if out is None:
             result = apply(op, args)
-            _check_fits(target, result.array, op)
+            check_fits(target, result.array, op.name)
             if result._node is not None:
                 _keep_original(result._node, target)
             target.array[...] = result.array
@@ -173,16 +158,17 @@ def _check_own_memory(array: Array, name: str) -> None:
         raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")
 
 
-def _check_fits(target: Viewing, result: Array, op: Op) -> None:
+def check_fits(target: Viewing, result: Array, name: str) -> None:
+    """Refuse to write a result of another shape, or of a category of dtype that the target cannot hold."""
     if result.shape != target.array.shape:
         raise RuntimeError(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}: {op.name}_ cannot change a tensor's shape in place; use {op.name} "
+            f"{list(result.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
             f"without the underscore"
         )
     source, goal = dt.of(result), dt.of(target.array)
     if not dt.can_cast(source, goal):
-        raise RuntimeError(f"result type {source} can't be cast to the desired output type {goal} in {op.name}_")
+        raise RuntimeError(f"result type {source} can't be cast to the desired output type {goal} in {name}_")
 
 
 def bump(target: Viewing, name: str) -> None:

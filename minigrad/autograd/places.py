@@ -27,9 +27,8 @@ def calling(depth: int) -> Place:
 def spelled(place: str | Place) -> str:
     """A place "file:line" as a person knows it: in a notebook "cell 5, line 2"."""
     if isinstance(place, tuple):
-        code, at_byte = place
-        lines = (line for start, end, line in code.co_lines() if start <= at_byte < end)
-        place = f"{code.co_filename}:{next(lines, 0)}"
+        lines = (line for start, end, line in place[0].co_lines() if start <= place[1] < end)
+        place = f"{place[0].co_filename}:{next(lines, 0)}"
     file, _, line = place.rpartition(":")
     return at(cell(file) or file, line) if file else place
 

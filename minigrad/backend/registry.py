@@ -117,7 +117,7 @@ def holds(condition: Array) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a backend (or a NumPy scalar)."""
-    return isinstance(value, (*_by_type, np.generic))
+    return type(value) in _by_type or isinstance(value, (*_by_type, np.generic))
 
 
 _BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # by the bytes of an element

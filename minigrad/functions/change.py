@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.inplace import at_once, bump, check_mutable, rebase
+from ..autograd.inplace import at_once, bump, check_fits, check_mutable, rebase
 from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
-from ..backend import dtype as dt
 from ..ops.op import Op
 from ..tensor import everything
 from ..tracebacks import shorten
@@ -33,26 +32,21 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
-    """What builds the method of a function that, of floats, is one op with the same arguments, so that most changes
-    need no more than arrays. ``usual`` is the method for all others, by default that of ``changing``."""
+    """What builds the method of a function that of floats is one op with the same arguments. ``usual`` is the method for
+    all that needs more than arrays, by default that of ``changing``."""
 
     def build(function: Callable[..., Any]) -> Callable[..., Any]:
-        general = usual or changing(function)
+        general, names, least = usual or changing(function), op.params, op.arity - 1
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not kwargs:
-                operands = args
-            elif (*kwargs,) == op.params[len(args) + 1 : len(args) + 1 + len(kwargs)]:
-                operands = *args, *kwargs.values()
-            else:
-                return general(self, *args, **kwargs)
-            if (args or not least) and isinstance(self, Variable) and at_once(self, op, operands):
-                return self
+            fits = not kwargs or (*kwargs,) == names[len(args) + 1 : len(args) + 1 + len(kwargs)]
+            if fits and (args or not least) and isinstance(self, Variable):
+                if at_once(self, op, (*args, *kwargs.values()) if kwargs else args):
+                    return self
             return general(self, *args, **kwargs)
 
         return in_place(method, function)
 
-    least = op.arity - 1
     return build
 
 
@@ -97,21 +91,8 @@ def _before(self: Any) -> Any:
 
 
 def _become(self: Any, result: Any, name: str) -> Any:
-    """Take the values and the history of a result.
-
-    Raises:
-        RuntimeError: its shape differs, or its dtype cannot be cast.
-    """
-    if result.array.shape != self.array.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.array.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
-            f"without the underscore"
-        )
-    if result.array.dtype.kind != "b" and not dt.can_cast(result.dtype, self.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {self.dtype} in {name}_"
-        )
+    """Take the values and the history of a result."""
+    check_fits(self, result.array, name)
     self.array[...] = result.array
     bump(self, name)
     if state.grad:

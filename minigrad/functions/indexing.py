@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from ..autograd.calls import apply
-from ..autograd.inplace import bump, check_mutable, mutate
+from ..autograd.inplace import at_once, bump, check_mutable, mutate
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..backend import is_array, of, xp
 from ..deferred import Deferred
+from ..ops import elementwise as e
 from ..ops import indexing as i
 from ..tensor import Tensor
 from ..tracebacks import border, met, shorten
@@ -45,6 +46,7 @@ def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
     return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
 
 
+_INT64 = np.dtype(np.int64)
 _PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -61,6 +63,8 @@ def _part(part: Any, like: Any) -> Any:
         return part
     if isinstance(part, Variable) or is_array(part):
         array = raw(part)
+        if array.dtype is _INT64 and array.ndim and type(array) is type(like):
+            return array
         if array.dtype == np.uint8:
             array = array != 0  # PyTorch's old masks
         if array.ndim == 0 and array.dtype.kind == "i":
@@ -86,6 +90,10 @@ def _part(part: Any, like: Any) -> Any:
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
     """Raise PyTorch's errors for too many indices, an index out of range, a negative step."""
+    if len(index) == 1 and index[0].__class__ is int and input.array.ndim:
+        n = input.array.shape[0]
+        if -n <= index[0] < n:
+            return
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
@@ -534,18 +542,28 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.array.shape)
 
 
-@method(in_place=True)
+@method(free=False)
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+    check_mutable(input, "index_put")
+    key = tuple(slice(None) if part is None else part for part in indices)
+    if not accumulate:
+        setitem(input, key, values)
+        return input
+    index = tuple(index_of(input, key))
+    arrays = all(type(p) is np.ndarray and p.dtype.kind == "i" for p in index)
+    rest = input.array.shape[len(index) :]
+    shape = (*np.broadcast(*index).shape, *rest) if arrays else input.array[index].shape
+    is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
+    values = values if is_one or values.array.shape == shape else values.expand(shape)
+    added = apply(i.put_back, (values, input.array.shape, index))
+    return input if at_once(input, e.add, (added,)) else mutate(input, e.add, (input, added))
+
+
+@method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
-    key = tuple(slice(None) if part is None else part for part in indices)
-    if accumulate:
-        index = tuple(index_of(input, key))
-        shape = input.array[index].shape
-        added: Tensor = apply(i.put_back, (values.expand(shape), input.array.shape, index))
-        return input + added
-    out = input.clone()
-    setitem(out, key, values)
-    return out
+    return index_put_(input.clone(), indices, values, accumulate)
 
 
 @method(in_place=True)

@@ -87,9 +87,8 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     tensor([[1., 2.],
             [1., 2.]])
     """
-    new: Any = other.array
-    alike = new.__class__ is input.array.__class__ and new.dtype is input.array.dtype
-    if not alike or (state.grad and other._wanted()) or not overwritten(input, new):
+    new, old, recorded = other.array, input.array, state.grad and other._wanted()
+    if recorded or new.dtype is not old.dtype or type(new) is not type(old) or not overwritten(input, new):
         input[...] = other.to(dtype=input.dtype, device=input.device)
     return input
 

@@ -54,7 +54,7 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
 @op("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along an axis"""
-    return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
+    return in_order(x.cumsum(dim, _wide(x)).reshape(x.shape))
 
 
 @op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim), holomorphic=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isqrt, prod
 from typing import Any
 
@@ -16,7 +17,10 @@ from .shape import Shape, reshape
 
 def is_basic(index: tuple[Any, ...]) -> bool:
     """Whether an index takes each element at most once without looking: numbers, slices, None, ellipsis."""
-    return not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
+    return _BASIC.issuperset(map(type, index)) or not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
+
+
+_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _copy(x: Array) -> Array:
@@ -37,9 +41,9 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 @op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
-    if is_basic(index) and not any(i is Ellipsis for i in index):
-        return x[(*index, ...)]  # with the ellipsis even a single element is a view
-    return x[index] if is_basic(index) else in_order(x[index])
+    if not is_basic(index):
+        return in_order(x[index])
+    return x[index] if ... in index else x[(*index, ...)]  # with the ellipsis even a single element is a view
 
 
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
@@ -53,8 +57,23 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        _add_at(out, index, x)
+        _add_at(*_flattened(out, index), x)
     return out
+
+
+def _flattened(out: Array, index: tuple[Any, ...]) -> tuple[Array, Any]:
+    """An array to add to and an index. If that has many integers for each axis, they are a vector and one array of
+    places: NumPy adds to these several times as fast, in the same order."""
+    if type(out) is np.ndarray and len(index) == out.ndim > 1 and getattr(index[0], "size", 0) > _MANY:
+        try:
+            return out.reshape(-1), np.ravel_multi_index(index, out.shape)
+        except (ValueError, TypeError):  # negative numbers, slices
+            pass
+    return out, index
+
+
+_MANY = 64
+_INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 @op("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
@@ -100,10 +119,17 @@ def gather(x: Array, dim: int, index: Array) -> Array:
 
 def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
     """Index arrays that walk along an axis by ``index`` and stay in place on the others."""
-    m = xp(index)
-    grid = [m.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(index.shape)]
+    small = type(index) is np.ndarray and index.size <= 4096
+    grid = list((_small_grid if small else _grid)(xp(index), index.shape, ndim))
     grid[dim] = index
     return tuple(grid)
+
+
+def _grid(m: Any, shape: Shape, ndim: int) -> list[Array]:
+    return [m.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
+
+
+_small_grid = lru_cache(64)(_grid)  # to make one takes longer than to read through it
 
 
 def _spread_out(g: Array, shape: Shape, dim: int, index: Array) -> Array:
@@ -271,6 +297,8 @@ def _smallest(key: Array, k: int) -> Array:
 def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
     """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
     if of(indices).device_type == "cpu" and indices.size:
+        if indices.dtype is _INT64 and (unsigned := indices.view(_UINT64)).item(unsigned.argmax()) < rows:
+            return  # without a sign, negative numbers are the greatest; ``max`` takes five times as long
         low, high = int(np.min(indices)), int(np.max(indices))
         if low < 0 or high >= rows:
             bad = low if low < 0 else high
