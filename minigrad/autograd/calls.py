@@ -28,7 +28,7 @@ from .views import note_view
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SPECIAL = "eEFD"  # NumPy's letters of float16, bfloat16 and complex numbers
 _USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
-REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
 _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
@@ -73,7 +73,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             result = tape.apply(op, args)
         else:  # which is the same
             result = tape.record(op, args, 0, op.compute(arrays)[0])
-    except REFUSED as error:
+    except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error

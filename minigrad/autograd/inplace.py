@@ -15,7 +15,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..ops.indexing import assign_view
 from ..ops.op import Op, watch
-from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, REFUSED, apply
+from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
 from .origin import let_go, note_change, order
@@ -52,7 +52,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
         if result.dtype is not dtype or result.shape != array.shape:
             return False
         array[...] = result
-    except REFUSED:  # read-only memory, too
+    except Exception:  # also of read-only memory: it will come again
         return False
     finally:
         ERRORS.reset(before)
@@ -67,7 +67,7 @@ def overwritten(target: Viewing, source: Any) -> bool:
         return False
     try:
         array[...] = source
-    except REFUSED:
+    except Exception:
         return False
     _count(target, "x[...] = value")
     return True

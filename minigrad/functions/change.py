@@ -32,17 +32,17 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
-    """What builds the method of a function that of floats is one op with the same arguments. ``usual`` is the method for
-    all that needs more than arrays, by default that of ``changing``."""
+    """What builds the method of a function that of floats is one op with the same arguments. ``usual`` is the method
+    for all that needs more than arrays, by default that of ``changing``."""
 
     def build(function: Callable[..., Any]) -> Callable[..., Any]:
         general, names, least = usual or changing(function), op.params, op.arity - 1
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             fits = not kwargs or (*kwargs,) == names[len(args) + 1 : len(args) + 1 + len(kwargs)]
-            if fits and (args or not least) and isinstance(self, Variable):
-                if at_once(self, op, (*args, *kwargs.values()) if kwargs else args):
-                    return self
+            others = (*args, *kwargs.values()) if kwargs else args
+            if fits and (args or not least) and isinstance(self, Variable) and at_once(self, op, others):
+                return self
             return general(self, *args, **kwargs)
 
         return in_place(method, function)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad
+from minigrad.autograd import inplace
+from minigrad.autograd.observer import Observer, observed
 from tests.support.parity import assert_close, ours, theirs, torch
 
 RNG = np.random.default_rng(0)
@@ -117,3 +121,152 @@ def test_conjugated_in_place() -> None:
 
 def test_division_by_its_old_name() -> None:
     assert minigrad.tensor([2.0]).__rdiv__(3.0).tolist() == [1.5]
+
+
+# The fast path ------------------------------------------------------------------------------------------------
+
+NAMES = [n for n in dir(minigrad.Tensor) if (n.endswith("_") and n[0] != "_") or n.startswith("__i")]
+ARGUMENTS: dict[str, Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "none": lambda y: ((), {}),
+    "a tensor": lambda y: ((y,), {}),
+    "itself": lambda y: ((SELF,), {}),
+    "a number": lambda y: ((0.5,), {}),
+    "an integer": lambda y: ((2,), {}),
+    "numpy's number": lambda y: ((np.float64(0.5),), {}),
+    "an array": lambda y: ((y.numpy(),), {}),
+    "a list": lambda y: (([0.5, 1.5],), {}),
+    "two tensors": lambda y: ((y, y), {}),
+    "a tensor and a number": lambda y: ((y, 0.3), {}),
+    "two numbers": lambda y: ((0.2, 0.7), {}),
+    "alpha": lambda y: ((y,), {"alpha": 0.3}),
+    "value": lambda y: ((y, y), {"value": 0.3}),
+    "by name": lambda y: ((), {"other": y}),
+    "rounding": lambda y: ((y,), {"rounding_mode": "floor"}),
+    "maximum": lambda y: ((), {"max": 0.4}),
+    "wider": lambda y: ((y.double(),), {}),
+    "integers": lambda y: (((y * 4).long(),), {}),
+    "bools": lambda y: ((y > 0.5,), {}),
+    "complex": lambda y: ((0.5j,), {}),
+    "too many axes": lambda y: ((y.expand(2, 3, *y.shape),), {}),
+    "a gradient": lambda y: ((y.clone().requires_grad_(),), {}),
+}
+SELF = object()
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "dense": lambda x: x,
+    "float64": lambda x: x.double(),
+    "integers": lambda x: (x * 4).long(),
+    "half": lambda x: x.half(),
+    "transposed": lambda x: x.t(),
+    "a view with steps": lambda x: x[::2, 1:],
+    "one element": lambda x: x[1, 1],
+    "empty": lambda x: x[:0],
+    "expanded": lambda x: x[:1].expand(3, 4),
+    "read-only": lambda x: minigrad.from_numpy(np.broadcast_to(x.numpy(), (3, 4))),
+    "a leaf": lambda x: x.requires_grad_(),
+    "a result": lambda x: x.requires_grad_() * 1,
+    "a view of a result": lambda x: (x.requires_grad_() * 1)[1:],
+    "detached": lambda x: x.requires_grad_().detach(),
+    "a view of a leaf made unrecorded": lambda x: unrecorded(x.requires_grad_()),
+}
+
+
+def unrecorded(leaf: minigrad.Tensor) -> minigrad.Tensor:
+    with minigrad.no_grad():
+        return leaf[1:]
+
+
+def outcome(name: str, layout: str, arguments: str, grad: bool) -> Any:
+    """What a change in place has done: the memory's bytes, the version, the history; or its error."""
+    base = minigrad.tensor(X, dtype=minigrad.float32)
+    with np.errstate(all="ignore"):
+        x = LAYOUTS[layout](base)
+        args, kwargs = ARGUMENTS[arguments](minigrad.tensor(Y, dtype=minigrad.float32)[: len(x) if x.ndim else 0])
+    minigrad.manual_seed(0)
+    error: Any = None
+    try:
+        with minigrad.set_grad_enabled(grad):
+            result = getattr(x, name)(*(x if a is SELF else a for a in args), **kwargs)
+            error = None if result is x else type(result)
+    except Exception as raised:
+        error = type(raised), str(raised), bool(raised.__context__)
+    array = np.ascontiguousarray(x.array)
+    about = x._version[0], base._version[0], x.requires_grad, getattr(x.grad_fn, "op", None)
+    return error, x.array.dtype, x.array.shape, x.array.strides, array.tobytes(), base.array.tobytes(), about
+
+
+@pytest.fixture(scope="module")
+def fast_names() -> list[str]:
+    """The methods that have a fast path, whatever family defines them."""
+    found: list[str] = []
+    homes = [module for name, module in list(sys.modules.items()) if name.startswith("minigrad.functions.")]
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        for home, way in product(homes, ("at_once", "overwritten")):
+            if hasattr(home, way):
+                patch.setattr(home, way, lambda *args: found.append("asked") or False)
+        names = []
+        for name in NAMES:
+            found.clear()
+            for arguments in ("none", "a tensor", "a number", "two tensors"):
+                outcome(name, "dense", arguments, False)
+            names += [name] * bool(found)
+    return names
+
+
+def test_many_methods_have_a_fast_path(fast_names: list[str]) -> None:
+    assert len(fast_names) > 60
+    assert {"add_", "sub_", "mul_", "div_", "lerp_", "addcmul_", "addcdiv_", "sqrt_", "neg_"}.issubset(fast_names)
+    assert {"copy_", "zero_", "fill_", "clamp_", "__iadd__", "__imul__"}.issubset(fast_names)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_fast_path_agrees_with_the_general_one(layout: str, fast_names: list[str]) -> None:
+    """An observer forces the general one."""
+    for name in fast_names:
+        for arguments in ARGUMENTS:
+            for grad in (False, True) if layout in ("dense", *list(LAYOUTS)[-5:]) else (False,):
+                fast = outcome(name, layout, arguments, grad)
+                with observed(Observer()):
+                    general = outcome(name, layout, arguments, grad)
+                assert fast == general, (name, arguments, grad)
+
+
+@pytest.mark.parametrize(
+    "call", ["add_(y)", "add_(y, alpha=2)", "sub_(0.5)", "mul_(y)", "div_(y)", "pow_(2)", "lerp_(y, .3)"]
+)
+def test_common_changes_take_it(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_taken(call, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "call", ["addcmul_(y, y, value=2)", "addcdiv_(y, y)", "sqrt_()", "neg_()", "clamp_(0, 1)", "exp_()"]
+)
+def test_others_take_it(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_taken(call, monkeypatch)
+
+
+def check_taken(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a call makes no Variable, recorded or not, while gradients are off and on."""
+    monkeypatch.setattr(inplace, "mutate", None)
+    for dtype in (minigrad.float32, minigrad.float64):
+        for grad in (False, True):
+            x, y = minigrad.tensor(X, dtype=dtype), minigrad.tensor(Y, dtype=dtype)
+            with monkeypatch.context() as patch, minigrad.set_grad_enabled(grad):
+                patch.setattr("minigrad.autograd.tape.wrap", None)
+                eval(f"x.{call}", {"x": x, "y": y})
+            assert x._version[0] == 1
+
+
+def test_the_line_of_a_change_is_named_where_a_node_needs_the_old_value() -> None:
+    x = minigrad.tensor(X, requires_grad=True)
+    w = minigrad.tensor(Y)
+    y = (x * w).sum()
+    w.mul_(2)
+    w.add_(y.detach())
+    with pytest.raises(RuntimeError, match=r"add_ at .*test_inplace\.py:\d+ has"):
+        y.backward()
+    view = minigrad.tensor(X)
+    y = (x * view[:]).sum()
+    view.zero_()
+    with pytest.raises(RuntimeError, match=r"value at .*test_inplace\.py:\d+ has"):
+        y.backward()
