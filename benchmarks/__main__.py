@@ -2,7 +2,8 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, first, import, size, graphs, drawing.
+Parts: steps, peers, kernels, layers, overhead, small, decoding, generation, sentences, first, import, size, graphs,
+drawing.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -48,6 +49,7 @@ PARTS: dict[str, Callable[[Given], Table]] = {
     "kernels": lambda given: kernels.table(given.rounds, given.seconds / 20),
     "layers": lambda given: layers.table(given.rounds, given.seconds / 4),
     "overhead": lambda given: overhead.table(given.rounds, given.seconds / 20),
+    "small": lambda given: overhead.table_alone(given.rounds, given.seconds / 20),
     "decoding": lambda given: decoding.table(given.rounds, given.seconds / 2),
     "generation": lambda given: generation.table(given.rounds, given.seconds / 2),
     "sentences": lambda given: sentences.table(given.rounds, given.seconds),

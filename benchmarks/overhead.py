@@ -1,4 +1,8 @@
-"""What one op costs on tiny tensors, where only Python and the walk back count: 8 float32 elements."""
+"""What one op costs on tiny tensors, where only Python and the walk back count: 8 float32 elements.
+
+The second table is of calls that are not in chains: changes in place on 2 elements as in an optimiser written by hand,
+single elements, indexing, gradcheck, and cross-entropy for each pixel.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,140 @@ OPS = [
 ]
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call on its own.
+
+    Attributes:
+        call: is given the inputs, and returns what both libraries must agree on; None for a change of x.
+        shape: of x and y, which are float32; i holds whole numbers below the length of an axis of x.
+        dtype: of x and y; float64 ones require a gradient.
+    """
+
+    name: str
+    call: Callable[[Inputs], Any]
+    shape: tuple[int, ...] = (2,)
+    dtype: Any = np.float32
+
+
+class Inputs:
+    """What a call gets: a library, x, y, the numbers that x had at first, indices, a vector of them, and 1."""
+
+    def __init__(self, torch: Any, call: Call) -> None:
+        draw = np.random.default_rng(0)
+        self.torch = torch
+        numbers = [(0.5 + draw.random(call.shape)).astype(call.dtype) for _ in range(2)]
+        self.x, self.y = (torch.from_numpy(n).requires_grad_(call.dtype is np.float64) for n in numbers)
+        self.i = torch.from_numpy(draw.integers(0, call.shape[-1], call.shape))
+        self.vector, self.one = torch.arange(call.shape[0]), torch.tensor(1.0)
+
+
+def _adam(at: Inputs) -> None:
+    """A step as a program writes it."""
+    at.y.mul_(0.9).add_(at.x, alpha=0.1)
+    at.y.mul_(0.9).addcmul_(at.x, at.x, value=0.1)
+    at.x.addcdiv_(at.y, at.y.sqrt().add_(1e-8), value=-1e-9)
+
+
+def _set(at: Inputs, key: Any, value: float) -> None:
+    at.x[key] = value
+
+
+def _checked(function: Callable[[Any, Any], Any], second: bool, **options: Any) -> Callable[[Inputs], Any]:
+    """A call of gradcheck, or of gradgradcheck, of a function of the library and x."""
+
+    def call(at: Inputs) -> Any:
+        check = at.torch.autograd.gradgradcheck if second else at.torch.autograd.gradcheck
+        return check(partial(function, at.torch), (at.x,), **options)
+
+    return call
+
+
+CALLS_ALONE = [
+    Call("add_", lambda at: at.x.add_(at.y)),
+    Call("add_ alpha", lambda at: at.x.add_(at.y, alpha=-1e-9)),
+    Call("sub_", lambda at: at.x.sub_(at.y)),
+    Call("mul_ number", lambda at: at.x.mul_(1.0)),
+    Call("mul_", lambda at: at.x.mul_(at.one)),
+    Call("div_", lambda at: at.x.div_(at.one)),
+    Call("addcmul_", lambda at: at.x.addcmul_(at.y, at.y, value=1e-9)),
+    Call("addcdiv_", lambda at: at.x.addcdiv_(at.y, at.y, value=-1e-9)),
+    Call("lerp_", lambda at: at.x.lerp_(at.y, 0.1)),
+    Call("sqrt_", lambda at: at.x.sqrt_()),
+    Call("neg_", lambda at: at.x.neg_()),
+    Call("clamp_", lambda at: at.x.clamp_(0.1, 2.0)),
+    Call("copy_", lambda at: at.x.copy_(at.y)),
+    Call("zero_", lambda at: at.x.zero_()),
+    Call("fill_", lambda at: at.x.fill_(1.5)),
+    Call("Adam by hand", _adam),
+    Call("x[i]", lambda at: at.x[3].sum(), (10, 10)),
+    Call("x[i, j].item()", lambda at: at.x[3, 4].item(), (10, 10)),
+    Call("x[i] = v", lambda at: _set(at, 3, 1.5), (10, 10)),
+    Call("x[i, j] = v", lambda at: _set(at, (3, 4), 1.5), (10, 10)),
+    Call("index_put_", lambda at: at.x.index_put_((at.vector, at.vector), at.one), (10, 10)),
+    Call("index_put_ adds", lambda at: at.x.index_put_((at.vector, at.vector), at.one, accumulate=True), (10, 10)),
+    Call("index_put_ adds 4096", lambda at: at.x.index_put_((at.i, at.i), at.y, accumulate=True), (64, 64)),
+    Call("sort", lambda at: at.x.sort()[0], (10, 10)),
+    Call("gather", lambda at: at.x.gather(1, at.i), (10, 10)),
+    Call("cumsum", lambda at: at.x.cumsum(0), (10, 10)),
+    Call("gradcheck", _checked(lambda torch, x: torch.tanh(x @ x), False), (5, 5), np.float64),
+    Call("gradcheck fast", _checked(lambda torch, x: torch.tanh(x @ x), False, fast_mode=True), (5, 5), np.float64),
+    Call("gradcheck softmax", _checked(lambda torch, x: torch.softmax(x, -1), False), (4, 5), np.float64),
+    Call("gradgradcheck", _checked(lambda torch, x: torch.tanh(x @ x), True), (5, 5), np.float64),
+    Call("cross_entropy", lambda at: _pixels(at), (2, 2, 768, 768)),
+]
+
+
+def _pixels(at: Inputs) -> Any:
+    """Cross-entropy of two classes for each pixel, with its gradient."""
+    logits = at.x.detach().requires_grad_()
+    with at.torch.enable_grad():
+        loss = at.torch.nn.functional.cross_entropy(logits, at.i[:, 0] % 2)
+    loss.backward()
+    return loss.detach()
+
+
+def check_alone(library: str) -> Answer:
+    """What each call gives at first, as a sum."""
+    torch, found = library_module(library), {}
+    for call in CALLS_ALONE:
+        at = Inputs(torch, call)
+        with torch.set_grad_enabled(call.dtype is np.float64):
+            result = call.call(at)
+        found[call.name] = float((at.x if result is None else torch.as_tensor(result)).double().sum().item())
+    return {"found": found}
+
+
+def measure_alone(library: str, seconds: float) -> Answer:
+    """For each call the shortest time of many, in µs: other programs on the machine only add to it."""
+    torch, found = library_module(library), {}
+    for call in CALLS_ALONE:
+        at = Inputs(torch, call)
+        with torch.set_grad_enabled(call.dtype is np.float64):
+            start = time.perf_counter()
+            call.call(at)
+            calls = min(CALLS, max(1, int(0.001 / (time.perf_counter() - start))))
+            found[call.name] = per_op(lambda: call.call(at), 1, seconds, calls, min)  # noqa: B023
+    return {"found": found}
+
+
+def table_alone(rounds: int, seconds: float) -> Table:
+    """The second table, a row for each call."""
+    checked = {name: ask("benchmarks.overhead:check_alone", name) for name in BOTH}
+    for call in () if "missing" in checked["torch"] else CALLS_ALONE:
+        same(call.name, {name: checked[name]["found"][call.name] for name in BOTH}, 1e-4)
+    found = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure_alone", seconds=seconds), "small")
+    result = Table(
+        "A call on its own, against PyTorch eager", ("call", "µs", "PyTorch µs", "ratio"), ("", *(".2f",) * 3)
+    )
+    for call in CALLS_ALONE:
+        ours, theirs = (
+            None if "missing" in found[name][0] else min(a["found"][call.name] for a in found[name]) for name in BOTH
+        )
+        result.add(call.name, ours, theirs, ratio(ours, theirs))
+    return result
+
+
 class Case:
     """An op's inputs on one library, and what is timed."""
 
@@ -80,9 +218,12 @@ class Case:
         self.chain().backward(self.seeds[self.op.chained])
 
 
-def per_op(call: Callable[[], Any], ops: int, seconds: float) -> float:
-    """Microseconds of one op: the median of many loops, each of at least ``CALLS`` ops."""
-    calls = max(1, CALLS // ops)
+def per_op(
+    call: Callable[[], Any], ops: int, seconds: float, calls: int = 0, of: Callable[[list[float]], float] = median
+) -> float:
+    """Microseconds of one op: the median of many loops, or what ``of`` takes, each of at least ``CALLS`` ops, or of
+    ``calls``."""
+    calls = calls or max(1, CALLS // ops)
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 6 or time.perf_counter() < end:
@@ -90,7 +231,7 @@ def per_op(call: Callable[[], Any], ops: int, seconds: float) -> float:
         for _ in range(calls):
             call()
         times.append(1e6 * (time.perf_counter() - start) / (calls * ops))
-    return median(times[1:])  # the first warms up
+    return of(times[1:])  # the first warms up
 
 
 def check(library: str) -> Answer:

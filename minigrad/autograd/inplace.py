@@ -19,7 +19,7 @@ from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
 from .origin import let_go, note_change, order
-from .places import calling
+from .places import caller
 from .tape import RETAINED, Array, Node, Variable, record_observed, wanted, wrap
 from .views import Viewing
 
@@ -30,9 +30,9 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
     also because something is wrong, nothing has changed, and ``mutate`` tells."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
-    if (dtype is not FLOAT32 and dtype is not FLOAT64) or 0 in array.strides or watch.observers:
+    if watch.observers or 0 in array.strides or (grad and (target._needs or target._base is not None)):
         return False
-    if grad and (target._needs or target._base is not None):
+    if dtype is not FLOAT32 and dtype is not FLOAT64:
         return False
     for a in others:
         if isinstance(a, Variable):
@@ -79,7 +79,7 @@ def _count(target: Variable, name: str) -> int:
     version = target._version
     references = getrefcount(version)
     version[0] += 1
-    version[1] = name, calling(3) if references > _alone else "", next(order)
+    version[1] = name, caller(3) if references > _alone else "", next(order)
     return references
 
 
@@ -173,7 +173,7 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
 
 def bump(target: Viewing, name: str) -> None:
     """Count a change in place, and note where the program made it."""
-    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", calling(2))
+    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", caller(2))
 
 
 def rebase(target: Viewing, result: Any) -> None:

@@ -12,20 +12,14 @@ from .origin import Place
 _CELL = re.compile(r"cell \d+")
 
 
-def caller() -> str:
-    """The line of the program that called into the library, "file:line"."""
-    frame = user_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def calling(depth: int) -> Place:
-    """``caller`` for ``spelled``, without the search for the line. ``depth`` calls are known to be the library's."""
+def caller(depth: int = 0) -> Place:
+    """Where the program called into the library. ``depth`` calls are known to be the library's."""
     frame = user_frame(depth + 1)
     return frame.f_code, frame.f_lasti
 
 
 def spelled(place: str | Place) -> str:
-    """A place "file:line" as a person knows it: in a notebook "cell 5, line 2"."""
+    """A place, or "file:line", as a person knows it: in a notebook "cell 5, line 2"."""
     if isinstance(place, tuple):
         lines = (line for start, end, line in place[0].co_lines() if start <= place[1] < end)
         place = f"{place[0].co_filename}:{next(lines, 0)}"

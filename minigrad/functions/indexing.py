@@ -551,9 +551,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
         setitem(input, key, values)
         return input
     index = tuple(index_of(input, key))
-    arrays = all(type(p) is np.ndarray and p.dtype.kind == "i" for p in index)
-    rest = input.array.shape[len(index) :]
-    shape = (*np.broadcast(*index).shape, *rest) if arrays else input.array[index].shape
+    shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
     values = values if is_one or values.array.shape == shape else values.expand(shape)
     added = apply(i.put_back, (values, input.array.shape, index))

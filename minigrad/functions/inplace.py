@@ -74,9 +74,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> mg.ones(3).zero_()
     tensor([0., 0., 0.])
     """
-    if not overwritten(input, 0):
-        input[...] = 0
-    return input
+    return input if overwritten(input, 0) else fill_(input, 0)
 
 
 @method(free=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from math import isqrt, prod
 from typing import Any
@@ -57,22 +58,15 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        _add_at(*_flattened(out, index), x)
+        to, places = out, index
+        if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
+            with suppress(ValueError, TypeError):  # of negative numbers and slices
+                places, to = np.ravel_multi_index(index, size), out.reshape(-1)
+        _add_at(to, places, x)
     return out
 
 
-def _flattened(out: Array, index: tuple[Any, ...]) -> tuple[Array, Any]:
-    """An array to add to and an index. If that has many integers for each axis, they are a vector and one array of
-    places: NumPy adds to these several times as fast, in the same order."""
-    if type(out) is np.ndarray and len(index) == out.ndim > 1 and getattr(index[0], "size", 0) > _MANY:
-        try:
-            return out.reshape(-1), np.ravel_multi_index(index, out.shape)
-        except (ValueError, TypeError):  # negative numbers, slices
-            pass
-    return out, index
-
-
-_MANY = 64
+_MANY = 64  # elements that NumPy adds to a vector several times as fast as to a matrix, in the same order
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 

@@ -50,3 +50,27 @@ def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     else:
         rows = overhead.table(rounds=1, seconds=1.0).written()
         assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"] * 3] * len(overhead.OPS)
+
+
+@pytest.mark.parity
+def test_calls_alone_are_pytorchs() -> None:
+    pytest.importorskip("torch")
+    ours, theirs = (overhead.check_alone(library)["found"] for library in overhead.BOTH)
+    for call in overhead.CALLS_ALONE:
+        steps.same(call.name, {"minigrad": ours[call.name], "torch": theirs[call.name]}, 1e-4)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_table_of_calls_alone(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        ours = library == "minigrad"
+        number = 1.0 + (wrong and ours) if function.endswith("check_alone") else 1.0 if ours else 2.0
+        return {"found": {call.name: number for call in overhead.CALLS_ALONE}}
+
+    monkeypatch.setattr(overhead, "ask", answer)
+    if wrong:
+        with pytest.raises(Differ, match="add_"):
+            overhead.table_alone(rounds=1, seconds=1.0)
+    else:
+        rows = overhead.table_alone(rounds=1, seconds=1.0).written()
+        assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"]] * len(overhead.CALLS_ALONE)

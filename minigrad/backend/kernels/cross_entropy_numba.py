@@ -20,6 +20,7 @@ F = np.float32
 _INT64 = np.dtype(np.int64)
 LARGE = 1 << 20  # logits whose gradient is made part by part, if a linear map has given them
 SHARES = 16  # of all classes, for threads; as many whatever their number is
+FEW = 8  # classes that are not worth vector code
 TILE = 256  # rows and classes of a part: it stays in a second-level cache
 SIDES = 1 << 21  # float32 of what the shares add to the inputs' gradients: as many rows at a time, but at least
 ROWS = 1024  # so many, as the gradient of all weights is read and written for each time
@@ -52,11 +53,17 @@ def losses(
             out[i] = F(np.nan)
             continue
         most = top(x, i)
-        total = exp_sum(x, i, most, 0, classes)
         own = exp(x[i, t] - most)
-        others = total - own
-        if own > F(0.75) * total:  # own would take their digits
-            others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
+        if classes <= FEW:
+            others = F(0.0)
+            for j in range(classes):
+                others += exp(x[i, j] - most) if j != t else F(0.0)
+            total = others + own
+        else:
+            total = exp_sum(x, i, most, 0, classes)
+            others = total - own
+            if own > F(0.75) * total:  # own would take their digits
+                others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
         above = log(total)  # ln Σ eˣ, above the largest logit: the sum of both could have none of its digits
         level[i], sums[i], miss[i] = most, total, others / total
         depth = most - x[i, t]
