@@ -14,7 +14,7 @@ from ..backend import dtype as dt
 from ..backend import xp
 from ..ops.op import Op, Watch, bare, watch
 from .observer import Observer, register, restore
-from .places import caller, spelled
+from .places import caller, line_of, spelled
 from .tape import Node, Variable
 
 
@@ -31,7 +31,7 @@ class Anomalies(Observer):
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         if node is None:
             return
-        node.place = caller()
+        node.place = line_of(caller())
         for r in (result if type(result) is tuple else (result,)) if self.check_nan else ():
             flaw = _flaw(r.array)
             if flaw and not any(_brings(flaw, a) for a in args):

@@ -77,7 +77,7 @@ def let_go(node: Any, tensor: Any) -> None:
     node.others = [faint(a, a.array) if a is tensor else a for a in node.others]
 
 
-def note_change(version: list[Any], name: str, place: str) -> None:
+def note_change(version: list[Any], name: str, place: str | Place) -> None:
     """Count a change in place in a version counter, with what made it, where, and after which nodes."""
     version[0] += 1
     version[1] = (name, place, next(order))

@@ -18,11 +18,15 @@ def caller(depth: int = 0) -> Place:
     return frame.f_code, frame.f_lasti
 
 
+def line_of(place: Place) -> str:
+    """A place as "file:line"."""
+    lines = (line for start, end, line in place[0].co_lines() if start <= place[1] < end)
+    return f"{place[0].co_filename}:{next(lines, 0)}"
+
+
 def spelled(place: str | Place) -> str:
     """A place, or "file:line", as a person knows it: in a notebook "cell 5, line 2"."""
-    if isinstance(place, tuple):
-        lines = (line for start, end, line in place[0].co_lines() if start <= place[1] < end)
-        place = f"{place[0].co_filename}:{next(lines, 0)}"
+    place = place if isinstance(place, str) else line_of(place)
     file, _, line = place.rpartition(":")
     return at(cell(file) or file, line) if file else place
 

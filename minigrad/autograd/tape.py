@@ -105,7 +105,7 @@ class Node:
     shapes: list[tuple[int, ...]] | None
     results: list[tuple[tuple[int, ...], Any, Any]] | None
     hooks: dict[int, dict[int, Callable[..., Any]]] | None
-    place: Place | None
+    place: str | None
     order: int
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ..autograd.inplace import at_once, bump, check_fits, check_mutable, rebase
 from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
+from ..autograd.views import Viewing
 from ..ops.op import Op
 from ..tensor import everything
 from ..tracebacks import shorten
@@ -41,7 +42,7 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             fits = not kwargs or (*kwargs,) == names[len(args) + 1 : len(args) + 1 + len(kwargs)]
             others = (*args, *kwargs.values()) if kwargs else args
-            if fits and (args or not least) and isinstance(self, Variable) and at_once(self, op, others):
+            if fits and (args or not least) and isinstance(self, Viewing) and at_once(self, op, others):
                 return self
             return general(self, *args, **kwargs)
 
