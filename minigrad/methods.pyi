@@ -782,7 +782,7 @@ class Methods(Viewing, Generic[Tensor]):
         """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
 
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+        """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
 
     def index_reduce(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
