@@ -136,3 +136,41 @@ def test_complex_inputs_and_results() -> None:
     square = Op(lambda z: z * z, holomorphic=True).gradient("dz = g z", z=lambda g, z: g * z)
     with pytest.raises(GradcheckError, match="is wrong in"):
         gradcheck(square, z)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_right_gradients_need_few_evaluations(fast_mode: bool) -> None:
+    calls: list[int] = []
+
+    def counted(a: minigrad.Tensor) -> minigrad.Tensor:
+        calls.append(1)
+        return (a @ a).tanh()
+
+    assert gradcheck(counted, leaf(10, 10), fast_mode=fast_mode)
+    assert len(calls) <= 5
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_one_wrong_element_of_many_is_found(fast_mode: bool) -> None:
+    x = minigrad.linspace(0.5, 1, 400, dtype=minigrad.float64).reshape(20, 20).requires_grad_()
+    error = 20.0 if fast_mode else 3e-5  # the tolerance of fast_mode is that of all elements together
+
+    @op
+    def nearly(a):  # type: ignore[no-untyped-def]
+        """a"""
+        return a * 1.0
+
+    nearly.gradient(a=lambda g, a: g * (1 + error * (a == a[7, 3])))
+    arguments = {"rtol": 0.0, "atol": 1e-5, "fast_mode": fast_mode}
+    assert gradcheck(lambda a: a * 1.0, x, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(GradcheckError, match="wrong in 1 of 160000 elements"):
+        gradcheck(nearly, x, **arguments)  # type: ignore[arg-type]
+
+
+def test_elements_that_share_memory_are_checked_one_by_one() -> None:
+    x = minigrad.tensor([[0.5], [0.7]], dtype=minigrad.float64).expand(2, 3).detach().requires_grad_()
+    assert gradcheck(lambda a: a[:, :1].sin(), x[:, :1].detach().requires_grad_())
+    before = x.tolist()
+    with pytest.raises(GradcheckError):  # all of a row change at once
+        gradcheck(lambda a: a.sin(), x)
+    assert x.tolist() == before

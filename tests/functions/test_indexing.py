@@ -458,3 +458,27 @@ def test_a_value_of_more_axes_than_the_place_loses_the_first_where_they_are_of_l
     for key, wrong in ((0, minigrad.tensor([1.0, 2.0])), (slice(2), minigrad.zeros(2, 2))):
         with pytest.raises(RuntimeError, match="shape mismatch"):
             x[key] = wrong
+
+
+def test_many_values_are_added_by_index() -> None:
+    draw = np.random.default_rng(0)
+    rows, columns = draw.integers(-5, 5, 300), draw.integers(0, 7, (4, 300))
+    for i, j in ((rows, columns), (abs(rows) % 5, columns)):
+        start, values = draw.standard_normal((5, 7)), draw.standard_normal((4, 300))
+        added = np.zeros_like(start)
+        np.add.at(added, (i, j), values)
+        indices = minigrad.tensor(i), minigrad.tensor(j)
+        x = minigrad.tensor(start)
+        copy = x.index_put(indices, minigrad.tensor(values), accumulate=True)
+        assert x.index_put_(indices, minigrad.tensor(values), accumulate=True) is x
+        assert x.tolist() == copy.tolist() == (start + added).tolist()
+        assert x._version[0] == 1
+    with pytest.raises(IndexError):
+        x.index_put_((minigrad.tensor(rows + 6), indices[1]), minigrad.tensor(values), accumulate=True)
+    assert x.tolist() == copy.tolist()
+
+
+@pytest.mark.parametrize("bad", [-1, 5, 2**40])
+def test_an_index_beyond_an_axis_is_refused_in_gather(bad: int) -> None:
+    with pytest.raises(RuntimeError, match=f"index {bad} is out of range"):
+        minigrad.ones(5, 2).gather(0, minigrad.tensor([[0, 1], [bad, 2]]))
