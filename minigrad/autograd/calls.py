@@ -33,7 +33,7 @@ _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
 # Where NumPy keeps this, and its value: to set it takes a seventh of the time that ``np.errstate`` takes.
-ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none"), None)
+ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
@@ -67,18 +67,22 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         if converted is not None:
             op, args, narrow = converted
             return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
-    before = ERRORS.set(IGNORED)
+    usual = ERRORS.get()
     try:
-        if state.grad or watch.observers:
-            result = tape.apply(op, args)
-        else:  # which is the same
-            result = tape.record(op, args, 0, op.compute(arrays)[0])
+        try:
+            ERRORS.set(IGNORED)
+            if state.grad or watch.observers:
+                result = tape.apply(op, args)
+            else:  # which is the same
+                result = tape.record(op, args, 0, op.compute(arrays)[0])
+        finally:
+            ERRORS.set(usual)
     except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error
     finally:
-        ERRORS.reset(before)
+        ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
     if op.view:
         note_view(op, args, result)
     return result

@@ -44,18 +44,22 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
             operands.append(a)
         else:
             return False
-    before = ERRORS.set(IGNORED)
+    usual = ERRORS.get()
     try:
-        if factor != 1:
-            operands[-1] = operands[-1] * factor
-        result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+        try:
+            ERRORS.set(IGNORED)
+            if factor != 1:
+                operands[-1] = operands[-1] * factor
+            result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+        finally:
+            ERRORS.set(usual)
         if result.dtype is not dtype or result.shape != array.shape:
             return False
         array[...] = result
     except Exception:  # also of read-only memory: it will come again
         return False
     finally:
-        ERRORS.reset(before)
+        ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
     _count(target, f"{op.name}_")
     return True
 
