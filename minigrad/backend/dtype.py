@@ -181,20 +181,22 @@ def of_numpy(dtype: Any) -> DType:
 
 
 def as_dtype(dtype: Any) -> DType:
-    """A DType from a DType, a name, a Python type (float, int, bool) or a NumPy dtype."""
+    """A DType from a DType, a name, a Python type or a NumPy dtype. As in PyTorch and NumPy, ``float`` is float64 and
+    ``complex`` complex128."""
     if isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, str):
         return named(dtype.rpartition(".")[2])
-    if dtype is float:
+    return int64 if dtype is int else of_numpy(np.dtype(dtype))
+
+
+def of_number(number: Any) -> DType:
+    """The dtype of a Python number as an operand: the default dtype of a float."""
+    if isinstance(number, float):
         return _default
-    if dtype is int:
-        return int64
-    if dtype is bool:
-        return bool_
-    if dtype is complex:
-        return _default.to_complex()
-    return of_numpy(np.dtype(dtype))
+    if isinstance(number, int):
+        return bool_ if isinstance(number, bool) else int64
+    return _default.to_complex() if isinstance(number, complex) else as_dtype(type(number))
 
 
 def can_cast(from_: Any, to: Any) -> bool:
@@ -275,7 +277,7 @@ def result_type(*operands: Any) -> DType:
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
         if isinstance(operand, NUMBERS):
-            level, dtype = 2, as_dtype(type(operand))
+            level, dtype = 2, of_number(operand)
         else:
             level, dtype = (0 if operand.ndim else 1), of(operand)
         held = groups[level]

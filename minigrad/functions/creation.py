@@ -323,7 +323,7 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
     if dtype is None:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
-    of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
+    of_value = dt.of_number(value) if dtype is None else dt.as_dtype(dtype)
     shape, kind = shape_of(size), of_value.numpy
     return _array_on(device, kind, lambda xp: xp.full(shape, value if xp is np else np.full((), value, kind)[()], kind))
 

@@ -182,7 +182,7 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
         return input, other
     if not hasattr(input, "array"):
         if not hasattr(other, "array") and op in _OF_NUMBERS:
-            return wrap(np.asarray(input, dt.as_dtype(type(input)).numpy)), other
+            return wrap(np.asarray(input, dt.of_number(input).numpy)), other
         if not hasattr(other, "array"):
             raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return operand(input, other), other

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import DType, get_default_dtype, kind_of, result_type
+from ..backend.dtype import DType, as_dtype, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
@@ -68,8 +68,8 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     """
     if size is not None or dtype is not None:
         shape = (dtype if size is None else size,)
-    if len(shape) == 1 and isinstance(shape[0], DType):
-        return wrap(input.array.view(shape[0].numpy))
+    if len(shape) == 1 and isinstance(shape[0], (DType, type)):
+        return wrap(input.array.view(as_dtype(shape[0]).numpy))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
     if out._version is not input._version and input.array.size:
         raise RuntimeError(

@@ -482,13 +482,13 @@ class Module(Stateful):
         non_blocking: bool = False,
         memory_format: Any = None,
     ) -> T:
-        """Move all parameters and buffers to a device, or to a floating-point dtype, in place.
+        """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
 
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
         dtype.
 
         Raises:
-            TypeError: the dtype is not a floating-point one.
+            TypeError: the dtype is of integers or bools.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
@@ -496,15 +496,17 @@ class Module(Stateful):
         for value in args:
             if isinstance(value, Tensor):
                 device, dtype = value.device, value.dtype
-            elif isinstance(value, dt.DType):
+            elif isinstance(value, (dt.DType, type)):
                 dtype = value
             elif value is not None and not isinstance(value, bool):
                 device = value
         target = None if device is None else Device(device)
-        if dtype is not None and not dt.as_dtype(dtype).is_floating_point:
-            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
+        if dtype is not None and not dt.has_gradient((dtype := dt.as_dtype(dtype)).numpy):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         try:
-            return self._apply(lambda t: t.to(device=target, dtype=dtype if t.is_floating_point() else None))
+            return self._apply(lambda t: t.to(device=target, dtype=dtype if dt.has_gradient(t.array.dtype) else None))
         except NotImplementedError as error:
             if str(error) != NO_DATA:
                 raise
