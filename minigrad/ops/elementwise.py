@@ -126,11 +126,13 @@ def fmod(a: Array, b: Array) -> Array:
 )
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
-    if isinstance(b, (int, float)) and b in (2, 3):  # many times as fast
+    if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times as fast
         return a * a if b == 2 else a * a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
         return _integer_power(a, b)
     array = _array_of(a, b)
+    if array.dtype.kind == "c":
+        return _complex_power(xp(array).asarray(a, array.dtype), b)
     if type(array) is np.ndarray and array.dtype.kind == "f" and _is_half(b):
         a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
@@ -140,6 +142,17 @@ def pow(a: Array, b: Array) -> Array:
 
 def _is_half(b: Any) -> bool:
     return not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
+
+
+def _complex_power(a: Array, b: Any) -> Array:
+    """exp(b ln a), which C's ``cpow`` and so PyTorch rounds; NumPy multiplies where b is whole. 0⁰ is 1, as of reals."""
+    m = xp(a)
+    if isinstance(b, (int, float, complex)):
+        if b in (-2, -1, -0.5):
+            return 1 / pow.forward(a, -b)
+        if b in (0.5, 1):
+            return m.sqrt(a) if b == 0.5 else a.copy()
+    return m.where(m.asarray(b) == 0, 1, m.exp(b * m.log(a)))
 
 
 def _integer_power(a: Array, b: Array) -> Array:

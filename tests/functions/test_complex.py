@@ -181,6 +181,46 @@ def test_powers_at_zero_and_of_negative_numbers() -> None:
     assert b.grad is not None and c.grad is not None and abs((b.grad - c.grad).item()) < 1e-12
 
 
+ROOT = np.exp(-2j * np.pi / 24)
+POWERS: dict[str, Any] = {
+    "a range": lambda t, z: z[1] ** t.arange(25),
+    "floats": lambda t, z: z ** (t.arange(25.0) / 2),
+    "negative ones": lambda t, z: z[1] ** -t.arange(25),
+    "complex ones": lambda t, z: z ** (z + 2),
+    "a base that is a number": lambda t, z: ROOT ** (z * 5),
+    "in place": lambda t, z: z.clone().pow_(t.tensor(7)),
+    "at zero": lambda t, z: (z - z) ** t.tensor([1, 2, -1, 0.5, 3] * 5),
+    **{f"{k!r}": lambda t, z, k=k: z**k for k in (0, 1, 4, 12, -1, -3, 0.5, 1.5, -2.5, 1j, 0j, 4 + 0j)},
+}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
+    """To the bit, as a pole is where a program puts it; products of complex exponents and 1 / z within some."""
+    near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * np.finfo(dtype).eps
+    torch = pytest.importorskip("torch")
+    mine, other = (
+        POWERS[name](t, t.from_numpy(ROOT ** np.arange(25)).to(getattr(t, dtype))) for t in (minigrad, torch)
+    )
+    assert in_torch_words(mine.dtype) == str(other.dtype)
+    np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=near, atol=near)
+
+
+@pytest.mark.parametrize("kind", [minigrad.complex64, minigrad.complex128])
+def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
+    """aⁿ is exp(n ln a), off the pole of 1 / (1 + w), also in place; the nodes of a state-space model are finite."""
+    n = minigrad.arange(13, device=device)
+    w = minigrad.tensor(ROOT, dtype=kind, device=device) ** n
+    plain = np.exp(np.arange(13) * np.log(kind.numpy.type(ROOT)))
+    np.testing.assert_allclose(w.cpu().numpy(), plain, rtol=4e-6 if kind is minigrad.complex64 else 1e-14)
+    assert minigrad.isfinite(minigrad.view_as_real(2 * (1 - w) / (1 + w))).all()
+    zero = minigrad.zeros(3, dtype=kind, device=device)
+    assert (zero ** minigrad.tensor([0, 1, 2], device=device)).tolist() == [1, 0, 0]
+    assert zero.clone().pow_(0).tolist() == [1, 1, 1] and (zero**2).tolist() == [0, 0, 0]
+
+
 def test_a_complex_number_has_no_gradient_by_itself() -> None:
     z = minigrad.tensor(1j, requires_grad=True)
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for real scalar outputs but got"):
