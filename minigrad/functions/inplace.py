@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ..autograd.inplace import at_once, mutate, overwritten
@@ -11,8 +12,9 @@ from ..autograd.tape import Variable
 from ..autograd.tape import wrap as variable
 from ..backend import xp
 from ..backend.dtype import NUMBERS
-from ..backend.storage import UntypedStorage
+from ..backend.storage import UntypedStorage, owner
 from ..ops import elementwise as e
+from ..ops.joining import place_in_memory
 from ..tensor import Tensor
 from .arguments import operand, sizes
 from .creation import tensor
@@ -98,7 +100,8 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
     if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
         raise RuntimeError("fill_diagonal_: a matrix, or a tensor whose axes have one length, is needed")
     if wrap and n == 2:
-        input.reshape(-1)[:: columns + 1] = fill_value
+        places = range(0, input.array.size, columns + 1)
+        input[[i // columns for i in places], [i % columns for i in places]] = fill_value
     else:
         input[(list(range(min(input.array.shape))),) * n] = fill_value
     return input
@@ -120,18 +123,21 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @method(free=False)
 def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """In place: another shape; elements that fit stay, new ones are unset.
+    """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
 
     Raises:
         RuntimeError: the tensor requires a gradient.
     """
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
-    shape = sizes(lengths if size is None else size)
-    old, new = input.array, xp(input.array).empty(shape, input.array.dtype)
-    count = min(new.size, old.size)
-    new.reshape(-1)[:count] = old.reshape(-1)[:count]
-    input.array, input._base, input._version = new, None, variable(new)._version
+    shape, old = sizes(lengths if size is None else size), input.array
+    if shape != old.shape:
+        memory, count = owner(old).ravel(order="K").view(old.dtype)[place_in_memory(old)[0] :], prod(shape)
+        if count > memory.size:
+            new = xp(old).empty(count, old.dtype)
+            new[: memory.size] = memory
+            memory, input._version = new, variable(new)._version
+        input.array, input._base = memory[:count].reshape(shape), None
     return input
 
 
