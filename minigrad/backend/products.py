@@ -245,16 +245,20 @@ def slopes_of_linear(g: Array, weight: Array, x: Array, of_bias: bool) -> tuple[
     return dx, dweight, sums[0] if of_bias else None
 
 
+_ADDED = 4096  # rows that are added one after the other, which loses digits
+
+
 def column_sums(x: Array) -> Array:
     """The sums of a matrix's columns; without compiled loops as 1ᵀx, as BLAS is several times faster than NumPy."""
     if x.nbytes >= 1 << 15 and x.size and _is_float32(x) and x.flags.c_contiguous and store.library():
         from . import products_numba as loops
 
-        grain = max(1, -(-len(x) // 16))
+        grain = max(1, min(-(-len(x) // 16), _ADDED))
         sums = np.empty((-(-len(x) // grain), x.shape[1]), FLOAT32)
         loops.sums_of_columns(len(x), grain, grain, x if x.dtype is FLOAT32 else x.astype(FLOAT32), sums)
         total: Array = np.add.reduce(sums)
         return total
     with blas.one_thread() as one, one:
-        product: Array = np.ones(len(x), x.dtype) @ x
-    return product
+        parts = [x[start : start + _ADDED] for start in range(0, max(len(x), 1), _ADDED)]
+        total = np.add.reduce([np.ones(len(part), x.dtype) @ part for part in parts])
+    return total

@@ -23,6 +23,13 @@ def _wide(x: Array) -> Any:
     return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
+def _accumulated(run: Any, x: Array, dim: int) -> Array:
+    """Running results, which a CPU computes in double precision and rounds once, as in PyTorch."""
+    wider = {"f": np.float64, "F": np.complex128} if type(x) is np.ndarray else {}
+    result = run(axis=dim, dtype=wider.get(x.dtype.char, _wide(x))).reshape(x.shape)
+    return in_order(result if x.dtype.kind in "biu" else result.astype(x.dtype, copy=False))
+
+
 @op(
     "dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: flow(spread(g, shape, dim), _others(x, dim)), holomorphic=True
 )
@@ -54,13 +61,13 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
 @op("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along an axis"""
-    return in_order(x.cumsum(dim, _wide(x)).reshape(x.shape))
+    return _accumulated(x.cumsum, x, dim)
 
 
 @op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim), holomorphic=True)
 def cumprod(x: Array, dim: int) -> Array:
     """Running products along an axis"""
-    return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
+    return _accumulated(x.cumprod, x, dim)
 
 
 def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:

@@ -145,7 +145,7 @@ def _is_half(b: Any) -> bool:
 
 
 def _complex_power(a: Array, b: Any) -> Array:
-    """exp(b ln a), which C's ``cpow`` and so PyTorch rounds; NumPy multiplies where b is whole. 0⁰ is 1, as of reals."""
+    """exp(b ln a), rounded as by C's ``cpow`` and PyTorch; NumPy multiplies where b is whole. 0⁰ is 1, as of reals."""
     m = xp(a)
     if isinstance(b, (int, float, complex)):
         if b in (-2, -1, -0.5):

@@ -39,24 +39,26 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
     if x.dtype.itemsize == 2:  # the 11 bits of float16, or 8, are too few to add up in
         return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(x.dtype))
-    if type(x) is np.ndarray and (columns := _leading(x, dim)):
-        return _column_sums(x, columns, keepdim)
-    return in_order(x.sum(axis=dim, keepdims=keepdim))
+    return _total(x, dim, keepdim)
 
 
-def _leading(x: Array, dim: Axes) -> int:
-    """How many leading axes ``dim`` names, if it names these alone and a BLAS product can sum over them."""
-    if dim is None or x.size < 4096 or x.dtype.kind != "f" or not x.flags.c_contiguous:
-        return 0
-    axes = (dim,) if isinstance(dim, int) else dim
-    return len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
-
-
-def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
-    """Sums over leading axes, as those of a matrix's columns."""
-    rest = x.shape[leading:]
-    total = products.column_sums(x.reshape(math.prod(x.shape[:leading]), math.prod(rest)))
-    return total.reshape((1,) * leading + rest if keepdim else rest)
+def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
+    """Σ x. NumPy adds in pairs along the axis of neighbours in memory, and one after the other along others: sums over
+    those that lead in memory are a matrix's columns', in blocks."""
+    if dim is None or x.size < 4096 or x.dtype.kind != "f" or type(x) is not np.ndarray:
+        return in_order(x.sum(axis=dim, keepdims=keepdim))
+    axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]
+    order = list(range(x.ndim)) if x.flags.c_contiguous else sorted(range(x.ndim), key=lambda d: -x.strides[d])
+    leading = next((i for i, d in enumerate(order) if d not in axes), 0)
+    y, kept = x.transpose(order), order[leading:]
+    rows = math.prod(y.shape[:leading])
+    if not leading or (rows < 2048 and leading < len(axes)) or not y.flags.c_contiguous:
+        return in_order(x.sum(axis=dim, keepdims=keepdim))
+    total = products.column_sums(y.reshape(rows, y.size // rows)).reshape(y.shape[leading:])
+    total = total.sum(axis=tuple(i for i, d in enumerate(kept) if d in axes))
+    places = sorted(d for d in kept if d not in axes)
+    total = total.transpose([places.index(d) for d in kept if d not in axes]) if total.ndim > 1 else total
+    return in_order(total.reshape(keepdim_shape(x.shape, dim)) if keepdim else total)
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
@@ -74,7 +76,14 @@ def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x / n over the axes ``dim``"""
     if not x.size:  # NaN, without NumPy's warning
         return sum(x, dim, keepdim) / (_count(x.shape, dim) or float("nan"))
-    return in_order(x.mean(axis=dim, keepdims=keepdim))
+    return _mean(x, dim, keepdim)
+
+
+def _mean(x: Array, dim: Axes, keepdim: bool) -> Array:
+    if type(x) is not np.ndarray or x.dtype.char not in "fd" or not x.size:
+        return in_order(x.mean(axis=dim, keepdims=keepdim))
+    total = _total(x, dim, keepdim)
+    return total / (x.size // total.size)
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
@@ -105,9 +114,9 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
     x = x.astype(np.float32) if x.dtype == np.float16 else x
     if x.size and x.shape:
         x = x - x[tuple(slice(0, n) for n in keepdim_shape(x.shape, dim))]
-    centred = x - x.mean(axis=dim, keepdims=True)
+    centred = x - _mean(x, dim, True)
     squares = centred.real * centred.real + centred.imag * centred.imag if x.dtype.kind == "c" else centred * centred
-    return in_order(squares.sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)
+    return _total(squares, dim, keepdim) / _degrees(x.shape, dim, correction)
 
 
 @op(

@@ -60,10 +60,10 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     powers = m.exp(x - top)
     with np.errstate(divide="ignore"):
         if x.dtype.kind == "c":
-            total = m.log(powers.sum(axis=dim, keepdims=True)) + top
+            total = m.log(sum_over(powers, dim, True)) + top
         else:  # without one of the largest, which are 1, so that the others keep their digits
             largest = powers == 1
-            rest = m.where(largest, 0, powers).sum(axis=dim, keepdims=True)
+            rest = sum_over(m.where(largest, 0, powers), dim, True)
             total = m.log1p(rest + (largest.sum(axis=dim, keepdims=True) - 1).astype(x.dtype)) + top
     return in_order(total if keepdim else m.squeeze(total, axis=dim))
 

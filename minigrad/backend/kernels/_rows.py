@@ -13,6 +13,7 @@ from ..dtype import Array
 from ..parallel import TINY_BYTES, Work, each, over_rows, row_blocks
 
 _SHORT = 64  # below this a transposed copy is reduced faster than the rows themselves
+_LONG = 4096  # up to this many elements are added one after the other
 LARGE = 40.0  # exp of this leaves float32 room, upwards for sums, downwards for a gradient over them
 SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest numbers
 
@@ -53,11 +54,12 @@ def row_max(block: Array) -> Array:
     return np.where(np.isneginf(top), top.dtype.type(0), top)
 
 
-def row_sum(block: Array) -> Array:
-    """The sum of each row, (rows,): a product with ones, BLAS being faster at short rows than ``sum``."""
-    if block.dtype.char in "fd":
-        return block @ _ones(block.shape[-1], block.dtype)
-    return block.sum(axis=-1)
+def row_sum(block: Array, weight: Array | None = None) -> Array:
+    """The sum of each row, (rows,), or Σⱼ blockᵢⱼ weightⱼ: of short rows a product, as BLAS is faster than ``sum``,
+    which keeps more digits of long ones."""
+    if block.dtype.char in "fd" and block.shape[-1] <= _LONG:
+        return block @ (_ones(block.shape[-1], block.dtype) if weight is None else weight)
+    return (block if weight is None else block * weight).sum(axis=-1)
 
 
 def column_sum(block: Array) -> Array:
@@ -76,6 +78,8 @@ def _ones(count: int, dtype: np.dtype[np.float64]) -> Array:
 
 def row_dot(a: Array, b: Array) -> Array:
     """Σ aᵢⱼ bᵢⱼ over each row, (rows,)."""
+    if a.shape[1] > _LONG:
+        return row_sum(a * b)
     dots: Array = np.vecdot(a, b) if a.shape[1] > _SHORT else np.einsum("ij,ij->i", a, b)
     return dots
 

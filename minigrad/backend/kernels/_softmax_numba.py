@@ -14,6 +14,7 @@ from ..dtype import Array
 
 F, I = np.float32, np.int32
 INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
+_LONG = 1 << 16  # sums of longer columns, one number after the other, lose digits
 COLUMNS = 256  # worked on at once where rows lie across: as many of each row are in cache
 
 
@@ -29,6 +30,8 @@ def along(dim: int, by_rows: Loop, by_columns: Loop, *inputs: Array) -> Any:
         return NotImplemented
     axis = dim % x.ndim
     length, after = x.shape[axis], math.prod(x.shape[axis + 1 :])
+    if after > 1 and length > _LONG:
+        return NotImplemented
     out = np.empty(x.shape, FLOAT32)
     given = [laid(a) for a in inputs]
     each = (len(given) + 1) * 4 * length

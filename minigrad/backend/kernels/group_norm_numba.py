@@ -11,6 +11,7 @@ from ..dtype import Array
 from . import Gradients, Needs, wanted
 
 F = np.float32
+_PART = 4096  # elements that are added one after the other in float32; their sums are added in float64
 
 
 @loop
@@ -31,15 +32,21 @@ def normalise(
     width = x.shape[1]
     share = F(1.0) / F(size * width)
     for i in range(start, stop):
-        total, squares = F(0.0), F(0.0)
+        total, squares = 0.0, 0.0
         for r in range(i * size, (i + 1) * size):
-            for j in range(width):
-                total += x[r, j]
-        middle = total * share
+            for a in range(0, width, _PART):
+                some, part = x[r, a : a + _PART], F(0.0)
+                for j in range(some.size):
+                    part += some[j]
+                total += part
+        middle = F(total) * share
         for r in range(i * size, (i + 1) * size):
-            for j in range(width):
-                squares += (x[r, j] - middle) * (x[r, j] - middle)
-        mean[i], scale[i] = middle, np.sqrt(F(1.0) / (squares * share + F(eps)))
+            for a in range(0, width, _PART):
+                some, part = x[r, a : a + _PART], F(0.0)
+                for j in range(some.size):
+                    part += (some[j] - middle) * (some[j] - middle)
+                squares += part
+        mean[i], scale[i] = middle, np.sqrt(F(1.0) / (F(squares) * share + F(eps)))
         for r in range(i * size, (i + 1) * size):
             factor = scale[i] * weight[r % channels] if weight.size else scale[i]
             offset = bias[r % channels] if bias.size else F(0.0)
@@ -87,17 +94,21 @@ def slope(
     share = F(1.0) / F(size * width)
     for i in range(start, stop):
         middle, factor = mean[i], scale[i]
-        level, tilt = F(0.0), F(0.0)
+        total, total_tilt = 0.0, 0.0
         for r in range(i * size, (i + 1) * size):
-            plain, crossed = F(0.0), F(0.0)
-            for j in range(width):
-                plain += g[r, j]
-                crossed += g[r, j] * (x[r, j] - middle)
-            crossed *= factor
-            levels[r], tilts[r] = plain, crossed
+            row, row_tilt = 0.0, 0.0
+            for a in range(0, width, _PART):
+                some, slopes, plain, crossed = x[r, a : a + _PART], g[r, a : a + _PART], F(0.0), F(0.0)
+                for j in range(some.size):
+                    plain += slopes[j]
+                    crossed += slopes[j] * (some[j] - middle)
+                row += plain
+                row_tilt += crossed
+            levels[r], tilts[r] = F(row), F(row_tilt) * factor
             w = weight[r % channels] if weight.size else F(1.0)
-            level += w * plain
-            tilt += w * crossed
+            total += w * levels[r]
+            total_tilt += w * tilts[r]
+        level, tilt = F(total), F(total_tilt)
         if out.size == 0:
             continue
         level *= share

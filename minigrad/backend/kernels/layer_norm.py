@@ -58,10 +58,10 @@ def backward(
             sums[1] = column_sum(slope)
         if needs[0]:
             # the sums over a row of slope · weight · normal, and of slope · weight
-            tilt = row_sum(product) if weight is None else product @ weight
+            tilt = row_sum(product, weight)
             normal *= (tilt / width)[:, None]
             if mean is not None:
-                level = row_sum(slope) if weight is None else slope @ weight
+                level = row_sum(slope, weight)
                 normal += (level / width)[:, None]
             block = out[a:b]
             np.subtract(slope if weight is None else np.multiply(slope, weight, out=block), normal, out=block)

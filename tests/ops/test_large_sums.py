@@ -1,0 +1,108 @@
+"""Sums over millions of float32 numbers keep their digits: where NumPy or a loop would add one after the other, blocks
+are added. Each result, and each gradient of a norm, is compared with float64's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.backend.kernels import group_norm, layer_norm
+from minigrad.nn import functional as F
+from tests.support.parity import torch
+
+COUNT = 1 << 20
+VALUES = np.random.default_rng(0).random(COUNT, dtype=np.float32)
+Case = tuple[tuple[int, ...], Callable[[Any, Any], Any]]  # the shape, and a function of the library and the tensor
+OVER_ALL: dict[str, Case] = {
+    "layer_norm": ((2, -1), lambda t, x: t.nn.functional.layer_norm(x, x.shape[1:])),
+    "layer_norm of several axes": ((1, 64, -1), lambda t, x: t.nn.functional.layer_norm(x, x.shape[1:])),
+    "rms_norm": ((1, -1), lambda t, x: t.nn.functional.rms_norm(x, x.shape[1:])),
+    "group_norm": ((1, 8, 512, -1), lambda t, x: t.nn.functional.group_norm(x, 2)),
+    "group_norm of small planes": ((1, 4096, -1), lambda t, x: t.nn.functional.group_norm(x, 1)),
+    "instance_norm": ((1, 2, -1), lambda t, x: t.nn.functional.instance_norm(x)),
+    "batch_norm": ((-1, 2), lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True)),
+    "batch_norm of signals": ((-1, 4, 2), lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True)),
+    "batch_norm, channels last": (
+        (1, 1024, -1, 4),
+        lambda t, x: t.nn.functional.batch_norm(x.permute(0, 3, 1, 2), None, None, training=True),
+    ),
+    "logsumexp": ((-1, 2), lambda t, x: x.logsumexp(0)),
+    "cumsum": ((-1,), lambda t, x: x.cumsum(0)),
+    "norm": ((-1, 2), lambda t, x: x.norm(dim=0)),
+}
+LAYOUTS: dict[str, tuple[tuple[int, ...], Any, Any]] = {
+    "all": ((-1,), None, lambda x: x),
+    "rows": ((2, -1), 1, lambda x: x),
+    "columns": ((-1, 2), 0, lambda x: x),
+    "many columns": ((-1, 64), 0, lambda x: x),
+    "both ends": ((-1, 4, 2), (0, 2), lambda x: x),
+    "transposed rows": ((-1, 2), 1, lambda x: x.t()),
+    "transposed columns": ((2, -1), 0, lambda x: x.t()),
+    "channels last": ((4, -1, 16, 4), (0, 2, 3), lambda x: x.permute(0, 3, 1, 2)),
+    "a swapped pair": ((-1, 2, 3), (1,), lambda x: x.permute(2, 0, 1)),
+}
+REDUCTIONS = ("sum", "mean", "var", "std")
+
+
+def far(ours: Any, exact: Any) -> float:
+    """The largest difference, by the largest number."""
+    exact = exact.detach().numpy()
+    return float(np.abs(ours.detach().numpy() - exact).max() / np.abs(exact).max())
+
+
+@pytest.mark.parametrize("name", OVER_ALL)
+def test_a_norm_of_a_million_numbers(name: str) -> None:
+    """Result and gradient."""
+    shape, program = OVER_ALL[name]
+    x = minigrad.tensor(VALUES).reshape(shape).detach().requires_grad_()
+    y, exact = program(minigrad, x), program(minigrad, wide := x.detach().double().requires_grad_())
+    assert y.dtype == minigrad.float32 and far(y, exact) < 5e-7
+    g = minigrad.linspace(0, 1, y.numel()).reshape(y.shape)
+    y.backward(g)
+    exact.backward(g.double())
+    assert far(x.grad, wide.grad) < 4e-6
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", OVER_ALL)
+def test_it_is_as_near_as_pytorchs(name: str) -> None:
+    """Or nearer."""
+    shape, program = OVER_ALL[name]
+    x, y = (program(t, t.from_numpy(VALUES.copy()).reshape(shape)) for t in (minigrad, torch))
+    exact = program(torch, torch.from_numpy(VALUES).double().reshape(shape))
+    assert far(x, exact) < far(y, exact) + 5e-7
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_any_layout(name: str, layout: str) -> None:
+    """Values, shapes and the order of axes, with and without ``keepdim``."""
+    shape, dim, turned = LAYOUTS[layout]
+    count = COUNT // 6 * 6 if 3 in shape else COUNT
+    x = turned(minigrad.tensor(VALUES[:count]).reshape(shape))
+    for keepdim in (False, True):
+        y, exact = (getattr(v, name)(dim=dim, keepdim=keepdim) for v in (x, x.double()))
+        assert y.shape == exact.shape and far(y, exact) < 5e-7
+
+
+@pytest.mark.parametrize("kernel", [layer_norm, group_norm], ids=["layer_norm", "group_norm"])
+def test_numpys_kernels(kernel: Any) -> None:
+    """They add in pairs where rows are long."""
+    x, w = VALUES.reshape(2, 2, -1), np.array([1, 2], np.float32)
+    w = w if kernel is group_norm else VALUES[: x.shape[-1]]
+    more, g = (
+        ((1, 1e-5) if kernel is group_norm else (1e-5,)),
+        np.linspace(0, 1, COUNT, dtype=np.float32).reshape(x.shape),
+    )
+    results = []
+    for kind in (np.float32, np.float64):
+        of_kind = [v.astype(kind) for v in (x, w, w)]
+        out, kept = kernel.forward((True,) * 3, *of_kind, *more)
+        results.append((out, kernel.backward((True,) * 3, kept, g.astype(kind), *of_kind, *more)[0]))
+    for ours, exact in zip(*results, strict=True):
+        assert np.abs(ours - exact).max() < 2e-6 * np.abs(exact).max()
+    assert F.layer_norm(minigrad.zeros(2, 1 << 17), (1 << 17,)).abs().max() == 0
