@@ -74,7 +74,8 @@ class ContinuousBernoulli(ProbsOrLogits):
     """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019).
 
     Args:
-        probs, logits: see ProbsOrLogits. lims: within these, where a formula divides by nearly 0, it is a polynomial.
+        probs, logits: see ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch.
+        lims: within these, where a formula divides by nearly 0, it is a polynomial.
     """
 
     support = constraints.unit_interval
@@ -94,6 +95,11 @@ class ContinuousBernoulli(ProbsOrLogits):
     def _normalized(self, name: str, value: Any) -> Tensor:
         parameter = super()._normalized(name, value)
         return clamp_probs(parameter) if name == "probs" else parameter
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities, between the limits of rounding."""
+        return clamp_probs(logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
         """A formula of p, or near ½ one of p - ½."""
@@ -224,7 +230,8 @@ class Geometric(ProbsOrLogits):
         return value * log1p(-where(sure, zeros_like(probs), probs)) + self.probs.log()
 
     def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+        p = where(self.probs < 1, self.probs, 0.5)
+        return -self.probs.log() - where(self.probs < 1, (1 - p) * log1p(-p) / p, 0.0)
 
     def _kl(self, q: Geometric) -> Tensor:
         return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits

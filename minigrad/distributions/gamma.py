@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import dtype as dt
 from ..backend.random import default_generator
 from ..functions import random
 from ..functions.creation import tensor, zeros_like
@@ -103,6 +104,11 @@ class FromGamma(Distribution):
         return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
 
 
+def _positive(drawn: Tensor) -> Tensor:
+    """Draws of positive numbers, of which none is rounded to 0."""
+    return drawn.clamp(min=dt.finfo(drawn.dtype).tiny)
+
+
 class Gamma(FromGamma):
     """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.
 
@@ -121,7 +127,7 @@ class Gamma(FromGamma):
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        return self._standard_gamma(self.concentration, sample_shape) / self.rate
+        return _positive(self._standard_gamma(self.concentration, sample_shape) / self.rate)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
@@ -226,8 +232,14 @@ class Dirichlet(FromGamma):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        drawn = self._standard_gamma(self.concentration, sample_shape)
-        return drawn / drawn.sum(-1, keepdim=True)
+        """Shares of gamma numbers G(α + 1) u^(1 / α), by logarithms, as small α lead beyond floats; never 0 or 1."""
+        alpha = self.concentration.detach()
+        shapes = alpha.expand(self._extended_shape(sample_shape)).cpu().double().numpy()
+        generator = np.random.default_rng(default_generator.random64())
+        logs = np.log(generator.standard_gamma(shapes + 1)) + np.log1p(-generator.random(shapes.shape)) / shapes
+        drawn = np.exp(logs - logs.max(-1, keepdims=True))
+        shares = tensor(drawn / drawn.sum(-1, keepdims=True), dtype=alpha.dtype, device=alpha.device)
+        return shares.clamp(dt.finfo(alpha.dtype).tiny, 1 - dt.finfo(alpha.dtype).eps / 2)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         alpha = self.concentration
@@ -300,7 +312,7 @@ class FisherSnedecor(FromGamma):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         first, second = (self._standard_gamma(df / 2, sample_shape) / df for df in (self.df1, self.df2))
-        return first / second
+        return _positive(first / _positive(second))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2

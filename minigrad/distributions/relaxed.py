@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from ..backend import dtype as dt
 from ..functions.pointwise import log1p, log_softmax, sigmoid
-from ..nn.functional import softplus
+from ..nn.functional import logsigmoid, softplus
 from ..tensor import Tensor
 from . import constraints
 from .choices import Bernoulli, Categorical, OfChoices, ProbsOrLogits
@@ -40,26 +40,37 @@ class Relaxed(OfChoices):
         return larger
 
 
-class RelaxedBernoulli(Relaxed):
-    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+class LogitRelaxedBernoulli(Relaxed):
+    """The log-odds of RelaxedBernoulli: log-odds of a choice with logistic noise, over the temperature."""
 
     arg_constraints = Bernoulli.arg_constraints
-    support = constraints.unit_interval
+    support = constraints.real
     _hard = Bernoulli
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
-        odds = drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)
-        info = dt.finfo(probs.dtype)
-        return sigmoid(odds / self.temperature).clamp(min=info.tiny, max=1 - info.eps)
+        return (drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)) / self.temperature
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        distance = logits - value * self.temperature
+        return self.temperature.log() + distance + 2 * logsigmoid(-distance)
+
+
+class RelaxedBernoulli(LogitRelaxedBernoulli):
+    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+
+    support = constraints.unit_interval
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        info = dt.finfo(self.probs.dtype)
+        return sigmoid(super().rsample(sample_shape)).clamp(min=info.tiny, max=1 - info.eps)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         info = dt.finfo(value.dtype)
         inside = value.clamp(min=info.tiny, max=1 - info.eps)
-        logits, x = broadcast_all(self.logits, inside.log() - log1p(-inside))
-        distance = logits - x * self.temperature
-        density = self.temperature.log() + distance - 2 * log1p(distance.exp())
-        return density + softplus(-x) + softplus(x)
+        x = inside.log() - log1p(-inside)
+        return super()._log_prob(x) + softplus(-x) + softplus(x)
 
 
 class RelaxedOneHotCategorical(Relaxed):
