@@ -99,6 +99,16 @@ def operand(other: Any, like: Variable) -> Any:
     return NotImplemented
 
 
+def scaled(x: Any, factor: Any) -> Any:
+    """factor · x of a tensor, in its dtype, as in PyTorch: of integers the factor loses its fraction, of bools it is a
+    bool, too."""
+    kind = x.array.dtype.kind
+    if kind == "b":
+        return x & bool(factor)
+    factor = int(factor) if kind in "iu" else factor
+    return x if factor == 1 else x * factor
+
+
 def as_tensor_like(value: Any, like: Variable) -> Variable:
     """A tensor on the device of ``like`` from a tensor, an array, a scalar or nested lists."""
     if isinstance(value, Variable):

@@ -29,6 +29,7 @@ from .arguments import (
     raw,
     same_device,
     scalars_as_vectors,
+    scaled,
 )
 from .define import function, method
 
@@ -356,7 +357,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
     _check_slices(input, place, index, source, "index_add")
-    added: Tensor = apply(i.index_add, (input.array.shape, place, index, source if alpha == 1 else source * alpha))
+    added: Tensor = apply(i.index_add, (input.array.shape, place, index, scaled(source, alpha)))
     return input + added
 
 

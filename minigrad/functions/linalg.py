@@ -13,7 +13,7 @@ from ..backend.dtype import kind_of
 from ..deferred import Deferred
 from ..ops import linear as ops
 from ..tensor import Tensor
-from .arguments import axis, rounded_once
+from .arguments import axis, rounded_once, scaled
 from .creation import arange, eye, zeros_like
 from .define import function, method
 from .pointwise import level
@@ -123,7 +123,7 @@ ger = outer
 @rounded_once(of_products=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
-    return _base(input, beta) + _scaled(mm(mat1, mat2), alpha)
+    return _base(input, beta) + scaled(mm(mat1, mat2), alpha)
 
 
 @method(in_place=True)
@@ -131,7 +131,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 @rounded_once(of_products=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
-    return _base(input, beta) + _scaled(bmm(batch1, batch2), alpha)
+    return _base(input, beta) + scaled(bmm(batch1, batch2), alpha)
 
 
 @function
@@ -249,7 +249,7 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 @rounded_once(of_products=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
-    return _base(input, beta) + _scaled(mv(mat, vec), alpha)
+    return _base(input, beta) + scaled(mv(mat, vec), alpha)
 
 
 @method(in_place=True)
@@ -259,7 +259,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
     if all(x.array.dtype == bool for x in (input, vec1, vec2)):
         return (input & bool(beta)) | (outer(vec1, vec2) & bool(alpha))
-    return _base(input, beta) + _scaled(outer(vec1, vec2), alpha)
+    return _base(input, beta) + scaled(outer(vec1, vec2), alpha)
 
 
 @method(in_place=True)
@@ -267,19 +267,12 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 @rounded_once(of_products=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
-    return _base(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
-
-
-def _scaled(x: Tensor, factor: float) -> Tensor:
-    """factor · x; integers stay integers, the factor losing its fraction, as in PyTorch."""
-    if x.array.dtype.kind in "iu":
-        factor = int(factor)
-    return x if factor == 1 else x * factor
+    return _base(input, beta) + scaled(bmm(batch1, batch2).sum(0, dtype=batch1.dtype), alpha)
 
 
 def _base(x: Tensor, beta: float) -> Tensor:
     """beta · x; with beta 0 zeros, whatever x holds, as in BLAS."""
-    return level(zeros_like(x.detach()), x) if beta == 0 else _scaled(x, beta)
+    return level(zeros_like(x.detach()), x) if beta == 0 else scaled(x, beta)
 
 
 @method
@@ -372,8 +365,14 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 @rounded_once
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
-    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return apart.norm(p, -1)
+    return _lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, "cdist")
+
+
+def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
+    """p-norms of differences along the last axis, also of none; of p = 0 how many are not 0, NaN if one is NaN."""
+    if p < 0:
+        raise RuntimeError(f"{name} only supports non-negative p values")
+    return apart.norm(p, -1) if p and apart.shape[-1] else apart.abs().ceil().clamp(max=1).sum(-1)
 
 
 @method
@@ -413,4 +412,4 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)
-    return (input[first] - input[second]).norm(p, -1)
+    return _lengths(input[first] - input[second], p, "pdist")

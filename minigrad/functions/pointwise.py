@@ -19,7 +19,7 @@ from ..ops.special import sinc as _sinc
 from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once
+from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
 from .change import by, changing
 from .define import binary, function, method, pair, unary
 from .spelling import factors_first, spelled
@@ -120,7 +120,8 @@ def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
 
 @rounded_once
 def _weighted_sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    return apply(op, (left, right * alpha))
+    of_bools = hasattr(right, "array") and _is_bool(left) and _is_bool(right)
+    return apply(op, (left, scaled(right, alpha) if of_bools else right * alpha))
 
 
 def _is_inexact(operand: Any) -> bool:
@@ -319,9 +320,8 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """other - alpha · input."""
     if not hasattr(input, "array") and not hasattr(other, "array"):
         raise TypeError(f"rsub(): one of the arguments must be Tensor, not {type(input).__name__}")
-    scaled = input if alpha == 1 else input * alpha
     left: Any = as_tensor_like(other, input) if _is_bool(input) else other
-    return sub(left, scaled)
+    return sub(left, input if alpha == 1 else input * alpha)
 
 
 @method(in_place=by(e.addcmul))

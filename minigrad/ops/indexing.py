@@ -30,9 +30,14 @@ def _copy(x: Array) -> Array:
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones alone."""
+    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones alone, and of
+    bools their count."""
     add = xp(out).add.at
-    if out.dtype.kind == "c":
+    if out.dtype.kind == "b":
+        count = out.astype(np.int32)
+        add(count, index, values.astype(np.int32))
+        out[...] = count != 0
+    elif out.dtype.kind == "c":
         add(out.real, index, values.real)
         add(out.imag, index, values.imag)
     else:

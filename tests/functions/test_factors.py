@@ -1,0 +1,114 @@
+"""Factors of what is added, ``alpha`` and ``beta``, keep the dtype: of integers they lose their fraction, of bools they
+are bools. And sums that end in an index, of all dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from tests.support.parity import in_torch_words, torch
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]
+A = [[0, 1, 2], [3, 0, 1], [1, 1, 0], [0, 0, 2]]
+B = [[1, 0, 3], [0, 2, 1], [1, 0, 0], [2, 1, 0]]
+ROWS, PLACES = [0, 2, 2, 1], [[0, 1, 2], [0, 0, 0]]
+Program = Callable[[Any, Any, Any], Any]  # of the library and two tensors
+PROGRAMS: dict[str, Program] = {
+    f"{name} of {alpha}": (lambda t, a, b, run=run, alpha=alpha: run(t, a, b, alpha))
+    for alpha in (0, 1, 2, -1, True, 1.5)
+    for name, run in {
+        "index_add": lambda t, a, b, alpha: a.index_add(0, t.tensor(ROWS), b, alpha=alpha),
+        "index_add_": lambda t, a, b, alpha: a.index_add_(0, t.tensor(ROWS), b, alpha=alpha),
+        "add": lambda t, a, b, alpha: a.add(b, alpha=alpha),
+        "addmm": lambda t, a, b, alpha: t.addmm(a[:3], a[:3], b[:3], beta=alpha, alpha=alpha),
+        "addbmm": lambda t, a, b, alpha: t.addbmm(a[:3], a[None, :3], b[None, :3], beta=alpha, alpha=alpha),
+    }.items()
+} | {
+    "scatter_add": lambda t, a, b: a.scatter_add(0, t.tensor(PLACES), b),
+    "index_put": lambda t, a, b: a.index_put((t.tensor(ROWS),), b, accumulate=True),
+    "put_": lambda t, a, b: a.put_(t.tensor(ROWS), b[:, 0], accumulate=True),
+    **{
+        f"{name} {how}, {own}": (
+            lambda t, a, b, name=name, how=how, own=own, index=index: getattr(a, name)(
+                0, t.tensor(index), b, how, include_self=own
+            )
+        )
+        for own in (True, False)
+        for how in ("prod", "mean", "amax", "amin")
+        for name, index in (("scatter_reduce", PLACES), ("index_reduce", ROWS))
+    },
+    **{
+        f"{name} along 0": (lambda t, a, b, name=name: getattr(a, name)(0))
+        for name in ("sum", "prod", "cumsum", "cumprod")
+    },
+}
+
+
+def run(t: Any, name: str, dtype: str) -> Any:
+    """The result of a program on tensors of a dtype, or the error."""
+    a, b = (t.tensor(values).to(getattr(t, dtype)) for values in (A, B))
+    try:
+        return PROGRAMS[name](t, a, b)
+    except (RuntimeError, TypeError) as error:
+        return error
+
+
+@pytest.mark.parity
+@pytest.mark.filterwarnings("ignore")  # index_reduce is in beta there
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_dtypes_are_pytorchs(name: str, dtype: str) -> None:
+    """Wherever PyTorch has the dtype."""
+    mine, other = run(mg, name, dtype), run(torch, name, dtype)
+    if isinstance(other, Exception) or (dtype == "complex64" and "mean" in name):
+        return
+    assert in_torch_words(mine.dtype) == str(other.dtype)
+    np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+def test_factors_of_bools_and_integers(device: str) -> None:
+    """Plainly: bools are joined by "or", and what is added to integers is cut off."""
+    yes = mg.tensor([True, False, False], device=device)
+    index, other = mg.tensor([2, 1], device=device), mg.tensor([True, False], device=device)
+    for alpha, last in ((1, True), (2, True), (-1, True), (0, False), (0.5, True)):
+        out = yes.index_add(0, index, other, alpha=alpha)
+        assert out.dtype == mg.bool and out.tolist() == [True, False, last]
+    assert yes.add(yes, alpha=2).dtype == mg.bool
+    whole = mg.zeros(3, dtype=mg.int32, device=device).index_add(
+        0, index, mg.tensor([3, 5], device=device).int(), alpha=1.9
+    )
+    assert whole.dtype == mg.int32 and whole.tolist() == [0, 5, 3]
+
+
+NORMS = (0, 0.5, 1, 1.5, 2, 3, float("inf"))
+ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1, 2]])
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("p", NORMS)
+def test_distances_are_pytorchs(p: float) -> None:
+    """Equal rows, NaN and no columns, too; of p = 0 and of equal rows the gradient is 0."""
+    for t_values in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):
+        results = []
+        for t in (mg, torch):
+            x = t.tensor(t_values, requires_grad=True)
+            out = [t.nn.functional.pdist(x, p), t.cdist(x, x[:2] * 1, p)]
+            sum((o * o).sum() for o in out).backward()
+            results.append([v.detach().numpy() for v in (*out, x.grad if np.isfinite(t_values).all() else x)])
+        for mine, other in zip(*results, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+def test_distances_of_nothing_and_of_no_norm(device: str) -> None:
+    """0 between rows without columns; a negative p is refused."""
+    x = mg.zeros(3, 0, device=device)
+    assert [mg.nn.functional.pdist(x, p).tolist() for p in NORMS] == [[0, 0, 0]] * len(NORMS)
+    for distance in (lambda: mg.nn.functional.pdist(x, -1), lambda: mg.cdist(x, x, -1)):
+        with pytest.raises(RuntimeError, match="only supports non-negative p values"):
+            distance()
+    counted = mg.nn.functional.pdist(mg.tensor([[1.0, 0.0], [float("nan"), 0.0], [1.0, 3.0]], device=device), 0)
+    assert counted[0].isnan() and counted[1].item() == 1 and counted[2].isnan()
