@@ -30,7 +30,7 @@ def _copy(x: Array) -> Array:
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones alone, and of
+    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones, and of
     bools their count."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
