@@ -33,13 +33,6 @@ typedef long long i64;
     for (i64 row = (i64)blockIdx.x * blockDim.y + threadIdx.y; row < (rows); row += (i64)gridDim.x * blockDim.y)
 #define EACH_COLUMN(j, columns) for (i64 j = threadIdx.x; j < (columns); j += blockDim.x)
 
-// A thread's columns of a long row in spans of 64: it adds up each by itself, and then the sums, as digits are lost where
-// many numbers are added one after the other.
-#define EACH_SPAN(first, columns) \
-    for (i64 first = threadIdx.x; first < (columns); first += 64 * (i64)blockDim.x)
-#define EACH_IN_SPAN(j, first, columns) \
-    for (i64 j = first; j < (columns) && j < first + 64 * (i64)blockDim.x; j += blockDim.x)
-
 // A block's part of many tensors (many_cuda.py): a row of addresses, elements [first, stop), and the parts of that row,
 // [lead, end) among all parts, of which this one is number ``which``.
 #define MANY real* const* table, const i64* parts, i64 columns, i64 before

@@ -8,18 +8,10 @@ extern "C" __global__ void layer_norm(const real* x, const real* weight, const r
     EACH_ROW(row, rows) {
         const real* in = x + row * n;
         wide total = 0;
-        if (mean) EACH_SPAN(first, n) {
-                wide part = 0;
-                EACH_IN_SPAN(j, first, n) part += (wide)in[j];
-                total += part;
-            }
+        if (mean) EACH_COLUMN(j, n) total += (wide)in[j];
         wide center = mean ? row_sum(total) / n : (wide)0;
         wide squares = 0;  // about the mean: the mean of squares less the squared mean would cancel
-        EACH_SPAN(first, n) {
-            wide part = 0;
-            EACH_IN_SPAN(j, first, n) part += ((wide)in[j] - center) * ((wide)in[j] - center);
-            squares += part;
-        }
+        EACH_COLUMN(j, n) squares += ((wide)in[j] - center) * ((wide)in[j] - center);
         wide scale = rsqrt(row_sum(squares) / n + (wide)eps);
         EACH_COLUMN(j, n) {
             wide normal = ((wide)in[j] - center) * scale;
@@ -37,15 +29,10 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
                                                const wide* inverse_std, real* dx, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         wide center = mean ? mean[row] : (wide)0, scale = inverse_std[row], total = 0, dot = 0;
-        EACH_SPAN(first, n) {
-            wide part = 0, part_of_dot = 0;
-            EACH_IN_SPAN(j, first, n) {
-                wide h = (wide)g[row * n + j] * (weight ? (wide)weight[j] : (wide)1);
-                part += h;
-                part_of_dot += h * ((wide)x[row * n + j] - center) * scale;
-            }
-            total += part;
-            dot += part_of_dot;
+        EACH_COLUMN(j, n) {
+            wide h = (wide)g[row * n + j] * (weight ? (wide)weight[j] : (wide)1);
+            total += h;
+            dot += h * ((wide)x[row * n + j] - center) * scale;
         }
         total = mean ? row_sum(total) / n : (wide)0;
         dot = row_sum(dot) / n;
