@@ -259,8 +259,8 @@ class Categorical(ProbsOrLogits):
             return value / value.sum(-1, keepdim=True)
         return value - value.logsumexp(dim=-1, keepdim=True)
 
-    @property
-    def support(self) -> constraints.Constraint:
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
         return constraints.integer_interval(0, self._param.shape[-1] - 1)
 
     mean = variance = formula(  # classes have none
@@ -369,8 +369,8 @@ class Multinomial(OfCategorical):
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
-    @property
-    def support(self) -> constraints.Constraint:
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
     mean = formula(lambda d: d.probs * d.total_count)

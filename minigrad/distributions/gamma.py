@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import is_grad_enabled
 from ..backend import dtype as dt
 from ..backend.random import default_generator
 from ..functions import random
-from ..functions.creation import tensor, zeros_like
-from ..functions.pointwise import exp, log1p, where, xlogy
+from ..functions.creation import as_tensor, tensor, zeros_like
+from ..functions.pointwise import exp, log1p, softmax, where, xlogy
 from ..functions.random import randn
 from ..functions.shaping import stack
-from ..functions.special import igamma
+from ..functions.special import igamma, igammac
 from ..nn.functional import one_hot
 from ..tensor import Size, Tensor
 from . import constraints
@@ -92,16 +93,37 @@ class Poisson(Distribution):
 class FromGamma(Distribution):
     """What is drawn by NumPy's gamma numbers: Gamma, Chi2, StudentT, Dirichlet, Beta.
 
-    Draws have the right distribution, but PyTorch draws others from the same seed, and they have no gradient (there
-    is no ``rsample``): weigh ``log_prob`` instead.
+    Draws have the right distribution, but PyTorch draws others from the same seed.
     """
 
+    has_rsample = True
+
     def _standard_gamma(self, concentration: Tensor, sample_shape: Size) -> Tensor:
-        """Draws of rate 1, without history, in the dtype of the concentrations; never 0."""
-        shapes = concentration.detach().expand(self._extended_shape(sample_shape)).cpu().numpy()
-        drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes.astype(np.float64))
-        drawn = np.maximum(np.asarray(drawn, shapes.dtype), np.finfo(shapes.dtype).tiny)
-        return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
+        """Draws of rate 1, in the dtype of the concentrations; never 0."""
+        alpha = concentration.expand(self._extended_shape(sample_shape))
+        shapes = alpha.detach().cpu().double().numpy()
+        drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
+        drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
+        return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
+
+
+def _with_slope(drawn: Tensor, alpha: Tensor, slope: Any) -> Tensor:
+    """Draws, with a history if α has one: their derivative by it is what ``slope()`` computes."""
+    if not (alpha.requires_grad and is_grad_enabled()):
+        return drawn
+    return drawn + tensor(slope(), dtype=drawn.dtype, device=drawn.device) * (alpha - alpha.detach())
+
+
+def _slope(alpha: Any, drawn: Any) -> Any:
+    """dz/dα of gamma numbers z whose distribution function F stays the same: -∂F/∂α over the density (Figurnov et al.
+    2018). ∂F/∂α is a difference of F, or above α of F - 1."""
+    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(drawn)
+    below, above = (
+        np.where(drawn < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
+        for a in (tensor(alpha - step), tensor(alpha + step))
+    )
+    density = np.exp((alpha - 1) * np.log(drawn) - drawn - tensor(alpha).lgamma().numpy())
+    return (below - above) / (2 * step * density)
 
 
 def _positive(drawn: Tensor) -> Tensor:
@@ -126,8 +148,12 @@ class Gamma(FromGamma):
     mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
 
-    def _sample(self, sample_shape: Size) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         return _positive(self._standard_gamma(self.concentration, sample_shape) / self.rate)
+
+    def log_prob(self, value: Value) -> Tensor:
+        """As of any distribution, also of a number."""
+        return super().log_prob(as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
@@ -182,7 +208,7 @@ class StudentT(FromGamma):
         finite = self.scale.pow(2) * self.df / (self.df - 2).clamp(min=1e-30)
         return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
 
-    def _sample(self, sample_shape: Size) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         normal = randn(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
         squares = 2 * self._standard_gamma(self.df / 2, sample_shape)
         return self.loc + self.scale * normal * (squares / self.df).rsqrt()
@@ -231,15 +257,15 @@ class Dirichlet(FromGamma):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def _sample(self, sample_shape: Size) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Shares of gamma numbers G(α + 1) u^(1 / α), by logarithms, as small α lead beyond floats; never 0 or 1."""
-        alpha = self.concentration.detach()
-        shapes = alpha.expand(self._extended_shape(sample_shape)).cpu().double().numpy()
+        alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
+        shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
-        logs = np.log(generator.standard_gamma(shapes + 1)) + np.log1p(-generator.random(shapes.shape)) / shapes
-        drawn = np.exp(logs - logs.max(-1, keepdims=True))
-        shares = tensor(drawn / drawn.sum(-1, keepdims=True), dtype=alpha.dtype, device=alpha.device)
-        return shares.clamp(dt.finfo(alpha.dtype).tiny, 1 - dt.finfo(alpha.dtype).eps / 2)
+        powers, drawn = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
+        logs = tensor(powers + np.log(drawn), device=alpha.device)
+        logs = _with_slope(logs, alpha, lambda: _slope(shapes + 1, drawn) / drawn - powers / shapes)
+        return softmax(logs, -1).to(alpha.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         alpha = self.concentration
@@ -278,8 +304,8 @@ class Beta(FromGamma):
     mode = formula(lambda d: d._dirichlet.mode[..., 0])
     variance = formula(lambda d: d._dirichlet.variance[..., 0])
 
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self._dirichlet.sample(sample_shape)[..., 0]
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def _log_prob(self, value: Tensor) -> Tensor:
         return self._dirichlet.log_prob(stack((value, 1 - value), -1))
@@ -310,7 +336,7 @@ class FisherSnedecor(FromGamma):
         a, b = self.df1, self.df2
         return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
 
-    def _sample(self, sample_shape: Size) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         first, second = (self._standard_gamma(df / 2, sample_shape) / df for df in (self.df1, self.df2))
         return _positive(first / _positive(second))
 

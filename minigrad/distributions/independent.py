@@ -40,8 +40,8 @@ class Independent(Distribution):
     def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
-    @property
-    def support(self) -> constraints.Constraint | None:
+    @constraints.dependent_property
+    def support(self) -> Any:
         base, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, count) if base is not None and count else base
 

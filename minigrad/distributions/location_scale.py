@@ -172,8 +172,8 @@ class Uniform(Distribution):
         """Each bound is limited by the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    @property
-    def support(self) -> constraints.Constraint:
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
     mean = formula(lambda d: (d.high + d.low) / 2)

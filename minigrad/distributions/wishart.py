@@ -10,7 +10,7 @@ from ..functions.creation import arange
 from ..functions.pointwise import where
 from ..functions.random import randn
 from ..functions.special import mvlgamma
-from ..tensor import Size, Tensor
+from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import FromGamma
@@ -71,7 +71,7 @@ class Wishart(FromGamma):
         diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._df * (self.covariance_matrix**2 + diagonal[..., None] * diagonal[..., None, :])
 
-    def _sample(self, sample_shape: Size) -> Tensor:  # Bartlett's decomposition
+    def rsample(self, sample_shape: Any = ()) -> Tensor:  # Bartlett's decomposition
         n = self._event_shape[-1]
         shape = self._extended_shape(sample_shape)
         halves = (self.df[..., None] - arange(n, dtype=self.df.dtype, device=self.df.device)) / 2

@@ -159,8 +159,9 @@ def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     np.testing.assert_allclose(host(drawn).std(0, dtype=np.float64), spread, rtol=0.1)
     minigrad.manual_seed(0)
     np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
-    with pytest.raises(NotImplementedError):
-        mine.rsample()
+    if not mine.has_rsample:
+        with pytest.raises(NotImplementedError):
+            mine.rsample()
 
 
 def test_one_draw() -> None:
@@ -201,7 +202,7 @@ def test_entropy_and_its_gradients(name: str) -> None:
                 assert_close(p.grad, t.grad, 1e-9)
 
 
-@pytest.mark.parametrize("name", [n for n in KINDS if pair(n)[0][1].has_rsample])
+@pytest.mark.parametrize("name", [n for n in KINDS if n not in OWN_DRAWS and pair(n)[0][1].has_rsample])
 def test_rsample_has_gradients(name: str) -> None:
     minigrad.manual_seed(0)
     torch.manual_seed(0)
@@ -241,8 +242,6 @@ def test_what_it_tells_of_itself(name: str) -> None:
     assert tuple(mine.event_shape) == tuple(other.event_shape)
     assert mine.has_enumerate_support == other.has_enumerate_support or name.startswith("Independent")
     for what in TOLD:
-        if what == "has_rsample" and name in OWN_DRAWS:
-            continue
         expected = attribute(other, what)
         found = attribute(mine, what)
         assert (found is None) == (expected is None), what

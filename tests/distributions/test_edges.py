@@ -99,6 +99,42 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
     assert abs(seen.mean().item() - 0.4) < 0.01 and abs(seen.var().item() - 0.04) < 0.002
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
+def test_the_slope_of_gamma_draws_is_pytorchs(alpha: float) -> None:
+    """dz/dα, which PyTorch approximates to some 1e-3."""
+    minigrad.manual_seed(0)
+    a = minigrad.full((2000,), alpha, dtype=minigrad.float64, requires_grad=True)
+    z = D.Gamma(a, 1.0).rsample()
+    z.sum().backward()
+    other = torch._standard_gamma_grad(torch.from_numpy(a.detach().numpy()), torch.from_numpy(z.detach().numpy()))
+    np.testing.assert_allclose(a.grad.numpy(), other.numpy(), rtol=1e-2, atol=1e-12)
+
+
+MEANS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "Beta": (lambda c: D.Beta(c[0], c[1]).rsample((20000,)), lambda c: c[0] / (c[0] + c[1])),
+    "Chi2": (lambda c: D.Chi2(c).rsample((20000,)), lambda c: c),
+    "Dirichlet": (lambda c: D.Dirichlet(c).rsample((20000,))[:, 0], lambda c: c[0] / c.sum()),
+    "FisherSnedecor": (lambda c: D.FisherSnedecor(c[1], 9 + c[0]).rsample((20000,)), lambda c: (9 + c[0]) / (7 + c[0])),
+    "InverseGamma": (lambda c: D.InverseGamma(4 + c, c).rsample((20000,)), lambda c: c / (3 + c)),
+    "StudentT": (lambda c: D.StudentT(9 + c).rsample((20000,)) ** 2, lambda c: (9 + c) / (7 + c)),
+    "Wishart": (
+        lambda c: D.Wishart(3 + c[0], minigrad.eye(2, device=c.device)).rsample((20000,))[:, 0, 0],
+        lambda c: 3 + c[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_draws_have_gradients(name: str, device: str) -> None:
+    """The gradient of a mean of draws is near the gradient of the mean, also of small concentrations."""
+    draws, mean = MEANS[name]
+    minigrad.manual_seed(0)
+    c = minigrad.tensor([0.2, 1.5], device=device, requires_grad=True)
+    found, expected = (minigrad.autograd.grad(v.mean(0).sum(), c)[0] for v in (draws(c), mean(c)[None]))
+    assert (found - expected).abs().max() < 0.06 * (1 + expected.abs().max())
+
+
 def test_a_continuous_bernoulli_of_extreme_logits() -> None:
     """p is a rounding error away from 0, as in PyTorch: the constant is ln(2 artanh(1 - 2p) / (1 - 2p))."""
     for dtype in (minigrad.float32, minigrad.float64):
@@ -111,6 +147,11 @@ def test_a_continuous_bernoulli_of_extreme_logits() -> None:
     assert D.ContinuousBernoulli(logits=minigrad.tensor(-300.0)).log_prob(minigrad.tensor(0.0)).item() == pytest.approx(
         2.769, abs=1e-3
     )
+
+
+def test_a_gamma_takes_numbers() -> None:
+    """At the end of its support the density is infinite, 1 or 0, by the concentration."""
+    assert [D.Gamma(a, 1.0).log_prob(0).item() for a in (0.5, 1.0, 2.0)] == [math.inf, 0, -math.inf]
 
 
 def test_the_entropy_of_rare_successes() -> None:
