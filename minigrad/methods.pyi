@@ -1512,7 +1512,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``reshape`` to the shape of another tensor."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-        """In place: another shape; elements that fit stay, new ones are unset.
+        """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
 
         Raises:
             RuntimeError: the tensor requires a gradient.

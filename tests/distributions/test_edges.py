@@ -108,6 +108,7 @@ def test_the_slope_of_gamma_draws_is_pytorchs(alpha: float) -> None:
     z = D.Gamma(a, 1.0).rsample()
     z.sum().backward()
     other = torch._standard_gamma_grad(torch.from_numpy(a.detach().numpy()), torch.from_numpy(z.detach().numpy()))
+    assert a.grad is not None
     np.testing.assert_allclose(a.grad.numpy(), other.numpy(), rtol=1e-2, atol=1e-12)
 
 

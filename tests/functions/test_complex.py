@@ -199,7 +199,7 @@ POWERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
     """To the bit, as a pole is where a program puts it; products of complex exponents and 1 / z within some."""
-    near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * np.finfo(dtype).eps
+    near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
     torch = pytest.importorskip("torch")
     mine, other = (
         POWERS[name](t, t.from_numpy(ROOT ** np.arange(25)).to(getattr(t, dtype))) for t in (minigrad, torch)

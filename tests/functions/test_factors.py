@@ -4,48 +4,58 @@ are bools. And sums that end in an index, of all dtypes."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.functions.linalg import pdist
 from tests.support.parity import in_torch_words, torch
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]
 A = [[0, 1, 2], [3, 0, 1], [1, 1, 0], [0, 0, 2]]
 B = [[1, 0, 3], [0, 2, 1], [1, 0, 0], [2, 1, 0]]
 ROWS, PLACES = [0, 2, 2, 1], [[0, 1, 2], [0, 0, 0]]
-Program = Callable[[Any, Any, Any], Any]  # of the library and two tensors
+Program = Callable[..., Any]  # of the library and two tensors, and of a factor
+OF_FACTORS: dict[str, Program] = {
+    "index_add": lambda t, a, b, alpha: a.index_add(0, t.tensor(ROWS), b, alpha=alpha),
+    "index_add_": lambda t, a, b, alpha: a.index_add_(0, t.tensor(ROWS), b, alpha=alpha),
+    "add": lambda t, a, b, alpha: a.add(b, alpha=alpha),
+    "addmm": lambda t, a, b, alpha: t.addmm(a[:3], a[:3], b[:3], beta=alpha, alpha=alpha),
+    "addbmm": lambda t, a, b, alpha: t.addbmm(a[:3], a[None, :3], b[None, :3], beta=alpha, alpha=alpha),
+}
 PROGRAMS: dict[str, Program] = {
-    f"{name} of {alpha}": (lambda t, a, b, run=run, alpha=alpha: run(t, a, b, alpha))
-    for alpha in (0, 1, 2, -1, True, 1.5)
-    for name, run in {
-        "index_add": lambda t, a, b, alpha: a.index_add(0, t.tensor(ROWS), b, alpha=alpha),
-        "index_add_": lambda t, a, b, alpha: a.index_add_(0, t.tensor(ROWS), b, alpha=alpha),
-        "add": lambda t, a, b, alpha: a.add(b, alpha=alpha),
-        "addmm": lambda t, a, b, alpha: t.addmm(a[:3], a[:3], b[:3], beta=alpha, alpha=alpha),
-        "addbmm": lambda t, a, b, alpha: t.addbmm(a[:3], a[None, :3], b[None, :3], beta=alpha, alpha=alpha),
-    }.items()
-} | {
     "scatter_add": lambda t, a, b: a.scatter_add(0, t.tensor(PLACES), b),
     "index_put": lambda t, a, b: a.index_put((t.tensor(ROWS),), b, accumulate=True),
     "put_": lambda t, a, b: a.put_(t.tensor(ROWS), b[:, 0], accumulate=True),
-    **{
-        f"{name} {how}, {own}": (
-            lambda t, a, b, name=name, how=how, own=own, index=index: getattr(a, name)(
-                0, t.tensor(index), b, how, include_self=own
-            )
-        )
-        for own in (True, False)
-        for how in ("prod", "mean", "amax", "amin")
-        for name, index in (("scatter_reduce", PLACES), ("index_reduce", ROWS))
-    },
-    **{
-        f"{name} along 0": (lambda t, a, b, name=name: getattr(a, name)(0))
-        for name in ("sum", "prod", "cumsum", "cumprod")
-    },
 }
+
+
+def reducing(name: str, how: str, own: bool) -> Program:
+    """``scatter_reduce`` or ``index_reduce``."""
+    places = PLACES if name == "scatter_reduce" else ROWS
+    return lambda t, a, b: getattr(a, name)(0, t.tensor(places), b, how, include_self=own)
+
+
+def along(name: str) -> Program:
+    """A method along the first axis."""
+    return lambda t, a, b: getattr(a, name)(0)
+
+
+PROGRAMS |= {
+    f"{name} of {alpha}": partial(OF_FACTORS[name], alpha=alpha)
+    for alpha in (0, 1, 2, -1, True, 1.5)
+    for name in OF_FACTORS
+}
+PROGRAMS |= {
+    f"{name} {how}, {own}": reducing(name, how, own)
+    for name in ("scatter_reduce", "index_reduce")
+    for how in ("prod", "mean", "amax", "amin")
+    for own in (True, False)
+}
+PROGRAMS |= {f"{name} along 0": along(name) for name in ("sum", "prod", "cumsum", "cumprod")}
 
 
 def run(t: Any, name: str, dtype: str) -> Any:
@@ -106,9 +116,10 @@ def test_distances_are_pytorchs(p: float) -> None:
 def test_distances_of_nothing_and_of_no_norm(device: str) -> None:
     """0 between rows without columns; a negative p is refused."""
     x = mg.zeros(3, 0, device=device)
-    assert [mg.nn.functional.pdist(x, p).tolist() for p in NORMS] == [[0, 0, 0]] * len(NORMS)
-    for distance in (lambda: mg.nn.functional.pdist(x, -1), lambda: mg.cdist(x, x, -1)):
-        with pytest.raises(RuntimeError, match="only supports non-negative p values"):
-            distance()
-    counted = mg.nn.functional.pdist(mg.tensor([[1.0, 0.0], [float("nan"), 0.0], [1.0, 3.0]], device=device), 0)
+    assert [pdist(x, p).tolist() for p in NORMS] == [[0, 0, 0]] * len(NORMS)
+    with pytest.raises(RuntimeError, match="only supports non-negative p values"):
+        pdist(x, -1)
+    with pytest.raises(RuntimeError, match="only supports non-negative p values"):
+        mg.cdist(x, x, -1)
+    counted = pdist(mg.tensor([[1.0, 0.0], [float("nan"), 0.0], [1.0, 3.0]], device=device), 0)
     assert counted[0].isnan() and counted[1].item() == 1 and counted[2].isnan()

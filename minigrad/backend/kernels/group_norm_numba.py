@@ -38,14 +38,14 @@ def normalise(
                 some, part = x[r, a : a + _PART], F(0.0)
                 for j in range(some.size):
                     part += some[j]
-                total += part
+                total += float(part)
         middle = F(total) * share
         for r in range(i * size, (i + 1) * size):
             for a in range(0, width, _PART):
                 some, part = x[r, a : a + _PART], F(0.0)
                 for j in range(some.size):
                     part += (some[j] - middle) * (some[j] - middle)
-                squares += part
+                squares += float(part)
         mean[i], scale[i] = middle, np.sqrt(F(1.0) / (F(squares) * share + F(eps)))
         for r in range(i * size, (i + 1) * size):
             factor = scale[i] * weight[r % channels] if weight.size else scale[i]
@@ -102,8 +102,8 @@ def slope(
                 for j in range(some.size):
                     plain += slopes[j]
                     crossed += slopes[j] * (some[j] - middle)
-                row += plain
-                row_tilt += crossed
+                row += float(plain)
+                row_tilt += float(crossed)
             levels[r], tilts[r] = F(row), F(row_tilt) * factor
             w = weight[r % channels] if weight.size else F(1.0)
             total += w * levels[r]
