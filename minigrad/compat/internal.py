@@ -16,6 +16,7 @@ from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
+from ..nn.utils.stateless import swap
 from ..tensor import Tensor
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -157,10 +158,6 @@ def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False
     Raises:
         AttributeError: the module has no such attribute, and ``allow_missing`` is False.
     """
-    for members in (module._parameters, module._buffers):
-        if name in members:
-            before, members[name] = members[name], tensor
-            return before
     before = getattr(module, name, None) if allow_missing else getattr(module, name)
-    setattr(module, name, tensor)
+    swap(module, name, tensor)
     return before

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...autograd.mode import at_end
+from ...backend.dtype import shown
 from ...tensor import Tensor
 from ...tracebacks import border_functions
 from ..module import Module
+
+MISSING: Any = object()
 
 
 def functional_call(
@@ -20,42 +23,106 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with other tensors as its parameters and buffers, by full name.
+    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
+
+    A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
+    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module.
 
     Args:
         parameter_and_buffer_dicts: one dict, or several to merge.
         args: a tuple, or the only argument.
         tie_weights: use the tensor for one name of a tied parameter for all its names.
-        strict: also refuse missing names.
+        strict: refuse names that are no parameter's and no buffer's, and missing ones.
 
     Raises:
-        RuntimeError: the module has no tensor of a name; with ``strict``, a name is missing.
+        RuntimeError: with ``strict``, a name is unexpected or missing.
+        ValueError: two dicts have the same name, or the names of a tied parameter have different tensors.
+        TypeError: a value, or the attribute that it would replace, is no tensor. AttributeError: no such submodule.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> mg.func.functional_call(layer, {"weight": mg.ones(1, 2), "bias": None}, mg.tensor([3.0, 4.0]))
+    tensor([7.])
     """
     dicts = parameter_and_buffer_dicts
-    values = dict(dicts) if isinstance(dicts, Mapping) else {k: v for d in dicts for k, v in d.items()}
+    values = dict(dicts) if isinstance(dicts, Mapping) else _merged(dicts)
     tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
     tensors.update(module.named_buffers(remove_duplicate=False))
     if tie_weights:
-        by_id = {id(tensors[name]): value for name, value in values.items() if name in tensors}
-        values = {**{name: by_id[id(t)] for name, t in tensors.items() if id(t) in by_id}, **values}
-    unexpected, missing = sorted(values.keys() - tensors.keys()), sorted(tensors.keys() - values.keys())
-    if unexpected or (strict and missing):
-        raise RuntimeError(f"functional_call: unexpected names {unexpected}, missing names {missing}")
+        values = _tied(values, tensors)
+    if strict:
+        _check_names(module, values, tensors)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    before: list[tuple[dict[str, Any], str, Any]] = []
-    with at_end(_put_back, before) as end, end:
+    before: list[tuple[str, Module, str, Any]] = []
+    with at_end(_put_back, before, dicts) as end, end:
         for full_name, value in values.items():
             path, _, name = full_name.rpartition(".")
             owner = module.get_submodule(path)
-            table: Any = owner._parameters if name in owner._parameters else owner._buffers
-            before.append((table, name, table[name]))
-            table[name] = value
+            old = getattr(owner, name, MISSING)
+            _check_tensor("", value)
+            _check_tensor(f"attribute `{name}`: ", old)
+            before.append((full_name, owner, name, old))
+            swap(owner, name, value)
         return module(*args, **(kwargs or {}))
 
 
-def _put_back(before: list[tuple[dict[str, Any], str, Any]]) -> None:
-    for table, name, value in reversed(before):
-        table[name] = value
+def _merged(dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    names = [name for each in dicts for name in each]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    return {name: value for each in dicts for name, value in each.items()}
+
+
+def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The values, with that for one name of a tied tensor under its other names."""
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in tensors.items():
+        names_of.setdefault(id(tensor), []).append(name)
+    result = dict(values)
+    for names in names_of.values():
+        there = sorted(name for name in names if name in values)
+        if len({id(values[name]) for name in there}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {there}, which are tied. "
+                f"Consider using tie_weights=False"
+            )
+        result.update({name: values[there[0]] for name in names} if there else {})
+    return result
+
+
+def _check_names(module: Module, values: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
+    differences = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
+    lines = [f"{kind} key(s): {', '.join(map(repr, sorted(names)))}." for kind, names in differences.items() if names]
+    if lines:
+        raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
+
+
+def _check_tensor(what: str, value: Any) -> None:
+    if not (value is None or value is MISSING or isinstance(value, Tensor)):
+        raise TypeError(f"{what}{value!r} is not an instance of {shown('Tensor')}")
+
+
+def swap(module: Module, name: str, value: Any) -> None:
+    """Put a tensor, or None, in a module's place for a name, whatever its class; ``MISSING`` removes the name."""
+    for table in (module._parameters, module._buffers, vars(module)):
+        if name in table:
+            if value is MISSING:
+                del table[name]
+            else:
+                table[name] = value
+            return
+    if value is not MISSING:
+        setattr(module, name, value)
+
+
+def _put_back(before: list[tuple[str, Module, str, Any]], dicts: Any) -> None:
+    """Undo the exchange. A caller's dict gets the tensors by which the module replaced its values."""
+    while before:
+        full_name, owner, name, old = before[-1]
+        now = getattr(owner, name, MISSING)
+        if isinstance(dicts, dict) and full_name in dicts and now is not old and now is not MISSING:
+            dicts[full_name] = now
+        swap(owner, name, old)
+        before.pop()
 
 
 border_functions(globals())
