@@ -31,7 +31,6 @@ ABSENT = _by_name(
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
         "buffers are not lazy; register them when their shape is known": "nn.parameter.UninitializedBuffer",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
-        "multiply the weight with a mask": "nn.utils.prune",
         "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
         "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """

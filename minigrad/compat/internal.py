@@ -100,6 +100,28 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
     return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
 
 
+# torch.nn._reduction -----------------------------------------------------------------------------------------
+
+_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+
+
+def get_enum(reduction: str) -> int:
+    """The number of a loss's reduction. Raises ValueError if there is none of that name."""
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return _REDUCTIONS[reduction]
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that the two arguments before it meant."""
+    return "none" if reduce is False else "sum" if size_average is False else "mean"
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The number of ``legacy_get_string``."""
+    return get_enum(legacy_get_string(size_average, reduce))
+
+
 # torch.utils.dlpack -----------------------------------------------------------------------------------------
 
 

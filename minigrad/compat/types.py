@@ -22,6 +22,7 @@ _size = Size | list[int] | tuple[int, ...]
 _size_any_t = _size_1_t = _size_2_t = _size_3_t = int | tuple[int, ...]
 _size_any_opt_t = _size_2_opt_t = _size_3_opt_t = int | None | tuple[int | None, ...]
 _ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
+_TensorOrTensors = Tensor | Sequence[Tensor]
 _tensor_list_t = Tensor | list[Tensor]
 _maybe_indices_t = Tensor | tuple[Tensor, Tensor]
 

@@ -39,6 +39,15 @@ class Hook(NamedTuple):
         raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), got {replacement}")
 
 
+def entry(function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> Any:
+    """What a table holds: the function itself, which programs look for there, unless it is called in another way."""
+    return Hook(function, with_kwargs, always) if with_kwargs or always else function
+
+
+def _hook(entry: Any) -> Hook:
+    return entry if isinstance(entry, Hook) else Hook(entry)
+
+
 Table = dict[int, Any]
 ALL_FORWARD_PRE: Table = {}
 ALL_FORWARD: Table = {}
@@ -61,14 +70,14 @@ def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the forward of every module."""
-    return register(ALL_FORWARD_PRE, Hook(hook))
+    return register(ALL_FORWARD_PRE, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call ``hook(module, args, result)`` after the forward of every module."""
-    return register(ALL_FORWARD, Hook(hook, with_kwargs, always_call))
+    return register(ALL_FORWARD, entry(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -109,9 +118,9 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
     """The result of ``module.forward(*args, **kwargs)``, with all hooks around it."""
-    after, result = deque([*ALL_FORWARD.values(), *module._forward_hooks.values()]), None
+    after, result = deque(map(_hook, [*ALL_FORWARD.values(), *module._forward_hooks.values()])), None
     try:
-        for hook in [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]:
+        for hook in map(_hook, [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]):
             args, kwargs = hook.replaced(hook(module, args, kwargs), args, kwargs)
         border = Border(module)
         args = border.enter(args)

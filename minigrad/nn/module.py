@@ -68,8 +68,8 @@ class Module(Stateful):
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
     training: bool
     _modules: dict[str, Module | None]
-    _forward_hooks: dict[int, hooks.Hook]
-    _forward_pre_hooks: dict[int, hooks.Hook]
+    _forward_hooks: dict[int, Any]
+    _forward_pre_hooks: dict[int, Any]
     _backward_hooks: dict[int, Callable[..., Any]]
     _backward_pre_hooks: dict[int, Callable[..., Any]]
     _is_full_backward_hook: bool | None
@@ -242,7 +242,7 @@ class Module(Stateful):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before forward; its result, unless None, replaces the arguments."""
-        return hooks.register(self._forward_pre_hooks, hooks.Hook(hook, with_kwargs), prepend)
+        return hooks.register(self._forward_pre_hooks, hooks.entry(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -253,7 +253,7 @@ class Module(Stateful):
             with_kwargs: call ``hook(module, args, kwargs, result)``.
             always_call: also if forward raises an error; the result is then None.
         """
-        return hooks.register(self._forward_hooks, hooks.Hook(hook, with_kwargs, always_call), prepend)
+        return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` with the tuple of the results' gradients when they have arrived; what
@@ -366,8 +366,9 @@ class Module(Stateful):
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)
             if not isinstance(child, Module):
-                problem = "is not an nn.Module" if hasattr(module, name) else "does not exist"
-                raise AttributeError(f"{type(module).__name__}: {name!r} (of {target!r}) {problem}")
+                there = f"{module._get_name()} has no attribute `{name}`"
+                problem = f"`{name}` is not an nn.Module" if hasattr(module, name) else there
+                raise AttributeError(f"{problem} (of {target!r})")
             module = child
         return module
 

@@ -45,12 +45,12 @@ def functional_call(
     """
     dicts = parameter_and_buffer_dicts
     values = dict(dicts) if isinstance(dicts, Mapping) else _merged(dicts)
-    tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    tensors.update(module.named_buffers(remove_duplicate=False))
-    if tie_weights:
-        values = _tied(values, tensors)
-    if strict:
-        _check_names(module, values, tensors)
+    if tie_weights or strict:
+        tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+        tensors.update(module.named_buffers(remove_duplicate=False))
+        values = _tied(values, tensors) if tie_weights else values
+        if strict:
+            _check_names(module, values, tensors)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: list[tuple[str, Module, str, Any]] = []
     with at_end(_put_back, before, dicts) as end, end:

@@ -57,7 +57,7 @@ class WeightHook:
         key = cls._find(module, name)
         if key is None:
             raise ValueError(f"{cls.kind} of '{name}' not found in {module}")
-        hook: Any = module._forward_pre_hooks.pop(key).function
+        hook: Any = module._forward_pre_hooks.pop(key)
         weight = hook.compute_weight(module).detach()
         for suffix in ("", *cls.suffixes):
             delattr(module, name + suffix)
@@ -66,7 +66,7 @@ class WeightHook:
     @classmethod
     def _find(cls, module: Module, name: str) -> int | None:
         """The key of the hook for a weight, if it has one."""
-        hooks = ((key, hook.function) for key, hook in module._forward_pre_hooks.items())
+        hooks = module._forward_pre_hooks.items()
         return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
 

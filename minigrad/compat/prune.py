@@ -1,0 +1,396 @@
+"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune``.
+
+A pruned parameter is kept as ``name_orig``; a buffer ``name_mask`` says which of its numbers count. A hook before each
+forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left (Han et
+al. 2015, "Learning both Weights and Connections for Efficient Neural Networks").
+
+    prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
+    prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
+    prune.remove(layer, "weight")  # an ordinary parameter again, with zeros
+
+An ``amount`` is a number of elements (or slices) if it is an int, and else their share, from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from ..backend.dtype import contiguous_format
+from ..functions.creation import ones_like, zeros_like
+from ..functions.random import rand, rand_like
+from ..functions.reduction import norm
+from ..nn.module import Module
+from ..nn.utils.convert_parameters import parameters_to_vector
+from ..tensor import Tensor
+
+M = TypeVar("M", bound=Module)
+
+
+class BasePruningMethod(ABC):
+    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``.
+
+    Attributes:
+        PRUNING_TYPE: where a second pruning looks for more: "unstructured" at the elements that are left,
+            "structured" at the slices of ``dim`` that are left, "global" at all elements.
+    """
+
+    PRUNING_TYPE: ClassVar[str]
+    _tensor_name: str
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask for a tensor of scores, zero at least where ``default_mask`` is."""
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The parameter times its mask."""
+        name = self._tensor_name
+        original, mask = module._parameters[f"{name}_orig"], module._buffers[f"{name}_mask"]
+        if original is None or mask is None:
+            raise AssertionError(f"{module._get_name()} has no parameter {name!r} to prune")
+        return original * mask.to(dtype=original.dtype)
+
+    @classmethod
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune a parameter, by a method made of the arguments. Gives the hook: of the second pruning on a container.
+
+        Args:
+            importance_scores: a tensor of the parameter's shape, in whose place the mask is computed.
+        """
+        earlier = _hook(module, name)
+        value = getattr(module, name)
+        if importance_scores is not None and importance_scores.shape != value.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}: "
+                f"{tuple(value.shape)}, not {tuple(importance_scores.shape)}"
+            )
+        method: BasePruningMethod = cls(*args, **kwargs)
+        method._tensor_name = name
+        if earlier is None:
+            mask = ones_like(value.detach())
+        else:
+            method = PruningContainer(*getattr(earlier[1], "_pruning_methods", [earlier[1]]), method)
+            mask = getattr(module, f"{name}_mask").detach().clone()
+        mask = method.compute_mask(value if importance_scores is None else importance_scores, default_mask=mask)
+        if earlier is None:
+            module.register_parameter(f"{name}_orig", module._parameters.pop(name))
+        else:
+            del module._forward_pre_hooks[earlier[0]]
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """A tensor times the mask that the method computes for it, or for ``importance_scores`` of its shape."""
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t")
+        return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruned tensor the parameter again, the one that optimisers hold."""
+        name = self._tensor_name
+        pruned = self.apply_mask(module)
+        original: Any = module._parameters.pop(f"{name}_orig")
+        original.data = pruned.data
+        del module._buffers[f"{name}_mask"]
+        delattr(module, name)
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Prunings of one parameter, one after another: the last one looks at the elements that the others left."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        if args:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        """Add a method for the same parameter. Raises TypeError or ValueError if it is none."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                f"PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far, with the last method's for the part of ``t`` that is left."""
+        method: Any = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype, copy=True)
+        part: Any
+        if method.PRUNING_TYPE == "unstructured":
+            part = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.ndim
+            part = (*[slice(None)] * dim, mask.movedim(dim, 0).flatten(1).sum(1) != 0)
+        elif method.PRUNING_TYPE == "global":
+            part = (slice(None),) * t.ndim
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        mask[part] = method.compute_mask(t[part], default_mask=mask[part]).to(mask.dtype)
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """A mask of ones, for parameters that are to have a mask without being pruned."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far."""
+        return default_mask
+
+
+class _ByAmount(BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def _number(self, available: int) -> int:
+        number = _compute_nparams_toprune(self.amount, available)
+        _validate_pruning_amount(number, available)
+        return number
+
+
+class _Elements(_ByAmount):
+    """Prunes the elements with the lowest scores."""
+
+    def _scores(self, t: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far, with zeros for ``amount`` elements of ``t``."""
+        number = self._number(t.nelement())
+        mask = default_mask.clone(memory_format=contiguous_format)
+        if number:
+            mask.view(-1)[self._scores(t).reshape(-1).topk(number, largest=False).indices] = 0
+        return mask
+
+
+class RandomUnstructured(_Elements):
+    """Prunes elements at random."""
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return -rand_like(t)  # the largest numbers go, as in PyTorch
+
+
+class L1Unstructured(_Elements):
+    """Prunes the elements of the smallest absolute values."""
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return t.detach().abs()
+
+
+class _Slices(_ByAmount):
+    """Prunes the slices of one axis with the lowest scores."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def _scores(self, t: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far, with zeros for ``amount`` slices of ``t``."""
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        length = t.shape[self.dim]
+        number = self._number(length)
+        if not number:
+            return default_mask
+        mask = zeros_like(t)
+        kept = self._scores(t).topk(length - number).indices
+        mask.movedim(self.dim, 0)[kept] = 1
+        return mask * default_mask.to(dtype=mask.dtype)
+
+
+class RandomStructured(_Slices):
+    """Prunes slices at random."""
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return rand(t.shape[self.dim])
+
+
+class LnStructured(_Slices):
+    """Prunes the slices of the smallest norm of order ``n``."""
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return _compute_norm(t.detach(), self.n, self.dim)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes where a mask that the caller gives is zero."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The product of both masks."""
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def identity(module: M, name: str) -> M:
+    """Give a parameter a mask of ones."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: M, name: str, amount: float) -> M:
+    """Prune ``amount`` elements of a parameter at random."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: M, name: str, amount: float, importance_scores: Tensor | None = None) -> M:
+    """Prune the ``amount`` elements of a parameter, or of scores, that are the smallest in absolute value."""
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: M, name: str, amount: float, dim: int) -> M:
+    """Prune ``amount`` slices of an axis of a parameter at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> M:
+    """Prune the ``amount`` slices of an axis of a parameter, or of scores, with the smallest norms of order ``n``."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
+    """Prune a parameter where a mask of its shape is zero."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
+    """Prune several parameters together, as if they were one vector.
+
+    Args:
+        parameters: pairs (module, name). pruning_method: an unstructured one; ``kwargs`` are its arguments.
+        importance_scores: a tensor for a pair, in whose place scores are taken.
+
+    Raises:
+        TypeError: an argument is of another kind.
+    """
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    pairs, scores = list(parameters), {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores is not of type dict")
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of '
+            f"type {method.PRUNING_TYPE}"
+        )
+    values = [getattr(module, name).detach() for module, name in pairs]
+    masks = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(pairs, values, strict=True)]
+    method._tensor_name = "temp"
+    together = parameters_to_vector([scores.get(pair, v) for pair, v in zip(pairs, values, strict=True)])
+    mask = PruningContainer(method).compute_mask(together, parameters_to_vector(masks))
+    for (module, name), part, value in zip(pairs, mask.split([v.numel() for v in values]), values, strict=True):
+        custom_from_mask(module, name, part.view_as(value))
+
+
+def remove(module: M, name: str) -> M:
+    """Make a pruned parameter an ordinary one again, with its zeros. Raises ValueError if it is not pruned."""
+    hook = _hook(module, name)
+    if hook is None:
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    hook[1].remove(module)
+    del module._forward_pre_hooks[hook[0]]
+    return module
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a parameter of the module, or below it, is pruned."""
+    hooks = (hook for each in module.modules() for hook in each._forward_pre_hooks.values())
+    return any(isinstance(hook, BasePruningMethod) for hook in hooks)
+
+
+def _hook(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
+    """The hook that prunes a parameter, and its key."""
+    hooks = ((key, hook) for key, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod))
+    return next((pair for pair in hooks if pair[1]._tensor_name == name), None)
+
+
+# By their names in PyTorch's file, which programs import ------------------------------------------------------
+
+
+def _validate_pruning_amount_init(amount: Any) -> None:
+    """Raises TypeError or ValueError for an amount of no tensor."""
+    if not isinstance(amount, (int, float)):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (isinstance(amount, float) and amount > 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
+
+
+def _validate_pruning_amount(amount: float, tensor_size: int) -> None:
+    """Raises ValueError where fewer elements than the amount are there."""
+    if isinstance(amount, int) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _validate_structured_pruning(t: Tensor) -> None:
+    """Raises ValueError for a vector."""
+    if t.ndim <= 1:
+        raise ValueError(
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+            f"{tuple(t.shape)} with {t.ndim} dims"
+        )
+
+
+def _validate_pruning_dim(t: Tensor, dim: int) -> None:
+    """Raises IndexError for an axis that is not there."""
+    if dim >= t.ndim:
+        raise IndexError(f"Invalid index {dim} for tensor of size {tuple(t.shape)}")
+
+
+def _compute_nparams_toprune(amount: float, tensor_size: int) -> int:
+    """An amount as a number."""
+    return amount if isinstance(amount, int) else round(amount * tensor_size)
+
+
+def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
+    """The norm of each slice of an axis."""
+    return norm(t, n, [axis for axis in range(t.ndim) if axis != dim % t.ndim])

@@ -1,0 +1,174 @@
+"""torch.nn.utils.prune: each method on both libraries, one after another, removed, saved and copied."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.both import agree, numbers, refuse
+
+pytestmark = pytest.mark.parity
+Prune = Callable[[Any, Any, str], Any]  # called with the library's prune, a layer and the name of its parameter
+
+METHODS: dict[str, Prune] = {
+    "identity": lambda prune, layer, name: prune.identity(layer, name),
+    "random elements": lambda prune, layer, name: prune.random_unstructured(layer, name, 0.4),
+    "small elements": lambda prune, layer, name: prune.l1_unstructured(layer, name, amount=3),
+    "a share of small elements": lambda prune, layer, name: prune.l1_unstructured(layer, name, 0.35),
+    "no element": lambda prune, layer, name: prune.l1_unstructured(layer, name, 0),
+    "random rows": lambda prune, layer, name: prune.random_structured(layer, name, amount=1, dim=0),
+    "small columns": lambda prune, layer, name: prune.ln_structured(layer, name, amount=0.5, n=2, dim=1),
+    "small rows by maximum": lambda prune, layer, name: prune.ln_structured(layer, name, 1, float("inf"), -2),
+}
+
+
+def pruning(t: Any) -> Any:
+    """The library's module, which PyTorch does not import by itself."""
+    return importlib.import_module(f"{t.__name__}.nn.utils.prune")
+
+
+def layer(t: Any) -> Any:
+    """A layer with numbers that are no ties."""
+    made = t.nn.Linear(4, 3).double()
+    made.weight.data.copy_(t.from_numpy(numbers(3, 4)))
+    made.bias.data.fill_(0.5)
+    return made
+
+
+def parts(made: Any) -> list[Any]:
+    """All that pruning changes."""
+    names = [sorted(made._parameters), sorted(made._buffers), [type(h).__name__ for h in made._forward_pre_hooks.values()]]
+    return [*names, made.weight.detach(), *(b for _, b in sorted(made.named_buffers()))]
+
+
+@pytest.mark.parametrize("first", METHODS)
+@pytest.mark.parametrize("second", METHODS)
+def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
+    def program(t: Any, x: Any) -> Any:
+        t.manual_seed(5)
+        made = layer(t)
+        optimizer = t.optim.SGD(made.parameters(), lr=0.1)
+        METHODS[first](pruning(t), made, "weight")
+        once = parts(made)
+        made(x).square().sum().backward()
+        optimizer.step()  # it holds the parameter that is now weight_orig
+        METHODS[second](pruning(t), made, "weight")
+        twice = [*parts(made), pruning(t).is_pruned(made), made.weight_orig.grad]
+        output = made(x)
+        pruning(t).remove(made, "weight")
+        return [*once, *twice, output.detach(), *parts(made), made.weight is optimizer.param_groups[0]["params"][0]]
+
+    agree(program, numbers(2, 4, seed=1), gradient=False)
+
+
+def test_scores_in_place_of_the_parameter() -> None:
+    def program(t: Any, scores: Any) -> Any:
+        one, other = layer(t), layer(t)
+        pruning(t).l1_unstructured(one, "weight", 5, importance_scores=scores)
+        pruning(t).ln_structured(other, "weight", 2, 1, 1, importance_scores=scores)
+        method = pruning(t).L1Unstructured(amount=2)
+        return [one.weight_mask, other.weight_mask, method.prune(one.weight.detach(), importance_scores=scores)]
+
+    agree(program, numbers(3, 4, seed=9), gradient=False)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (2, 3, 2, 2)])
+def test_masks_of_every_axis(shape: tuple[int, ...]) -> None:
+    def program(t: Any, scores: Any) -> Any:
+        mask, results = t.ones(shape), []
+        for dim in range(-len(shape), len(shape)):
+            results.append(pruning(t).LnStructured(1, 2, dim).compute_mask(scores.detach(), mask))
+        return results
+
+    agree(program, numbers(*shape), gradient=False)
+
+
+def test_several_parameters_as_one() -> None:
+    def program(t: Any) -> Any:
+        prune, made, other = pruning(t), layer(t), layer(t)
+        prune.l1_unstructured(other, "weight", 2)
+        pairs = [(made, "weight"), (other, "weight"), (made, "bias")]
+        with t.no_grad():
+            made.bias.copy_(t.tensor([0.01, 5.0, -0.02]))
+            other.weight_orig.mul_(3)
+        prune.global_unstructured(pairs, pruning_method=prune.L1Unstructured, amount=0.5)
+        scores = {(made, "weight"): t.arange(12.0, dtype=t.float64).reshape(3, 4)}
+        prune.global_unstructured(pairs, prune.L1Unstructured, scores, amount=3)
+        return [*parts(made), *parts(other), made.bias.detach()]
+
+    agree(program, gradient=False)
+
+
+def test_a_mask_and_a_method_of_ones_own() -> None:
+    def program(t: Any) -> Any:
+        prune = pruning(t)
+
+        class EveryOther(prune.BasePruningMethod):  # type: ignore[misc, name-defined]
+            PRUNING_TYPE = "unstructured"
+
+            def compute_mask(self, t: Any, default_mask: Any) -> Any:
+                mask = default_mask.clone()
+                mask.view(-1)[::2] = 0
+                return mask
+
+        made = layer(t)
+        prune.custom_from_mask(made, "weight", t.eye(3, 4))
+        prune.custom_from_mask(made, "bias", mask=t.tensor([1, 0, 1]))
+        EveryOther.apply(made, "weight")
+        hook = made._forward_pre_hooks[max(made._forward_pre_hooks)]
+        return [*parts(made), len(hook), [type(each).__name__ for each in hook], hook[1].PRUNING_TYPE]
+
+    agree(program, gradient=False)
+
+
+REFUSED: list[Callable[[Any, Any], Any]] = [
+    lambda prune, made: prune.l1_unstructured(made, "weight", 1.5),
+    lambda prune, made: prune.l1_unstructured(made, "weight", -1),
+    lambda prune, made: prune.l1_unstructured(made, "weight", "all"),
+    lambda prune, made: prune.l1_unstructured(made, "weight", 13),
+    lambda prune, made: prune.ln_structured(made, "bias", 1, 2, 0),
+    lambda prune, made: prune.random_structured(made, "weight", 1, 5),
+    lambda prune, made: prune.random_structured(made, "weight", 4, 0),
+    lambda prune, made: prune.remove(made, "weight"),
+    lambda prune, made: prune.global_unstructured([(made, "weight")], prune.LnStructured, amount=1, n=2),
+    lambda prune, made: prune.global_unstructured(5, prune.L1Unstructured, amount=1),
+    lambda prune, made: prune.global_unstructured([(made, "weight")], prune.L1Unstructured, [1], amount=1),
+    lambda prune, made: prune.l1_unstructured(made, "weight", 1, importance_scores=made.bias),
+    lambda prune, made: prune.PruningContainer().add_pruning_method(10),
+    lambda prune, made: prune.BasePruningMethod(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_refused(number: int) -> None:
+    def program(t: Any) -> None:
+        made = layer(t)
+        try:
+            REFUSED[number](pruning(t), made)
+        finally:
+            assert sorted(made._parameters) == ["bias", "weight"] and not made._buffers
+
+    refuse(program)
+
+
+def test_saved_pickled_and_copied() -> None:
+    def program(t: Any, x: Any) -> Any:
+        model = t.nn.Sequential(layer(t), t.nn.ReLU())
+        with t.no_grad():  # the product has no history, so that a module can be copied
+            pruning(t).l1_unstructured(model[0], "weight", 0.5)
+        pickled, copied = pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
+        again = t.nn.Sequential(layer(t), t.nn.ReLU())
+        pruning(t).identity(again[0], "weight")
+        again.load_state_dict(model.state_dict())
+        return [*parts(pickled[0]), *parts(copied[0]), *(made(x).detach() for made in (pickled, copied, again))]
+
+    agree(program, numbers(2, 4), gradient=False)
+
+
+def test_a_product_with_a_history_is_not_copied() -> None:
+    refuse(lambda t: copy.deepcopy(pruning(t).identity(layer(t), "weight")))
