@@ -29,7 +29,6 @@ ABSENT = _by_name(
         "NumPy has no such numbers; use complex64": "chalf complex32",
         "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
-        "buffers are not lazy; register them when their shape is known": "nn.parameter.UninitializedBuffer",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
         "nothing is fused; use the layers themselves": "nn.utils.fusion",

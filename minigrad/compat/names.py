@@ -97,7 +97,7 @@ MODULES: dict[str, Sources] = {
     **_layers(
         "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
     ),
-    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization lazy linear loss normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
@@ -259,7 +259,6 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "nn.functional": {"grouped_mm": "compat.native:grouped_mm", "pdist": "functions.linalg:pdist"},
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
-    "nn.parameter": _of("nn.lazy:", "UninitializedParameter UninitializedTensorMixin is_lazy"),
     "nn.utils.stateless": {"_functional_call": "nn.utils.stateless:functional_call"},
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},

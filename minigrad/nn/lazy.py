@@ -1,7 +1,8 @@
 """Layers whose input width is that of the first input they get.
 
 Until then, or until a state dict is loaded, their parameters have no shape and no values. With the first call a layer
-draws its parameters, as it would have from the beginning, and becomes one of the class without "Lazy".
+draws its parameters, as it would have from the beginning, and becomes one of the class without "Lazy". A program's own
+layer does this by ``LazyModuleMixin``.
 """
 
 from __future__ import annotations
@@ -9,75 +10,82 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
-from ..autograd import no_grad
-from ..functions.creation import empty
-from ..tensor import Size, Tensor
+from ..tensor import Tensor
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .layer import Layer
 from .linear import Linear
+from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from .parameter import Parameter
+from .parameter import UninitializedBuffer, UninitializedParameter, UninitializedTensorMixin, is_lazy
 
 __all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"]
 __all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"]
-__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "UninitializedParameter"]
+__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear"]
 
 
-class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet; it has a dtype and a device. An optimiser may hold it already."""
+class LazyModuleMixin(Module):
+    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call.
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        parameter: Any = Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
-        return parameter
+        class Scale(LazyModuleMixin, nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.factor = UninitializedParameter()
 
-    @property
-    def shape(self) -> Size:
-        """There is none."""
-        raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
-            "counting parameters. Call the module with an input first to initialize it"
-        )
+            def initialize_parameters(self, x):  # called with the arguments of the first call
+                self.factor.materialize(x.shape[-1:])
+                nn.init.ones_(self.factor)
 
-    def numel(self) -> int:
-        """There is no shape to count by."""
-        return self.shape.numel()
+            def forward(self, x):
+                return x * self.factor
 
-    def detach(self) -> Any:
-        """Itself: a state dict tells that there is nothing yet."""
-        return self
+    Attributes:
+        cls_to_become: a class that the module gets with its parameters, or None.
+    """
 
-    def materialize(self, shape: Any) -> None:
-        """Give it a shape; it becomes a Parameter, whose values are not set."""
-        self.array = empty(shape, device=self.device, dtype=self.dtype).array
-        self.__class__ = Parameter  # type: ignore[assignment]
+    cls_to_become: Any = None
+    _waits: bool = True
 
-    def __repr__(self, **kwargs: Any) -> str:
-        return "<UninitializedParameter>"
+    def has_uninitialized_params(self) -> bool:
+        """Whether there are parameters or buffers without values."""
+        return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        copied: Parameter = memo[id(self)]
-        return copied
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes and values, from the arguments of the first call."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def _infer_parameters(self, module: Module, args: Any, kwargs: Any = None) -> None:
+        self.initialize_parameters(*args, **(kwargs or {}))
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        self._waits = False
+        if self.cls_to_become is not None:
+            del self._waits
+            self.__class__ = self.cls_to_become
+
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._waits:
+            return super()._hooked_call(*args, **kwargs)
+        self._infer_parameters(self, args, kwargs)
+        return self._hooked_call(*args, **kwargs)  # of the class that it has become
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
+        """Take the shapes of what is loaded."""
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            loaded = state_dict.get(prefix + name)
+            if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
+                tensor.materialize(loaded.shape)
+        super()._load_from_state_dict(state_dict, prefix, *others, **named)
 
 
-UninitializedTensorMixin = UninitializedParameter  # buffers are not lazy
-
-
-def is_lazy(param: Any) -> bool:
-    """Whether a parameter's shape is not known yet."""
-    return isinstance(param, UninitializedParameter)
-
-
-class _Lazy(Layer):
-    """Before a layer's class: what waits for the first input. Its arguments are the layer's without the first."""
+class _Lazy(LazyModuleMixin, Layer):
+    """What the lazy layers share. Their arguments are the layer's without the first."""
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__(**constants)
+        cls.cls_to_become = cls._becomes
         if cls.__init__ is _Lazy.__init__:
             arguments = list(inspect.signature(cls._becomes).parameters.values())
             cls.__signature__ = inspect.Signature(arguments[1:])  # type: ignore[attr-defined]
@@ -86,55 +94,32 @@ class _Lazy(Layer):
         super().__init__(0, *args, **kwargs)
         named = inspect.signature(type(self)).bind(*args, **kwargs).arguments
         self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
+        for name, buffer in self._buffers.items():
+            if buffer is not None and buffer.array.shape == (0,):
+                self._buffers[name] = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
 
     def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
         for name, shape in shapes.items():
             self.register_parameter(name, None if shape is None else UninitializedParameter(True, device, dtype))
 
-    def has_uninitialized_params(self) -> bool:
-        """Whether there are parameters or buffers without values."""
-        waiting = [isinstance(p, UninitializedParameter) for p in self._parameters.values()]
-        return any(waiting) or any(b is not None and b.array.shape == (0,) for b in self._buffers.values())
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.initialize_parameters(*args, **kwargs)
-        return self(*args, **kwargs)  # of the class that it has become
-
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Draw the parameters that an input needs, and become the layer."""
+        """Draw the parameters that an input needs."""
         width = self._width_of(input)
         if self.has_uninitialized_params():
             tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
             layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
-            with no_grad():
-                for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
-                    for name, value in drawn.items():
-                        mine: Any = own[name]
-                        if value is not None:
-                            mine.array = value.array
-            for parameter in self._parameters.values():
-                if isinstance(parameter, UninitializedParameter):
-                    parameter.__class__ = Parameter  # type: ignore[assignment]
+            for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
+                for name, value in drawn.items():
+                    mine: Any = own[name]
+                    if is_lazy(mine):
+                        mine.materialize(value.shape)
+                    if value is not None:
+                        mine.array = value.array
         setattr(self, self._width, width)
         del self._arguments
-        self.__class__ = self._becomes
 
     def _width_of(self, input: Tensor) -> int:
         return int(input.shape[1])
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
-        """Take the shapes of what is loaded."""
-        for name, parameter in self._parameters.items():
-            loaded = state_dict.get(prefix + name)
-            if loaded is None or isinstance(loaded, UninitializedParameter):
-                continue
-            if isinstance(parameter, UninitializedParameter):
-                parameter.materialize(loaded.shape)
-        for name, buffer in self._buffers.items():
-            if buffer is not None and buffer.array.shape == (0,) and prefix + name in state_dict:
-                shape = state_dict[prefix + name].shape
-                buffer.array = empty(shape, device=buffer.device, dtype=buffer.dtype).array
-        super()._load_from_state_dict(state_dict, prefix, *others, **named)
 
 
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):

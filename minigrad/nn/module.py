@@ -17,7 +17,7 @@ from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
 from ..tracebacks import border_methods, shorten
 from . import hooks
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer
 from .state import Stateful
 
 T = TypeVar("T", bound="Module")
@@ -471,7 +471,9 @@ class Module(Stateful):
                 if parameter is not None:
                     _convert(parameter, fn)
             for name, buffer in self._buffers.items():
-                if buffer is not None:
+                if isinstance(buffer, UninitializedBuffer):
+                    _convert(buffer, fn)
+                elif buffer is not None:
                     self._buffers[name] = fn(buffer)
         return self
 
@@ -605,7 +607,7 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
         tensor.grad = None if set_to_none else tensor.grad.detach().zero_()
 
 
-def _convert(parameter: Parameter, convert: Convert) -> None:
+def _convert(parameter: Tensor, convert: Convert) -> None:
     """Replace the memory of a parameter and of its gradient by that of their converted values."""
     for tensor in (parameter, parameter.grad):
         if tensor is not None:

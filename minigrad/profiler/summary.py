@@ -15,7 +15,7 @@ from ..autograd.walk import nodes_behind
 from ..backend.dtype import DType
 from ..backend.storage import owner
 from ..names import randn, zeros
-from ..nn.lazy import UninitializedParameter
+from ..nn.parameter import is_lazy
 from ..nn.module import Module
 from ..ops.op import Op
 from ..utils._pytree import tree_leaves
@@ -281,12 +281,12 @@ def _add_up(row: Row, depth: int) -> None:
 
 
 def _size(tensor: Any) -> int:
-    return 0 if isinstance(tensor, UninitializedParameter) else prod(tensor.array.shape)
+    return 0 if is_lazy(tensor) else prod(tensor.array.shape)
 
 
 def _bytes(tensors: Iterable[Any]) -> int:
     """Of all of them, each once."""
-    known = {id(x): x for x in tensors if not isinstance(x, UninitializedParameter)}
+    known = {id(x): x for x in tensors if not is_lazy(x)}
     return sum(int(x.array.nbytes) for x in known.values())
 
 

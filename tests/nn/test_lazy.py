@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 
 import minigrad
 from minigrad import nn, optim
+from minigrad.nn.lazy import LazyModuleMixin
+from tests.support.both import agree, numbers, refuse
 from tests.support.parity import assert_close, ours, theirs, torch
 
 pytestmark = pytest.mark.parity
@@ -97,3 +101,89 @@ def test_what_has_no_shape_says_so() -> None:
 def test_signatures_are_pytorchs(name: str) -> None:
     mine, other = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
     assert set(other) - {"kwargs"} <= set(mine)
+
+
+def own_layer(t: Any, becomes: bool = False) -> Any:
+    """A layer with a lazy parameter, a lazy buffer and an ordinary one; its class after the first call, if any."""
+    lazy = importlib.import_module(f"{t.__name__}.nn.modules.lazy")
+    parameter = importlib.import_module(f"{t.__name__}.nn.parameter")
+
+    class Scale(t.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, shift: Any = 0) -> Any:
+            return x * self.factor + self.offset + shift
+
+    class LazyScale(lazy.LazyModuleMixin, Scale):  # type: ignore[misc, name-defined]
+        cls_to_become = Scale if becomes else None
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = parameter.UninitializedParameter()
+            self.register_buffer("offset", parameter.UninitializedBuffer())
+            self.times = 0
+
+        def initialize_parameters(self, x: Any, shift: Any = 0) -> None:
+            self.times += 1
+            if self.has_uninitialized_params():
+                with t.no_grad():
+                    self.factor.materialize(x.shape[-1:])
+                    self.factor.fill_(2.0)
+                    self.offset.materialize((1,))
+                    self.offset.fill_(shift)
+
+    return LazyScale()
+
+
+@pytest.mark.parametrize("becomes", [False, True])
+def test_a_layer_of_ones_own(becomes: bool) -> None:
+    def program(t: Any, x: Any) -> Any:
+        layer = own_layer(t, becomes)
+        optimizer = t.optim.SGD(layer.parameters(), lr=0.1)
+        model = t.nn.Sequential(layer).double()
+        calls: list[Any] = []
+        layer.register_forward_pre_hook(lambda module, args, kwargs: calls.append(kwargs), with_kwargs=True)
+        before = [layer.has_uninitialized_params(), repr(layer.factor), repr(layer.offset), str(layer.factor.dtype)[-7:]]
+        out = layer(x, shift=3)
+        model(out).sum().backward()
+        optimizer.step()
+        names = [type(each).__name__ for each in (layer, layer.factor, layer.offset)]
+        return [*before, out.detach(), layer.factor.detach(), layer.offset, layer.times, len(calls), *names]
+
+    agree(program, numbers(2, 3), gradient=False)
+
+
+def test_a_layer_of_ones_own_is_loaded_and_pickled() -> None:
+    def program(t: Any, x: Any) -> Any:
+        trained, loaded, waiting = own_layer(t), own_layer(t), own_layer(t)
+        out = trained(x)
+        loaded.load_state_dict(trained.state_dict())
+        waiting.load_state_dict(own_layer(t).state_dict())
+        parameter = importlib.import_module(f"{t.__name__}.nn.parameter")
+        again = pickle.loads(pickle.dumps(parameter.UninitializedParameter(dtype=t.float64)))
+        again.materialize((2,))
+        flags = [loaded.has_uninitialized_params(), waiting.has_uninitialized_params(), parameter.is_lazy(again)]
+        return [loaded.state_dict()["factor"], loaded(x).detach() - out.detach(), *flags, tuple(again.shape)]
+
+    agree(program, numbers(2, 3), gradient=False)
+
+
+def test_a_layer_of_ones_own_without_values() -> None:
+    refuse(lambda t: own_layer(t).load_state_dict({"factor": t.ones(2)}))
+    refuse(lambda t: own_layer(t).offset.shape)
+
+    def program(t: Any) -> None:
+        trained = own_layer(t)
+        trained(t.ones(1, 2))
+        trained.load_state_dict(own_layer(t).state_dict())
+
+    refuse(program)
+    refuse(lambda t: t.nn.utils.weight_norm(t.nn.LazyLinear(3)))
+    refuse(lambda t: t.nn.utils.spectral_norm(t.nn.LazyConv2d(3, 2)))
+
+    class Forgets(LazyModuleMixin):
+        def initialize_parameters(self, *args: Any) -> None:
+            pass
+
+    layer = Forgets()
+    layer.weight = nn.UninitializedParameter()
+    with pytest.raises(RuntimeError, match="module Forgets has not been fully initialized"):
+        layer(minigrad.ones(2))

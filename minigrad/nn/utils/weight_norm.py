@@ -8,7 +8,7 @@ from ...functions.reduction import norm
 from ...tensor import Tensor
 from ...tracebacks import border_functions, warn
 from ..module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 M = TypeVar("M", bound=Module)
 
@@ -45,6 +45,11 @@ class WeightHook:
         """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
+        if is_lazy(module._parameters[self.name]):
+            raise ValueError(
+                f"The module passed to `{type(self).__name__}` can't have uninitialized parameters. Call it with an "
+                f"input first"
+            )
         weight = module._parameters.pop(self.name)
         if weight is None:
             raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
