@@ -109,8 +109,12 @@ def definition(name: str, value: Any, indent: str = "") -> str:
     function, doc = getattr(value, "fget", value), inspect.getdoc(value) or ""
     if overloads := get_overloads(inspect.unwrap(function)):
         return "\n".join(written_definition(name, o, doc, f"{indent}@overload\n", indent) for o in overloads)
-    decorator = f"{indent}@property\n" if isinstance(value, property) else ""
-    return written_definition(name, function, doc, decorator, indent)
+    if not isinstance(value, property):
+        return written_definition(name, function, doc, "", indent)
+    getter = written_definition(name, function, doc, f"{indent}@property\n", indent)
+    if value.fset is None:
+        return getter
+    return f"{getter}\n{indent}@{name}.setter\n{indent}def {name}(self, value: Any) -> None: ...\n"
 
 
 def written_definition(name: str, function: Any, doc: str, decorator: str, indent: str) -> str:

@@ -34,7 +34,7 @@ from .functions import (  # noqa: F401
     typed,
     windows,
 )
-from .functions.define import public
+from .functions.define import as_property, public
 from .methods import Methods
 
 
@@ -52,7 +52,7 @@ for _family in _families:
         if _places.method:
             setattr(Methods, _name, _bare(_function))
         if _places.attribute:
-            setattr(Methods, _name, property(_function))
+            setattr(Methods, _name, as_property(_function))
         if _places.in_place is not None:
             setattr(Methods, f"{_name}_", _places.in_place(_function))
 

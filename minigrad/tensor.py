@@ -33,7 +33,7 @@ Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names 
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 Sub = TypeVar("Sub", bound="Tensor")
-_SHARED = {"array", "_version", "_needs", "_node", "_slot", "_base", "_view", "_seen", "_origin"}
+_SHARED = {"array", "_version", "_needs", "_node", "_slot", "_parent", "_view", "_seen", "_origin"}
 
 
 class Tensor(Methods["Tensor"]):
@@ -213,7 +213,15 @@ class Tensor(Methods["Tensor"]):
 
     def _is_view(self) -> bool:
         """Whether it was made as a view of another tensor."""
-        return self._base is not None
+        return self._parent is not None
+
+    @property
+    def _base(self) -> Any:
+        """The tensor that it is a view of, through all views between; None for no view."""
+        base = self._parent
+        while base is not None and base._parent is not None:
+            base = base._parent
+        return base
 
     @property
     def output_nr(self) -> int:
@@ -235,7 +243,7 @@ class Tensor(Methods["Tensor"]):
 
     def detach_(self) -> Tensor:
         """Forget the history, in place."""
-        self._node, self._slot, self._needs, self._base = None, 0, False, None
+        self._node, self._slot, self._needs, self._parent = None, 0, False, None
         return self
 
     @property
@@ -247,7 +255,7 @@ class Tensor(Methods["Tensor"]):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Variable):
             raise TypeError(f"Variable data has to be a tensor, but got {value.__class__.__name__}")
-        self.array, self._base = value.array, None
+        self.array, self._parent = value.array, None
 
     @property
     def retains_grad(self) -> bool:

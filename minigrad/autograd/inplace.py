@@ -148,7 +148,7 @@ def check_mutable(target: Viewing, name: str) -> None:
                 f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
                 f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
             )
-        leaf = leaf._base
+        leaf = leaf._parent
 
 
 def _check_own_memory(array: Array, name: str) -> None:
@@ -189,7 +189,7 @@ def rebase(target: Viewing, result: Any) -> None:
     target._seen = target._version[0]
     if before is not None and before.hooks:
         _move_retained(before.hooks.get(slot, {}), target)
-    base = target._base
+    base = target._parent
     if base is None or not (result._needs or base._wanted()):
         return
     view, args, slot = target._view  # type: ignore[misc]

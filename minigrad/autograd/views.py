@@ -16,18 +16,18 @@ from .tape import Node, Variable, record_observed, wanted
 class Viewing(Variable):
     """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
 
-    _base: Viewing | None = None  # of a view: what it is a view of,
+    _parent: Viewing | None = None  # of a view: what it is a view of,
     _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
     _seen: int = 0  # and the version at which its node was recorded
 
     def _wanted(self) -> bool:
-        if self._base is not None:
+        if self._parent is not None:
             self._source()
         return self._needs
 
     def _source(self) -> tuple[Node | None, int]:
         """Of a view whose memory has changed, the node is recorded again, as the base's history has the change."""
-        base = self._base
+        base = self._parent
         if base is not None and self._seen != self._version[0]:
             self._seen = self._version[0]
             if base._wanted():
@@ -55,4 +55,4 @@ def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None
     if shared is array or (shared is not None and shared is array.base):
         result._version = version = base._version
         if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
-            result._base, result._view, result._seen = base, (op, args[1:], slot), version[0]
+            result._parent, result._view, result._seen = base, (op, args[1:], slot), version[0]

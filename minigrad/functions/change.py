@@ -65,7 +65,7 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
             shorten(error)
             raise
         if view is not before:
-            self.array, self._base, self._view = view.array, view._base, view._view
+            self.array, self._parent, self._view = view.array, view._parent, view._view
             self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs
         return self
 

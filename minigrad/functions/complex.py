@@ -10,7 +10,7 @@ from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor
-from .define import attribute, function, method
+from .define import attribute, function, method, writable
 from .pointwise import where
 
 
@@ -59,17 +59,19 @@ def view_as_real(input: Tensor) -> Tensor:
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 
+@writable
 @attribute
 @function
 def real(input: Tensor) -> Tensor:
-    """The real part, in the same memory; a real tensor is itself."""
+    """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
+@writable
 @attribute
 @function
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""
+    """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
     return apply(c.imag, (_complex(input, "imag"),))
 
 

@@ -137,7 +137,7 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
             new = xp(old).empty(count, old.dtype)
             new[: memory.size] = memory
             memory, input._version = new, variable(new)._version
-        input.array, input._base = memory[:count].reshape(shape), None
+        input.array, input._parent = memory[:count].reshape(shape), None
     return input
 
 
@@ -168,5 +168,5 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         memory = UntypedStorage() if source is None else getattr(source, "untyped_storage", lambda: source)()
         input.array = memory.untyped().shown(input.dtype, storage_offset, size, stride)
         input._version = source._version if isinstance(source, Variable) else [0, None]
-    input._base = None
+    input._parent = None
     return input

@@ -56,7 +56,7 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
+    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
 
     Raises:
         RuntimeError: the memory's order does not allow it; use ``reshape``.
@@ -69,7 +69,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     if size is not None or dtype is not None:
         shape = (dtype if size is None else size,)
     if len(shape) == 1 and isinstance(shape[0], (DType, type)):
-        return wrap(input.array.view(as_dtype(shape[0]).numpy))
+        return _bytes_read_as(input, as_dtype(shape[0]))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
     if out._version is not input._version and input.array.size:
         raise RuntimeError(
@@ -77,6 +77,27 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
             "across two contiguous subspaces). Use .reshape(...) instead."
         )
     return out
+
+
+def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
+    """The same memory as numbers of another dtype, along the last axis more or fewer of them."""
+    old, new = input.dtype.itemsize, dtype.itemsize
+    steps = input.stride()
+    problem, k = "", max(new // old, 1)
+    if old != new and not steps:
+        problem = "self.dim() cannot be 0"
+    elif old != new and steps[-1] != 1:
+        problem = f"self.stride(-1) must be 1, and not {steps[-1]},"
+    elif k > 1:
+        parts = {"size(-1)": input.array.shape[-1], "storage_offset()": input.storage_offset()}
+        parts |= {f"stride({place})": step for place, step in enumerate(steps[:-1])}
+        wrong = [f"self.{name} must be divisible by {k}, and {n} is not," for name, n in parts.items() if n % k]
+        problem = wrong[0] if wrong else ""
+    if problem:
+        raise RuntimeError(f"{problem} to view {input.dtype} as {dtype} (different element sizes)")
+    read: Tensor = wrap(input.array.view(dtype.numpy))
+    read._version = input._version
+    return read
 
 
 @method(free=False)

@@ -59,7 +59,7 @@ class Names:
         return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
 
     def _viewed(self, leaf: Any) -> str:
-        base = getattr(leaf, "_base", None)
+        base = getattr(leaf, "_parent", None)
         name = "" if base is None else self.called(base) or self._viewed(base) or made_by(base)
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 

@@ -1,0 +1,125 @@
+"""Views that are written to: parts of complex numbers, memory read as another dtype, and whose views they are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.both import agree, complexes, numbers, refuse
+from tests.support.parity import torch
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("value", [numbers(2, 3, seed=2), numbers(3, seed=3), numbers(), 2.5, np.arange(3)])
+def test_assigned_parts(part: str, value: Any) -> None:
+    def program(t: Any, z: Any, value: Any) -> Any:
+        changed = z * 2
+        setattr(changed, part, value)
+        turned = (z * 3).t()
+        setattr(turned.t(), part, value)
+        return changed, turned, (changed * changed.conj()).real
+
+    agree(program, complexes(2, 3), value)
+
+
+def test_parts_that_cannot_be_assigned() -> None:
+    def leaf(t: Any) -> None:
+        t.ones(2, dtype=t.complex64, requires_grad=True).real = t.zeros(2)
+
+    def real(t: Any) -> None:
+        t.ones(2).imag = t.zeros(2)
+
+    def shape(t: Any) -> None:
+        t.ones(2, dtype=t.complex64).real = t.zeros(3)
+
+    def matrix(t: Any) -> None:
+        t.ones(2, 2).T = t.zeros(2, 2)
+
+    for program in (leaf, real, shape, matrix):
+        refuse(program)
+
+
+def test_the_real_part_of_a_real_tensor_is_assigned_to() -> None:
+    def program(t: Any) -> Any:
+        x = t.zeros(3)
+        x.real = t.arange(3.0)
+        return x
+
+    agree(program, gradient=False)
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "dense": lambda x: x,
+    "transposed": lambda x: x.transpose(0, 2),
+    "every second": lambda x: x[..., ::2],
+    "cut": lambda x: x[:, 1:, 4:],
+    "cut by one": lambda x: x[..., 1:5],
+    "one number": lambda x: x[0, 0, 0],
+    "empty": lambda x: x[:0],
+    "expanded": lambda x: x[:1].expand(5, 4, 8),
+}
+DTYPES = "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("source", ["uint8", "int16", "float32", "float64", "complex64"])
+def test_memory_read_as_another_dtype(layout: str, source: str) -> None:
+    def read(t: Any, target: str) -> Any:
+        x = LAYOUTS[layout](t.arange(96).reshape(3, 4, 8).to(getattr(t, source)))
+        try:
+            result = x.view(getattr(t, target))
+        except RuntimeError:
+            return "refused"
+        same_memory = result.data_ptr() == x.data_ptr() if x.numel() else True
+        return [tuple(result.shape), result.stride(), same_memory, result.view(getattr(t, source)).equal(x)]
+
+    for target in DTYPES:
+        assert read(minigrad, target) == read(torch, target), target
+
+
+def test_writing_to_memory_read_as_another_dtype() -> None:
+    def program(t: Any, x: Any) -> Any:
+        y = x * 2
+        bits = y.view(t.int64)
+        bits += 1
+        y.view(dtype=t.int32)[0, 0] = 7
+        return [y.detach(), bits.requires_grad, x.view(float).requires_grad, x.detach().view(int)]
+
+    agree(program, numbers(2, 3), gradient=False)
+
+
+def test_a_value_that_is_changed_as_another_dtype_is_noticed() -> None:
+    def program(t: Any) -> None:
+        x = t.ones(3, requires_grad=True) * 1
+        y = x * x
+        x.view(t.int32).zero_()
+        y.sum().backward()
+
+    refuse(program)
+
+
+def test_whose_view_a_view_of_views_is() -> None:
+    def program(t: Any) -> Any:
+        x = t.zeros(2, 4, dtype=t.complex64)
+        steps: list[Callable[[Any], Any]] = [
+            lambda v: v[0],
+            lambda v: v.transpose(0, -1),
+            lambda v: v.real,
+            lambda v: v.reshape(-1),
+            lambda v: v.unsqueeze(0),
+        ]
+        bases = []
+        for first, second in itertools.product(steps, steps):
+            view = second(first(x))
+            bases.append(view._base is x if view._is_view() else view._base)
+        return bases
+
+    assert program(minigrad) == program(torch)
+    assert minigrad.ones(2)._base is None
