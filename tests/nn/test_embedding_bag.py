@@ -11,6 +11,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.both import agree, numbers, refuse
 from tests.support.layer_checks import check_first_numbers
 from tests.support.parity import assert_close, torch
 from tests.support.twins import compare_gradients, pair, twinned
@@ -130,7 +131,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         "not supported for max mode",
     ),
-    "index": (lambda: F.embedding_bag(ints.reshape(1, 5) * 3, table), IndexError, "index 3 is out of range"),
+    "index": (lambda: F.embedding_bag(ints.reshape(1, 5) * 3, table), RuntimeError, "index 3 is out of range"),
 }
 
 
@@ -139,3 +140,49 @@ def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
     with pytest.raises(error, match=text):
         call()
+
+
+NOTHING = np.zeros(0, np.int64)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize(
+    ("indices", "offsets", "last"),
+    [
+        (NOTHING, [0, 0], False),
+        (NOTHING, [], False),
+        (NOTHING, [0], True),
+        (NOTHING, [0, 0], True),
+        (np.zeros((0, 3), np.int64), None, False),
+        (np.array([3, 1]), [0, 0, 2, 2], False),
+    ],
+)
+def test_empty_bags(mode: str, indices: Any, offsets: list[int] | None, last: bool) -> None:
+    def program(t: Any, weight: Any) -> Any:
+        starts = None if offsets is None else t.tensor(offsets, dtype=t.int64)
+        table = t.nn.functional.embedding_bag
+        return table(t.from_numpy(indices), weight, starts, mode=mode, include_last_offset=last)
+
+    agree(program, numbers(4, 3))
+
+
+REFUSED: dict[str, Callable[[Any, Any], Any]] = {
+    "no end of the last bag": lambda t, bag: bag(t.ones(0).long(), t.ones(0).long(), include_last_offset=True),
+    "an index too high": lambda t, bag: bag(t.tensor([1, 4]), t.tensor([0])),
+    "an index too low": lambda t, bag: bag(t.tensor([[1, -1]])),
+    "indices that are no integers": lambda t, bag: bag(t.ones(2), t.tensor([0])),
+    "offsets that are no integers": lambda t, bag: bag(t.ones(2).long(), t.tensor([0.0])),
+    "no such padding": lambda t, bag: bag(t.ones(2).long(), t.tensor([0]), padding_idx=4),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_refused(case: str, mode: str) -> None:
+    def program(t: Any) -> None:
+        def bag(indices: Any, offsets: Any = None, **options: Any) -> Any:
+            return t.nn.functional.embedding_bag(indices, t.ones(4, 3), offsets, mode=mode, **options)
+
+        REFUSED[case](t, bag)
+
+    refuse(program)

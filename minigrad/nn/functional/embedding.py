@@ -116,7 +116,8 @@ def embedding_bag(
 
     Raises:
         ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
-            "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max".
+            "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on
+            the CPU), or offsets outside of the input.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
@@ -130,10 +131,14 @@ def embedding_bag(
         shapes = f"({tuple(per_sample_weights.shape)}) must have the same shape as the input ({tuple(input.shape)})"
         raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
     bag, bags = _bags(input, offsets, include_last_offset)
-    flat = input.reshape(-1)
+    flat, table = input.reshape(-1), weight.array.shape[0]
+    integers("embedding_bag", "indices", flat)
+    ops.check_indices(flat.array, table, "embedding_bag", RuntimeError)  # as in PyTorch; embedding: an IndexError
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
-        is_kept = flat != padding_idx % weight.array.shape[0]
+        if not -table <= padding_idx < table:
+            raise RuntimeError(f"padding_idx must be within the number of embeddings, {table}, but got {padding_idx}")
+        is_kept = flat != padding_idx % table
         flat, bag = flat[is_kept], bag[is_kept]
         factors = None if factors is None else factors[is_kept]
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
@@ -160,6 +165,9 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.array.ndim}")
     if offsets is None or offsets.array.ndim != 1:
         raise ValueError(f"offsets has to be a 1D Tensor but got {offsets and tuple(offsets.shape)}")
+    if include_last_offset and not offsets.array.size:
+        raise RuntimeError("include_last_offset: there must be one offset at least, the end of the last bag")
+    integers("embedding_bag", "offsets", offsets)
     starts = offsets.array[:-1] if include_last_offset else offsets.array
     if starts.size and (int(starts[0]) != 0 or int(starts[-1]) > input.array.size):
         expected = f"offsets[0] has to be 0 and offsets[-1] not greater than input's length {input.array.size}"
@@ -175,9 +183,9 @@ def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
 
 def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
     """The largest of each column in each bag, from a grid (bags, longest bag) of row numbers."""
-    number, width = bag.array.shape[0], rows.array.shape[1]
+    number = bag.array.shape[0]
     if not number:
-        return rows.new_zeros(bags, width)
+        return _total(rows, None, bag, bags, "sum")
     counts = _counts(rows, bag, bags).long()
     ends = counts.cumsum(0)
     grid = arange(int(counts.max().item()), device=rows.device)
