@@ -172,6 +172,9 @@ REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "an index too low": lambda t, bag: bag(t.tensor([[1, -1]])),
     "indices that are no integers": lambda t, bag: bag(t.ones(2), t.tensor([0])),
     "offsets that are no integers": lambda t, bag: bag(t.ones(2).long(), t.tensor([0.0])),
+    "factors of another dtype": lambda t, bag: bag(
+        t.ones(2).long(), t.tensor([0]), per_sample_weights=t.ones(2).double()
+    ),
     "no such padding": lambda t, bag: bag(t.ones(2).long(), t.tensor([0]), padding_idx=4),
 }
 

@@ -117,7 +117,7 @@ def embedding_bag(
     Raises:
         ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
             "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on
-            the CPU), or offsets outside of the input.
+            the CPU), or offsets outside of the input; factors of another dtype than the weight.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
@@ -130,10 +130,14 @@ def embedding_bag(
     if per_sample_weights is not None and per_sample_weights.array.shape != input.array.shape:
         shapes = f"({tuple(per_sample_weights.shape)}) must have the same shape as the input ({tuple(input.shape)})"
         raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
+    if per_sample_weights is not None and per_sample_weights.array.dtype != weight.array.dtype:
+        dtypes = f"not {per_sample_weights.dtype} for {weight.dtype}"
+        raise RuntimeError(f"embedding_bag: per_sample_weights must have the same type as the weight, {dtypes}")
     bag, bags = _bags(input, offsets, include_last_offset)
     flat, table = input.reshape(-1), weight.array.shape[0]
     integers("embedding_bag", "indices", flat)
-    ops.check_indices(flat.array, table, "embedding_bag", RuntimeError)  # as in PyTorch; embedding: an IndexError
+    expected = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
+    ops.check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; embedding: an IndexError
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         if not -table <= padding_idx < table:
