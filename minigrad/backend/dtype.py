@@ -330,6 +330,8 @@ class finfo:
 
     def __init__(self, type: Any = None) -> None:
         kind = _default if type is None else as_dtype(type)
+        if kind.is_complex:  # the limits of its parts
+            kind = float64 if kind is complex128 else float32
         if not kind.is_floating_point or kind is float4_e2m1fn_x2:
             raise TypeError(f"finfo() requires a floating point dtype: use iinfo for {kind}")
         self.dtype, self.bits = kind.name, kind.itemsize * 8

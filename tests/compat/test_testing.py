@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
+import numpy as np
 import pytest
 from minigrad.testing import assert_close
 
@@ -102,3 +104,42 @@ def test_types() -> None:
     assert _pair([1, 2]) == (1, 2)
     assert _single(1) == (1,)
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+
+
+@pytest.mark.parametrize("name", "bool uint8 int16 int64 float16 bfloat16 float32 float64 complex64 complex128".split())
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"low": 0},
+        {"low": 0.4, "high": 1.6},
+        {"low": -1e300, "high": 1e300},
+        {"noncontiguous": True},
+        {"exclude_zero": True, "low": -1, "high": 2},
+        {"memory_format": "channels_last"},
+        {"requires_grad": True},
+        {"low": 2, "high": 1},
+        {"low": float("nan")},
+        {"low": 1e300, "high": float("inf")},
+        {"noncontiguous": True, "memory_format": "channels_last"},
+    ],
+)
+def test_make_tensor(name: str, options: dict[str, Any]) -> None:
+    def program(t: Any) -> Any:
+        given = {k: getattr(t, v) if isinstance(v, str) else v for k, v in options.items()}
+        t.manual_seed(3)
+        make = importlib.import_module(f"{t.__name__}.testing").make_tensor
+        made = make((2, 3, 4, 2), dtype=getattr(t, name), device="cpu", **given)
+        scalars = [make(dtype=made.dtype, device="cpu"), make(3, 0, dtype=made.dtype, device="cpu")]
+        steps = None if "memory_format" in options else made.stride()  # here memory has one order
+        return [made.detach().to(t.complex128), steps, made.requires_grad, *(s.shape for s in scalars)]
+
+    try:
+        expected = program(torch)
+    except ValueError:
+        with pytest.raises(ValueError, match="."):
+            program(mg)
+    else:
+        ours = program(mg)
+        np.testing.assert_array_equal(ours[0].numpy(), expected[0].numpy())
+        assert ours[1:] == [*expected[1:3], *(tuple(s) for s in expected[3:])]

@@ -428,3 +428,10 @@ def test_signatures_are_pytorchs(name: str) -> None:
     expected = inspect.signature(getattr(torch.optim.lr_scheduler, name)).parameters
     assert [n for n in found if n != "verbose"] == list(expected)
     assert all(found[n].default == p.default for n, p in expected.items())
+
+
+@pytest.mark.parametrize("name", optim.lr_scheduler.__all__)
+def test_programs_find_the_module_of_a_schedule(name: str) -> None:
+    from minigrad.optim import lr_scheduler
+
+    assert getattr(lr_scheduler, name).__module__ == lr_scheduler.__name__

@@ -16,3 +16,6 @@ _LRScheduler = LRScheduler  # its name in older programs
 
 __all__ = ["ChainedScheduler", "CyclicLR", "LRScheduler", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR"]
 __all__ += formulas.__all__
+
+for _name in __all__:  # programs compare ``scheduler.__module__`` with this module's name
+    globals()[_name].__module__ = __name__
