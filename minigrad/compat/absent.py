@@ -101,7 +101,6 @@ ABSENT = _by_name(
         "use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own": """
             distributed.algorithms.*
         """,
-        "give all ranks as many batches, as utils.data.DistributedSampler does": "distributed.algorithms.join",
         "use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself": "distributed.optim.*",
         "use distributed, with the backend nccl": "cuda.nccl",
         "use nn.parallel.DistributedDataParallel": "distributed.Logger distributed.Reducer",

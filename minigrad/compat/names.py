@@ -62,6 +62,7 @@ MODULES: dict[str, Sources] = {
     "distributed.run": "distributed.launch",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero_redundancy",
     "distributed.algorithms.ddp_comm_hooks.default_hooks": "distributed.hooks",
+    "distributed.algorithms.join": "compat.join",
     **dict.fromkeys(("distributed.algorithms", "distributed.algorithms.ddp_comm_hooks", "distributed.optim"), ()),
     **dict.fromkeys(("distributed.elastic", "distributed.elastic.multiprocessing"), ()),
     **dict.fromkeys(("distributed.elastic.multiprocessing.errors", "distributed.checkpoint.state_dict"), ()),
@@ -235,6 +236,7 @@ NAMES: dict[str, dict[str, str]] = {
         "_all_gather_base": "distributed.collectives:all_gather_into_tensor",
         "_reduce_scatter_base": "distributed.collectives:reduce_scatter_tensor",
     },
+    "distributed.algorithms": _of("compat.join:", "Join JoinHook Joinable"),
     "distributed.checkpoint.state_dict": _of(
         "compat.distributed:", "StateDictOptions get_model_state_dict set_model_state_dict"
     ),

@@ -182,6 +182,7 @@ class Joining:
     def __init__(self, model: DistributedDataParallel, divides_by_all: bool, throws: bool) -> None:
         self.model, self.divides_by_all, self.throws = model, divides_by_all, throws
         self.group: ProcessGroup = model.process_group
+        self.last = self.group.number  # the last rank that this one saw with a batch
 
     def begin_step(self, grad: bool) -> int:
         """A rank with a batch begins. Returns the first rank of the group that has one."""
@@ -196,27 +197,36 @@ class Joining:
         return active[0]
 
     def end(self) -> None:
-        """A rank without a batch follows the others."""
-        model, last = self.model, self.group.number
+        """A rank without a batch follows the others until all are at their end."""
+        while self.follow():
+            pass
+        self.finish()
+
+    def follow(self) -> bool:
+        """A rank without a batch takes part in the next step of those that have one. Returns whether any has."""
+        model = self.model
         detach(model._reducer)
-        while True:
-            said = self._said(self.OVER)
-            active = [rank for rank, word in enumerate(said) if word != self.OVER]
-            if not active:
-                break
-            if self.throws:
-                raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
-            last = active[-1]
-            if model.will_sync_module_buffers():
-                _refresh(model._buffers_to_send, self.group, active[0])
-            if self.WITH in said:
-                model._reducer.shadow()
+        said = self._said(self.OVER)
+        active = [rank for rank, word in enumerate(said) if word != self.OVER]
+        if not active:
+            return False
+        if self.throws:
+            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        self.last = active[-1]
+        if model.will_sync_module_buffers():
+            _refresh(model._buffers_to_send, self.group, active[0])
+        if self.WITH in said:
+            model._reducer.shadow()
+        return True
+
+    def finish(self) -> None:
+        """All get the weights of a rank that was last."""
         latest: list[Any] = [None] * self.group.size()
-        objects.all_gather_object(latest, last, self.group)
+        objects.all_gather_object(latest, self.last, self.group)
         others = [rank for number, rank in enumerate(latest) if rank != number]  # what those saw that ended early
         last = others[0] if others else 0
-        _send(list(model.module.parameters()), self.group, last)
-        _send(model._buffers_to_send, self.group, last)
+        _send(list(self.model.module.parameters()), self.group, last)
+        _send(self.model._buffers_to_send, self.group, last)
 
     def _said(self, word: int) -> list[int]:
         words = zeros(self.group.size(), dtype=tensor(0).dtype)

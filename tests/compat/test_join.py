@@ -1,0 +1,27 @@
+"""Join on 1, 2 and 4 ranks: the checks of ``join_checks.py``; and its names."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from minigrad.compat import join
+from tests.compat import join_checks as program
+from tests.support.outcomes import outcomes as outcomes
+from tests.support.ranks import Outcomes, checks
+
+CASES = [(ranks, check) for ranks in (1, 2, 4) for check in checks(program, ranks)]
+
+
+@pytest.mark.parametrize(("ranks", "check"), CASES)
+def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
+    pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+    outcomes.confirm(program.__name__, ranks, check)
+
+
+def test_names() -> None:
+    algorithms = importlib.import_module("minigrad.distributed.algorithms")
+    for path in ("minigrad.distributed.algorithms.join", "minigrad.distributed.algorithms"):
+        assert importlib.import_module(path).Join is join.Join
+    assert algorithms.Joinable is join.Joinable and algorithms.JoinHook is join.JoinHook
