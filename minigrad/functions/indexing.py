@@ -67,8 +67,8 @@ def _part(part: Any, like: Any) -> Any:
         if array.dtype is _INT64 and array.ndim and type(array) is type(like):
             return array
         if array.dtype == np.uint8:
-            array = array != 0  # PyTorch's old masks
-        if array.ndim == 0 and array.dtype.kind == "i":
+            array = array.astype(bool)  # PyTorch's old masks
+        elif array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
         if array.dtype.kind not in "ib":
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}")
@@ -97,6 +97,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             return
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
+        if not input.array.ndim and isinstance(index[0], int):
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
         raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
     place, after = 0, sum(used)
     for part in index:
@@ -187,6 +189,9 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
+    recorded = input._wanted() or getattr(source, "_needs", False)
+    if 0 in input.array.strides and i.is_basic(index) and index != (Ellipsis,) and not recorded:
+        return setitem(apply(i.getitem, (input, index)), Ellipsis, value)  # a part of what ``expand`` made
     check_mutable(input, "put")
     try:
         input.array[index] = _to_store(raw(source), input)
@@ -200,7 +205,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         ) from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
-    if input._wanted() or getattr(source, "_needs", False):
+    if recorded:
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
@@ -252,8 +257,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     input.
 
     Raises:
-        RuntimeError: other numbers of axes, or shapes that do not broadcast.
+        RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
     """
+    if indices.array.dtype.kind not in "iu":
+        raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     place = axis(dim, input.array.ndim)
@@ -640,7 +647,13 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape."""
+    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape.
+
+    Raises:
+        TypeError: the numbers are no integers.
+    """
+    if indices.array.dtype.kind not in "iu":
+        raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     places: list[Tensor] = []
     indices = indices.long()

@@ -123,3 +123,45 @@ def test_whose_view_a_view_of_views_is() -> None:
 
     assert program(minigrad) == program(torch)
     assert minigrad.ones(2)._base is None
+
+
+INDICES: list[Any] = [0, (0, 1), slice(0, 1), slice(None), (slice(None), 0), None, ..., (0, ...)]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_parts_of_an_expanded_tensor_are_assigned_where_no_two_elements_are_one(index: Any) -> None:
+    def program(t: Any) -> Any:
+        x = t.ones(1, 3)
+        v = x.expand(2, 3)
+        v[index] = 5.0
+        v[1].copy_(v[1] + 1)
+        return x, v
+
+    try:
+        program(torch)
+    except RuntimeError:
+        refuse(program)
+    else:
+        agree(program, gradient=False)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), ()])
+@pytest.mark.parametrize("name", ["uint8", "bool"])
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_number_as_a_mask(shape: tuple[int, ...], name: str, value: int) -> None:
+    def program(t: Any) -> Any:
+        x, mask = t.ones(shape), t.tensor(value, dtype=getattr(t, name))
+        part = x[mask]
+        x[mask] = t.zeros(1, 1, *shape)
+        return x, part
+
+    agree(program, gradient=False)
+
+
+def test_refused_indices() -> None:
+    refuse(lambda t: t.tensor(1)[0])
+    with pytest.raises(IndexError, match=r"invalid index of a 0-dim tensor. Use `tensor.item\(\)`"):
+        _ = minigrad.tensor(1)[0]
+    refuse(lambda t: t.unravel_index(t.tensor(0.5), (2, 2)))
+    refuse(lambda t: t.take_along_dim(t.ones(2, 2), t.ones(2, 2), 0))
+    refuse(lambda t: t.take_along_dim(t.ones(2, 2), t.ones(2, 2, dtype=t.bool)))
