@@ -188,8 +188,9 @@ class Methods(Viewing, Generic[Tensor]):
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements (a copy,
-        not a view). The gradient is that of the elements that are the tensor's.
+        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
+        CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
+        elements that are the tensor's; changed in place it has none.
 
         Args:
             storage_offset: where to begin in that memory; by default where the tensor does.
@@ -202,7 +203,8 @@ class Methods(Viewing, Generic[Tensor]):
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
         """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
-        elements (a copy, not a view). The gradient is that of the elements that are the tensor's.
+        elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
+        is that of the elements that are the tensor's; changed in place it has none.
 
         Args:
             storage_offset: where to begin in that memory; by default where the tensor does.
@@ -1850,7 +1852,7 @@ class Methods(Viewing, Generic[Tensor]):
         flattened input.
 
         Raises:
-            RuntimeError: other numbers of axes, or shapes that do not broadcast.
+            RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
         """
 
     def tan(self) -> Tensor:
@@ -2022,7 +2024,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
+        """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
 
         Raises:
             RuntimeError: the memory's order does not allow it; use ``reshape``.

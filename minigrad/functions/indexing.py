@@ -189,9 +189,8 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    recorded = input._wanted() or getattr(source, "_needs", False)
-    if 0 in input.array.strides and i.is_basic(index) and index != (Ellipsis,) and not recorded:
-        return setitem(apply(i.getitem, (input, index)), Ellipsis, value)  # a part of what ``expand`` made
+    if 0 in input.array.strides and i.is_basic(index) and index != (Ellipsis,):
+        return setitem(apply(i.getitem, (input, index)), Ellipsis, value)  # a part without such elements, perhaps
     check_mutable(input, "put")
     try:
         input.array[index] = _to_store(raw(source), input)
@@ -205,7 +204,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         ) from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
-    if recorded:
+    if input._wanted() or getattr(source, "_needs", False):
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")

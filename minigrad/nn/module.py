@@ -144,8 +144,7 @@ class Module(Stateful):
         elif name in attributes.get("_modules", ()):
             _put(self._modules, "child module", name, value, None, "Module or None")
         elif isinstance(value, Buffer):
-            self._make_room(name, "buffer")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, *(() if value.persistent else (False,)))  # programs override it
         elif name in attributes.get("_buffers", ()):
             _put(self._buffers, "buffer", name, value, Tensor, "Tensor or None")
         else:

@@ -143,9 +143,14 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
 @op(
     "dx = Σ g over the elements that show a place in memory",
     x=lambda g, x, size, stride, offset: _strided_back(g, bare(x), size, stride, offset),
+    view=True,
 )
 def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of the memory that x lies in by sizes, steps and a start, in elements (a copy)"""
+    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
+    of that memory, in order, and else a copy"""
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
+        steps = tuple(n * x.itemsize for n in stride)
+        return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
     memory = owner(x).ravel(order="K").view(x.dtype)
     return memory[strided_places(xp(x), size, stride, offset)]
 

@@ -134,7 +134,7 @@ def test_parts_of_an_expanded_tensor_are_assigned_where_no_two_elements_are_one(
         x = t.ones(1, 3)
         v = x.expand(2, 3)
         v[index] = 5.0
-        v[1].copy_(v[1] + 1)
+        v[1].mul_(2)
         return x, v
 
     try:
@@ -165,3 +165,45 @@ def test_refused_indices() -> None:
     refuse(lambda t: t.unravel_index(t.tensor(0.5), (2, 2)))
     refuse(lambda t: t.take_along_dim(t.ones(2, 2), t.ones(2, 2), 0))
     refuse(lambda t: t.take_along_dim(t.ones(2, 2), t.ones(2, 2, dtype=t.bool)))
+
+
+STRIDED: dict[str, Callable[[Any], Any]] = {
+    "by steps": lambda x: x.as_strided((3, 2), (5, 3), 1),
+    "by steps that overlap": lambda x: x.view(-1).as_strided((4, 4), (1, 1)),
+    "in place": lambda x: x.view_as(x).as_strided_((8,), (2,)),
+    "of a view": lambda x: x.view(7, 4).as_strided((3, 2), (5, 3), 1),
+}
+
+
+@pytest.mark.parametrize("case", STRIDED)
+def test_memory_by_steps_is_a_view(case: str) -> None:
+    def program(t: Any, x: Any) -> Any:
+        y = x.detach() * 2
+        view = STRIDED[case](y)
+        view[0] = 5.0
+        view[(-1,) * view.ndim].mul_(3)
+        return [y, view, view._is_view(), view._base is y, view.stride()]
+
+    agree(program, numbers(4, 7), gradient=False)
+
+
+@pytest.mark.parametrize("case", STRIDED)
+def test_memory_by_steps_is_differentiated(case: str) -> None:
+    agree(lambda t, x: STRIDED[case](x * 2) ** 2, numbers(4, 7), orders=2)
+
+
+CHANGES: list[Callable[[Any, Any], Any]] = [
+    lambda y, w: y.expand(2, 3)[0].mul_(w),
+    lambda y, w: y.expand(2, 3).__setitem__(0, w),
+    lambda y, w: y.as_strided((2, 2), (1, 1)).__setitem__(0, w),
+    lambda y, w: y.as_strided((2, 2), (1, 1)).mul_(w),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+@pytest.mark.parametrize("which", ["tensor", "value", "both"])
+def test_changes_that_would_lose_a_gradient_are_refused(number: int, which: str) -> None:
+    y = minigrad.ones(1, 3, requires_grad=which != "value") * 1
+    w = minigrad.ones((), requires_grad=which != "tensor")
+    with pytest.raises(RuntimeError, match=r"clone\(\) it"):
+        CHANGES[number](y, w)

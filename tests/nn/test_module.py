@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.both import agree, refuse
 from tests.support.parity import torch
 
 
@@ -488,3 +489,25 @@ def test_a_copy_of_a_module_has_hooks_of_its_own() -> None:
     twin._forward_hooks.clear()
     net(minigrad.ones(1, 1)), twin(minigrad.ones(1, 1))
     assert seen == [net]
+
+
+def test_a_buffer_takes_no_other_attributes_place() -> None:
+    def program(t: Any) -> None:
+        module = t.nn.Module()
+        module.number = 5
+        module.number = t.nn.Buffer(t.ones(1))
+
+    refuse(program)
+
+
+def test_register_buffer_of_ones_own_sees_buffers_that_are_assigned() -> None:
+    def program(t: Any) -> Any:
+        class Own(t.nn.Module):  # type: ignore[misc, name-defined]
+            def register_buffer(self, name: str, tensor: Any) -> None:
+                super().register_buffer(name, tensor + 1)
+
+        module = Own()
+        module.count = t.nn.Buffer(t.ones(1))
+        return module.count, list(module.state_dict())
+
+    agree(program, gradient=False)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
+from ...backend.dtype import float32
 from ...functions import reduction
 from ...functions.arguments import in_float32, rounded_once
 from ...ops import normalization as ops
@@ -39,6 +40,12 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     return (flat, *(None if t is None else t.reshape(width) for t in affine))
 
 
+def _has_wide(input: Tensor, weight: Tensor | None) -> bool:
+    """Whether 16 bits meet a weight of float32, as in models that keep the parameters of normalisation in float32."""
+    dtype = input.array.dtype
+    return weight is not None and weight.array.dtype is not dtype and dtype.itemsize == 2 and weight.dtype is float32
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -51,8 +58,10 @@ def layer_norm(
     (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
 
     Raises:
-        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ.
+        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ (16 bits may have weights in float32).
     """
+    if _has_wide(input, weight):
+        return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
@@ -97,7 +106,8 @@ def batch_norm(
         raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
     parameters = {"weight": weight, "bias": bias}
     _check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var, **parameters)
-    same_dtype("batch_norm", input, **parameters)
+    if not _has_wide(input, weight):
+        same_dtype("batch_norm", input, **parameters)
     dims = (0, *range(2, len(shape)))
     if not training:
         if running_mean is None or running_var is None:
@@ -162,6 +172,8 @@ def group_norm(
     Raises:
         ValueError: groups of one value.
     """
+    if _has_wide(input, weight):
+        return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     shape = input.array.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
