@@ -100,6 +100,18 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
     return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
 
 
+# torch.nn.modules.utils -------------------------------------------------------------------------------------
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix, such as DataParallel's "module.", from the names of a state dict and of its metadata, in place."""
+    for names in (state_dict, getattr(state_dict, "_metadata", {})):
+        for name in [name for name in names if name.startswith(prefix) or name == prefix.rstrip(".")]:
+            if names is state_dict and not name.startswith(prefix):
+                continue
+            names[name[len(prefix) :]] = names.pop(name)
+
+
 # torch.nn._reduction -----------------------------------------------------------------------------------------
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.both import agree, refuse
 from tests.support.parity import torch
 
 X = np.arange(6.0).reshape(2, 3)
@@ -95,3 +96,26 @@ def test_numbers_in_place_of_symbols() -> None:
     t._assert_async(t.tensor(1))
     with pytest.raises(RuntimeError, match="empty"):
         t._assert_async(t.tensor(0), "empty")
+
+
+def test_a_prefix_is_taken_from_a_state_dict() -> None:
+    def program(t: Any) -> Any:
+        model = t.nn.Sequential(t.nn.Sequential(t.nn.Linear(1, 1)), t.nn.BatchNorm1d(1))
+        state = t.nn.DataParallel(model).state_dict()
+        utils = importlib.import_module(f"{t.__name__}.nn.modules.utils")
+        utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        return [list(state), list(state._metadata), list(state) == list(model.state_dict())]
+
+    agree(program, gradient=False)
+
+
+def test_numbers_of_reductions() -> None:
+    def program(t: Any, name: str) -> Any:
+        reduction = importlib.import_module(f"{t.__name__}.nn._reduction")
+        legacy = [reduction.legacy_get_string(a, b, False) for a in (True, False, None) for b in (True, False, None)]
+        return [reduction.get_enum(name), reduction.legacy_get_enum(False, None, False), *legacy]
+
+    for name in ("none", "mean", "sum"):
+        agree(program, name, gradient=False)
+    refuse(program, "other")
