@@ -34,13 +34,23 @@ from .functions import (  # noqa: F401
     typed,
     windows,
 )
-from .functions.define import as_property, public
+from .functions.define import public
 from .methods import Methods
 
 
 def _bare(function: Any) -> Any:
     """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
     return getattr(function, "bare", function)
+
+
+def _property(name: str, function: Any) -> property:
+    """A property; to one that is a part of complex numbers, values can be assigned: ``x.real = y`` copies y into it."""
+
+    def put(self: Any, value: Any) -> None:
+        view = function(self)
+        _ = view.copy_(value) if hasattr(value, "array") else view.fill_(value)
+
+    return property(function, put if name in ("real", "imag") else None)
 
 
 _families = [value for value in globals().values() if isinstance(value, ModuleType)]
@@ -52,7 +62,7 @@ for _family in _families:
         if _places.method:
             setattr(Methods, _name, _bare(_function))
         if _places.attribute:
-            setattr(Methods, _name, as_property(_function))
+            setattr(Methods, _name, _property(_name, _function))
         if _places.in_place is not None:
             setattr(Methods, f"{_name}_", _places.in_place(_function))
 

@@ -16,7 +16,7 @@ from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
-from ..nn.utils.stateless import swap
+from ..func.stateless import swap
 from ..tensor import Tensor
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"

@@ -6,7 +6,7 @@ They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`
 batched run, not its time.
 """
 
-from ..nn.utils.stateless import functional_call
+from .stateless import functional_call
 from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .mapping import stack_module_state, vmap
 

@@ -10,7 +10,7 @@ from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor
-from .define import attribute, function, method, writable
+from .define import attribute, function, method
 from .pointwise import where
 
 
@@ -59,7 +59,6 @@ def view_as_real(input: Tensor) -> Tensor:
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 
-@writable
 @attribute
 @function
 def real(input: Tensor) -> Tensor:
@@ -67,7 +66,6 @@ def real(input: Tensor) -> Tensor:
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
-@writable
 @attribute
 @function
 def imag(input: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ class Places(NamedTuple):
     Attributes:
         free: ``minigrad.name``.
         method: ``Tensor.name``.
-        attribute: ``Tensor.name``, a property. writable: whether values can be assigned to it.
+        attribute: ``Tensor.name``, a property.
         in_place: builds ``Tensor.name_`` from the function; None for no such method.
     """
 
@@ -49,7 +49,6 @@ class Places(NamedTuple):
     method: bool = False
     attribute: bool = False
     in_place: Change | None = None
-    writable: bool = False
 
 
 def function(definition: Function) -> Function:
@@ -90,22 +89,6 @@ def attribute(definition: Function) -> Function:
     places = getattr(definition, "places", Places(free=False))
     definition.places = places._replace(attribute=True)  # type: ignore[attr-defined]
     return definition
-
-
-def writable(definition: Function) -> Function:
-    """Let values be assigned to a property that is a view: ``x.real = y`` copies y into it."""
-    definition.places = definition.places._replace(writable=True)  # type: ignore[attr-defined]
-    return definition
-
-
-def as_property(definition: Any) -> property:
-    """The property of Tensor that a definition is."""
-
-    def put(self: Tensor, value: Any) -> None:
-        view = definition(self)
-        _ = view.copy_(value) if isinstance(value, Variable) else view.fill_(value)
-
-    return property(definition, put if definition.places.writable else None)
 
 
 def _placed(definition: Function, places: Places) -> Function:

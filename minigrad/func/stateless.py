@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...autograd.mode import at_end
-from ...backend.dtype import shown
-from ...tensor import Tensor
-from ...tracebacks import border_functions
-from ..module import Module
+from ..autograd.mode import at_end
+from ..backend.dtype import shown
+from ..tensor import Tensor
+from ..tracebacks import border_functions
+from ..nn.module import Module
 
 MISSING: Any = object()
 

@@ -8,7 +8,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.nn.utils.stateless import functional_call
+from minigrad.func.stateless import functional_call
 from tests.support.both import agree, refuse
 
 pytestmark = pytest.mark.parity
