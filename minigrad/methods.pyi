@@ -761,7 +761,6 @@ class Methods(Viewing, Generic[Tensor]):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
-
     @imag.setter
     def imag(self, value: Any) -> None: ...
 
@@ -1476,7 +1475,6 @@ class Methods(Viewing, Generic[Tensor]):
     @property
     def real(self) -> Tensor:
         """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
-
     @real.setter
     def real(self, value: Any) -> None: ...
 

@@ -194,7 +194,9 @@ def rebase(target: Viewing, result: Any) -> None:
         return
     view, args, slot = target._view  # type: ignore[misc]
     if view.name == "as_strided" or (base._view is not None and base._view[0].name in ("as_strided", "broadcast_to")):
-        raise RuntimeError(f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it")
+        raise RuntimeError(
+            f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
+        )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
 

@@ -14,9 +14,9 @@ from ..backend import Device
 from ..backend.dtype import int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
+from ..func.stateless import swap
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
-from ..func.stateless import swap
 from ..tensor import Tensor
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"

@@ -4,9 +4,9 @@
         for batch in batches:
             ...
 
-A rank at its end follows the others: for each of their steps it calls the ``main_hook`` of each object, which takes part
-in that object's collectives, until no rank has a batch. For that, each step begins with a sum over all ranks: of ones
-from those with a batch, which the first object calls by ``notify_join_context``, and of zeros from the others.
+A rank at its end follows the others: for each of their steps it calls the ``main_hook`` of each object, which takes
+part in that object's collectives, until no rank has a batch. For that, each step begins with a sum over all ranks: of
+ones from those with a batch, which the first object calls by ``notify_join_context``, and of zeros from the others.
 """
 
 from __future__ import annotations

@@ -286,9 +286,7 @@ def random_structured(module: M, name: str, amount: float, dim: int) -> M:
     return module
 
 
-def ln_structured(
-    module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
-) -> M:
+def ln_structured(module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> M:
     """Prune the ``amount`` slices of an axis of a parameter, or of scores, with the smallest norms of order ``n``."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -360,9 +358,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1):
-        raise ValueError(
-            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
-        )
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
 def _validate_pruning_amount(amount: float, tensor_size: int) -> None:

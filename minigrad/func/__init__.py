@@ -6,9 +6,9 @@ They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`
 batched run, not its time.
 """
 
-from .stateless import functional_call
 from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .mapping import stack_module_state, vmap
+from .stateless import functional_call
 
 __all__ = [
     "functional_call",

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..autograd.mode import at_end
 from ..backend.dtype import shown
+from ..nn.module import Module
 from ..tensor import Tensor
 from ..tracebacks import border_functions
-from ..nn.module import Module
 
 MISSING: Any = object()
 
@@ -85,7 +85,7 @@ def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Te
                 f"functional_call got multiple values for keys {there}, which are tied. "
                 f"Consider using tie_weights=False"
             )
-        result.update({name: values[there[0]] for name in names} if there else {})
+        result.update(dict.fromkeys(names, values[there[0]]) if there else {})
     return result
 
 

@@ -1,4 +1,4 @@
-"""Parameter, a tensor that a module learns, and Buffer, one that it keeps but does not learn; both may wait for a shape."""
+"""Parameter, a tensor that a module learns, and Buffer, one that it only keeps; both may wait for a shape."""
 
 from __future__ import annotations
 

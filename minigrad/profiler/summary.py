@@ -15,8 +15,8 @@ from ..autograd.walk import nodes_behind
 from ..backend.dtype import DType
 from ..backend.storage import owner
 from ..names import randn, zeros
-from ..nn.parameter import is_lazy
 from ..nn.module import Module
+from ..nn.parameter import is_lazy
 from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 from .flops import PRODUCTS, multiply_adds

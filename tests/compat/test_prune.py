@@ -42,7 +42,11 @@ def layer(t: Any) -> Any:
 
 def parts(made: Any) -> list[Any]:
     """All that pruning changes."""
-    names = [sorted(made._parameters), sorted(made._buffers), [type(h).__name__ for h in made._forward_pre_hooks.values()]]
+    names = [
+        sorted(made._parameters),
+        sorted(made._buffers),
+        [type(h).__name__ for h in made._forward_pre_hooks.values()],
+    ]
     return [*names, made.weight.detach(), *(b for _, b in sorted(made.named_buffers()))]
 
 

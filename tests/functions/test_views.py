@@ -65,7 +65,19 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "empty": lambda x: x[:0],
     "expanded": lambda x: x[:1].expand(5, 4, 8),
 }
-DTYPES = "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+DTYPES = [
+    "bool",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

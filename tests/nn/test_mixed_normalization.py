@@ -33,4 +33,7 @@ def test_weights_in_float32(name: str, dtype: str, has_bias: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["InstanceNorm1d", "InstanceNorm2d"])
 def test_instance_norm_without_eps(kind: str) -> None:
-    agree(lambda t, x: getattr(t.nn, kind)(3, eps=0)(x), numbers(*((2, 3, 5) if kind == "InstanceNorm1d" else (2, 3, 5, 2))))
+    agree(
+        lambda t, x: getattr(t.nn, kind)(3, eps=0)(x),
+        numbers(*((2, 3, 5) if kind == "InstanceNorm1d" else (2, 3, 5, 2))),
+    )

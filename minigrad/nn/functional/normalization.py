@@ -58,7 +58,7 @@ def layer_norm(
     (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
 
     Raises:
-        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ (16 bits may have weights in float32).
+        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ (16 bits may meet float32 weights).
     """
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
