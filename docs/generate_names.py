@@ -114,7 +114,7 @@ def definition(name: str, value: Any, indent: str = "") -> str:
     getter = written_definition(name, function, doc, f"{indent}@property\n", indent)
     if value.fset is None:
         return getter
-    return f"{getter}{indent}@{name}.setter\n{indent}def {name}(self, value: Any) -> None: ...\n"
+    return f"{getter}{indent}@{name}.setter\n{indent}def {name}(self, value: Any) -> None: ..."
 
 
 def written_definition(name: str, function: Any, doc: str, decorator: str, indent: str) -> str:

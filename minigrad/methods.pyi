@@ -763,7 +763,6 @@ class Methods(Viewing, Generic[Tensor]):
         """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
-
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
 
@@ -1477,7 +1476,6 @@ class Methods(Viewing, Generic[Tensor]):
         """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
     @real.setter
     def real(self, value: Any) -> None: ...
-
     def reciprocal(self) -> Tensor:
         """1 / x, elementwise."""
 
