@@ -155,8 +155,8 @@ def _check_own_memory(array: Array, name: str) -> None:
     """Refuse to write where elements share memory (``expand``), or to read-only memory."""
     if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
-            f"{name}_: more than one element of the written-to tensor refers to a single memory location "
-            f"(expand() makes such tensors): clone() it before changing it in place"
+            f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "
+            f"location (expand() makes such tensors): clone() it before changing it in place"
         )
     if not getattr(array.flags, "writeable", True):
         raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")

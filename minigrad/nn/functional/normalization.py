@@ -202,7 +202,7 @@ def instance_norm(
         use_input_stats: use the input's mean and variance instead of the running ones.
     """
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, max(eps, 5e-324))
     shape = input.array.shape
     if math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {tuple(input.shape)}")
