@@ -7,16 +7,16 @@ from typing import Any
 
 
 class RemovableHandle:
-    """Puts a hook among ``hooks``, under a number that no other hook has had; ``remove()`` takes it away."""
+    """Puts a hook among ``hooks``, under a number, ``id``, that no other hook has had; ``remove()`` takes it away."""
 
     _keys = count()
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.hooks, self.key = hooks, next(self._keys)
-        hooks[self.key] = hook
+        self.hooks, self.id = hooks, next(self._keys)
+        hooks[self.id] = hook
 
     def remove(self) -> None:
-        self.hooks.pop(self.key, None)
+        self.hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self
