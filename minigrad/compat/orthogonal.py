@@ -1,7 +1,7 @@
 """Weights that are orthogonal matrices, under the name of ``torch.nn.utils.parametrizations.orthogonal``.
 
-A matrix of free numbers is mapped to one with orthonormal columns (rows, if it is wider than high), so that an optimiser
-never leaves these (Lezcano-Casado 2019, "Trivializations for Gradient-Based Optimization on Manifolds").
+A matrix of free numbers is mapped to one with orthonormal columns (rows, if it is wider than high), so that an
+optimiser never leaves these (Lezcano-Casado 2019, "Trivializations for Gradient-Based Optimization on Manifolds").
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Orthogonal(Module):
         return solve(one - A / 2, one + A / 2)[..., :k]
 
     def _by_reflections(self, X: Tensor) -> Tensor:
-        """The product of the reflections along X's columns below the diagonal, which itself holds the columns' signs."""
+        """The product of reflections along X's columns below the diagonal, on which the columns' signs are."""
         below = X.tril(-1)
         scale = 2.0 / (1.0 + (below * below).sum(dim=-2))
         return householder_product(below, scale) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
