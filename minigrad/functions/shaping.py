@@ -218,6 +218,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     first, last = axis(start_dim, n), axis(end_dim, n)
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if n and first == last:
+        return input
     shape = input.array.shape
     count = int(np.prod(shape[first : last + 1], dtype=np.int64))
     return reshape(input, (*shape[:first], count, *shape[last + 1 :]))
@@ -782,6 +784,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+    if not input.array.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
     if isinstance(parts, str) or (isinstance(parts, int) and parts < 1):
         raise (TypeError if isinstance(parts, str) else RuntimeError)(

@@ -219,3 +219,14 @@ def test_changes_that_would_lose_a_gradient_are_refused(number: int, which: str)
     w = minigrad.ones((), requires_grad=which != "tensor")
     with pytest.raises(RuntimeError, match=r"clone\(\) it"):
         CHANGES[number](y, w)
+
+
+def test_flattening_one_axis_gives_the_tensor_itself() -> None:
+    def program(t: Any) -> Any:
+        x = t.ones(3, 2)
+        same = [x.flatten(1, 1) is x, x.flatten(0) is x, x[0].flatten().ndim, t.ones(()).flatten().shape[0]]
+        vector = t.ones(3)
+        return [*same, vector.flatten() is vector]
+
+    agree(program, gradient=False)
+    refuse(lambda t: t.tensor_split(t.ones(()), 2))
