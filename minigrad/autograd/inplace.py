@@ -30,7 +30,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
     also because something is wrong, nothing has changed, and ``mutate`` tells."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
-    if watch.observers or 0 in array.strides or (grad and (target._needs or target._base is not None)):
+    if watch.observers or 0 in array.strides or (grad and (target._needs or target._parent is not None)):
         return False
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         return False
@@ -67,7 +67,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
 def overwritten(target: Viewing, source: Any) -> bool:
     """Give every element the value of a number or an array, if nothing is recorded: whether that was so, as above."""
     array = target.array
-    if 0 in array.strides or (state.grad and (target._needs or target._base is not None)):
+    if 0 in array.strides or (state.grad and (target._needs or target._parent is not None)):
         return False
     try:
         array[...] = source
