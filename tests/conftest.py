@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend import cuda, parallel
+from minigrad.backend import cuda, parallel, random
 from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
@@ -149,7 +149,8 @@ def as_many_threads() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def seed() -> int:
-    """Every test begins with the same seed, whatever ran before it."""
+    """Every test begins with the same seed, and as a program of minigrad's own, whatever ran before it."""
+    random.run_as_pytorch(False)
     minigrad.manual_seed(0)
     np.random.seed(0)
     return 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from .extras import how_to_install
+from .order import CHANNELS_LAST
 
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
 _library = "minigrad"  # what dtypes and the like are shown as parts of
@@ -305,7 +307,26 @@ class layout:
 
 
 class memory_format(layout):
-    """An order of axes in memory. Tensors here keep the order they have: the name is taken and ignored."""
+    """An order of axes in memory."""
+
+    on_use: Callable[[], None] | None = None  # of the class: what to call when a tensor gets its channels last
+
+    def order(self, ndim: int) -> tuple[int, ...] | None:
+        """The axes from the outermost in memory to the innermost; None where a tensor keeps the order that it has.
+
+        Raises:
+            RuntimeError: the format is of tensors with another number of axes.
+        """
+        if self is preserve_format:
+            return None
+        if self is contiguous_format:
+            return tuple(range(ndim))
+        rank = 4 if self is channels_last else 5
+        if ndim != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {self.name} format")
+        if memory_format.on_use is not None:
+            memory_format.on_use()
+        return CHANNELS_LAST[rank]
 
 
 strided = layout("strided")

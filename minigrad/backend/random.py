@@ -20,6 +20,7 @@ import numpy as np
 
 from .compiled import store
 from .device import Device
+from .order import laid_as
 from .splitmix import drawn
 
 FloatArray = np.ndarray[Any, Any]
@@ -142,6 +143,10 @@ class Generator:
         """``count`` 64-bit words, each of two raw ones, the high one first, (count,) uint64."""
         pairs = self.words(2 * count).reshape(-1, 2)
         return pairs[:, 0] << np.uint64(32) | pairs[:, 1]
+
+    def below(self, count: int, bound: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """(count,) bools: whether the 53 bits of ``count`` uniform float64 numbers are less than a bound."""
+        return self.words64(count) & np.uint64((1 << 53) - 1) < np.uint64(bound)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
         """Numbers in [0, 1): 24 random bits each in float32, 53 in float64."""
@@ -280,15 +285,17 @@ def cpu_keep_mask(shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[
 
 # Which stream dropout draws from ----------------------------------------------------------------------------
 
-_STREAMS = ("fast", "pytorch")
-_dropout_stream = "fast"
+_STREAMS = ("auto", "fast", "pytorch")
+_dropout_stream = "auto"
+_is_pytorchs = False  # whether the process runs a program as PyTorch's
 
 
 def set_dropout_stream(name: str) -> None:
-    """Let dropout draw from the "fast" stream (the default) or from "pytorch"'s, several times as slow.
+    """Let dropout draw from the "fast" stream, from "pytorch"'s, which takes longer, or as the program asks ("auto").
 
-    With PyTorch's, a program in training follows PyTorch's run from the same seed mask by mask. The
-    environment variable MINIGRAD_DROPOUT_STREAM sets the first.
+    With PyTorch's, a program in training follows PyTorch's run from the same seed mask by mask. "auto" is the default:
+    PyTorch's stream on the CPU in a program that runs as PyTorch's (``minigrad compat``, ``as_torch``), else the fast
+    one. The environment variable MINIGRAD_DROPOUT_STREAM sets the first.
 
     Raises:
         ValueError: there is no such stream.
@@ -300,21 +307,32 @@ def set_dropout_stream(name: str) -> None:
 
 
 def get_dropout_stream() -> str:
-    """Which stream dropout draws from: "fast" or "pytorch"."""
+    """Which stream dropout draws from: "auto", "fast" or "pytorch"."""
     return _dropout_stream
 
 
-def pytorch_keep_mask(
-    shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in memory's order."""
+def run_as_pytorch(value: bool) -> bool:
+    """Say whether the process runs a program as PyTorch's; return the answer until now."""
+    global _is_pytorchs
+    before, _is_pytorchs = _is_pytorchs, value
+    return before
+
+
+def follows_pytorch(device: Device) -> bool:
+    """Whether masks on a device come from PyTorch's stream."""
+    return _dropout_stream == "pytorch" or (_is_pytorchs and _dropout_stream == "auto" and device.type == "cpu")
+
+
+def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p.
+
+    Args:
+        like: an array of this shape, in the order of whose memory it is drawn; that of indices if None.
+    """
     if p == 1:
         return np.zeros(shape, np.bool_)
-    order = list(range(len(shape)))
-    if strides is not None and all(strides):
-        order.sort(key=lambda axis: -strides[axis])
-    draw = default_generator.uniform(tuple(shape[axis] for axis in order), np.float64) < 1 - p
-    return draw.transpose(np.argsort(order)) if order else draw
+    draw = default_generator.below(math.prod(shape), math.ceil((1 - p) * 2**53))
+    return draw.reshape(shape) if like is None else laid_as(draw, like)
 
 
-set_dropout_stream(os.environ.get("MINIGRAD_DROPOUT_STREAM", "fast"))
+set_dropout_stream(os.environ.get("MINIGRAD_DROPOUT_STREAM", "auto"))

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..backend import dtype
+from ..backend import dtype, random
 from ..extension import PACKAGE, Alias
 from ..version import __version__
-from . import children
+from . import children, formats
 
 minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
@@ -112,8 +112,8 @@ class _Restoring(AbstractContextManager[ModuleType]):
     """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves. No generator:
     one that is never left would be ended with the process, when modules are gone."""
 
-    def __init__(self, modules: Modules, shown: str) -> None:
-        self.modules, self.shown = modules, shown
+    def __init__(self, modules: Modules, shown: str, ran_as_pytorch: bool) -> None:
+        self.modules, self.shown, self.ran_as_pytorch = modules, shown, ran_as_pytorch
 
     def __enter__(self) -> ModuleType:
         self.before = set(map(_top, list(sys.modules)))
@@ -125,6 +125,7 @@ class _Restoring(AbstractContextManager[ModuleType]):
         dtype.show_as(self.shown)
         minigrad.__name__ = self.shown
         _keep(self.before)
+        random.run_as_pytorch(self.ran_as_pytorch or bool(_keepers))
         if not _keepers and self.modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
 
@@ -137,6 +138,9 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     well. An installed PyTorch is neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's,
     "torch.float32". Processes that ``multiprocessing`` starts get minigrad as well. Those that mpiexec has started get
     torchrun's variables, RANK and the like, which programs for PyTorch read.
+
+    Dropout on the CPU draws from PyTorch's stream meanwhile, and afterwards where packages keep minigrad, unless
+    ``set_dropout_stream`` has chosen a stream.
 
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).
@@ -157,11 +161,12 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
 
         tell_rank()
     children.install()
+    formats.install()
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
     shown, minigrad.__name__ = dtype.show_as("torch"), "torch"
-    return _Restoring(before, shown)
+    return _Restoring(before, shown, random.run_as_pytorch(True))
 
 
 def _now() -> Modules:

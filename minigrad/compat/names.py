@@ -160,6 +160,8 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("compat.backends:", "set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms"),
         **_of("compat.native:", "constant_pad_nd native_batch_norm native_group_norm native_layer_norm"),
         **_of("compat.native:", " ".join(native.ORDERS)),
+        **_of("compat.native:", "native_dropout feature_dropout feature_dropout_"),
+        **_of("compat.native:", "dropout_ alpha_dropout_ feature_alpha_dropout_"),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
         **{f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS},
         "Future": "distributed.future:Future",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..backend.dtype import bool_
 from ..functions.arguments import rounded_once
+from ..functions.creation import empty, ones_like
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
+from ..nn.functional.dropout import channels
 from ..tensor import Tensor
 
 Maybe = Tensor | None
@@ -104,6 +107,37 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     else:
         product = cat([mat_a[i] @ mat_b[:, part] for i, part in groups], -1)
     return product.to(out_dtype or mat_a.dtype)
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """``F.dropout`` and its mask."""
+    keep = ones_like(input, dtype=bool_) if train is False else empty(input.shape, dtype=bool_).bernoulli_(1 - p)
+    return input * keep * (1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)), keep
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``F.dropout`` of whole channels, the first two axes."""
+    return channels(input, p, train, False)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_dropout`` in place."""
+    return channels(input, p, train, True)
+
+
+def _in_place(name: str) -> Callable[..., Tensor]:
+    function = getattr(F, name)
+
+    def change(input: Tensor, p: float, train: bool) -> Tensor:
+        result: Tensor = function(input, p, train, inplace=True)
+        return result
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"``F.{name}`` in place."
+    return change
+
+
+globals().update({f"{name}_": _in_place(name) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")})
 
 
 # Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------

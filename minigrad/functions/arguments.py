@@ -286,16 +286,6 @@ def same_device(array: Any, like: Any, name: str) -> Any:
     return array
 
 
-def same_layout(array: Any, like: Any) -> Any:
-    """A contiguous array of the shape of ``like``, laid out in memory as that is (PyTorch's
-    preserve_format): its axes in the order of their strides."""
-    order = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
-    if 0 in like.strides or order == list(range(like.ndim)):
-        return array
-    inverse = [order.index(axis) for axis in range(like.ndim)]
-    return array.reshape([like.shape[axis] for axis in order]).transpose(inverse)
-
-
 # Half precision ---------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
+from ..backend.order import prefers_channels_last
 from ..ops.device import moved
 from ..ops.elementwise import cast
 from ..tensor import Tensor
@@ -51,7 +52,12 @@ def to(
         if dt.is_kept(kind) and (place := of(out.array).device_type) != "cpu":
             raise dt.of_numpy(kind).refused_on(place)
         out = apply(cast, (out if dt.has_gradient(kind) else out.detach(), kind))
-    return out.clone() if copy and out is input else out
+    out = out.clone() if copy and out is input else out
+    if memory_format in (None, dt.preserve_format):
+        return out
+    if memory_format is dt.contiguous_format or prefers_channels_last(out.array):
+        return out.contiguous(memory_format)
+    return out.clone(memory_format=memory_format)
 
 
 @attached

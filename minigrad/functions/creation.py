@@ -15,10 +15,11 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
+from ..backend.order import laid_as
 from ..backend.storage import UntypedStorage
 from ..tensor import Size, Tensor
 from ..tracebacks import wrapping
-from .arguments import Maybe, raw, same_layout, sizes, to_array
+from .arguments import Maybe, raw, sizes, to_array
 from .define import attached, function, named
 
 
@@ -119,6 +120,7 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     ) -> Tensor:
         dtype, device = input.dtype if dtype is None else dtype, input.device if device is None else device
         result = make(input, *args, dtype=dtype, device=device, **options)
+        result = result if memory_format in (None, dt.preserve_format) else result.contiguous(memory_format)
         return result.requires_grad_() if requires_grad else result
 
     return _shown(create, make)
@@ -353,12 +355,17 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **op
     return empty_strided(shape, steps, dtype=dtype, **options)
 
 
+def _laid_as(result: Tensor, like: Tensor) -> Tensor:
+    """A new tensor of equal elements, with its axes in memory as those of another of its shape."""
+    if not like.array.flags.c_contiguous:
+        result.array = laid_as(result.array, like.array)
+    return result
+
+
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
     def like(input: Tensor, *, dtype: Maybe, device: Maybe) -> Tensor:
         result = make(input.array.shape, dtype=dtype, device=device)
-        if not input.array.flags.c_contiguous:
-            result.array = same_layout(result.array, input.array)
-        return result
+        return _laid_as(result, input)
 
     doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
     return function(alike(named(like, name, doc)))
@@ -378,7 +385,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
     >>> mg.full_like(mg.zeros(3), 2.5)
     tensor([2.5000, 2.5000, 2.5000])
     """
-    return full(input.array.shape, fill_value, dtype=dtype, device=device)
+    return _laid_as(full(input.array.shape, fill_value, dtype=dtype, device=device), input)
 
 
 @announced

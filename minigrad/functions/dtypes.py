@@ -12,7 +12,7 @@ from .define import method, named
 
 def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
-        return input.to(dtype=dtype)
+        return input.to(dtype=dtype, memory_format=memory_format)
 
     return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, overload
 
+from ..backend.dtype import channels_last, channels_last_3d
+from ..backend.order import is_channels_last
 from ..backend.registry import address
 from ..backend.storage import TypedStorage, UntypedStorage, owner
 from ..tensor import Size, Tensor
@@ -90,8 +92,11 @@ def element_size(input: Tensor) -> int:
 
 @method(free=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in the order of their indices."""
-    return bool(input.array.flags.c_contiguous)
+    """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
+    ndim = {channels_last: 4, channels_last_3d: 5}.get(memory_format)
+    if ndim is None:
+        return bool(input.array.flags.c_contiguous)
+    return input.array.ndim == ndim and is_channels_last(input.array)
 
 
 @method(free=False)

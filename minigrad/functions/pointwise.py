@@ -301,7 +301,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, through which gradients flow.
+    """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's order.
 
     >>> x = mg.tensor([1.0])
     >>> y = x.clone()
@@ -309,7 +309,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> x, y
     (tensor([1.]), tensor([2.]))
     """
-    return apply(e.clone, (input,))
+    order = None if memory_format is None else memory_format.order(input.array.ndim)
+    return apply(e.clone, (input,) if order is None else (input, order))
 
 
 # Made of others -------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
 from ..backend.dtype import has_gradient, kind_of
+from ..backend.order import back, laid_as, memory_order
 from ..backend.random import Generator, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
@@ -48,10 +49,8 @@ def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> T
     if not _state.drawing or input.is_meta:
         return input
     array = input.array
-    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
-    shape = tuple(array.shape[axis] for axis in order)
-    drawn = draw(generator or default_generator, shape, bool(array.flags.c_contiguous))
-    drawn = drawn.transpose(np.argsort(order)) if order else drawn
+    drawn = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
+    drawn = drawn if array.flags.c_contiguous else laid_as(drawn, array)
     backend = of(array)
     array[...] = backend.asarray(drawn.astype(array.dtype, copy=False), backend.device_of(array))
     bump(input, name)
@@ -106,7 +105,9 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
     """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
     if isinstance(p, Variable):
         chances: Any = p
-        input[...] = bernoulli(chances.expand(input.array.shape), generator=generator)
+        order = memory_order(input.array)
+        drawn: Any = bernoulli(chances.expand(input.array.shape).permute(order), generator=generator)
+        input[...] = drawn.permute(back(order))
         return input
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -332,13 +333,15 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     tensor([1., 0., 1., 1.])
     """
     if p is not None:
-        return bernoulli_(empty_like(input.detach()), p, generator=generator)
+        like = {"dtype": input.dtype, "device": input.device}
+        return bernoulli_(empty(input.array.shape, **like), p, generator=generator)
     chances = of(input.array).to_numpy(input.array)
     if kind_of(chances) != "f":
         raise RuntimeError(f"bernoulli: the probabilities must be floating point, not {input.dtype}")
     if chances.size and not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
-    draw = (generator or default_generator).uniform(chances.shape, chances.dtype)
+    wide = np.float64 if chances.dtype == np.float64 else np.float32
+    draw = (generator or default_generator).uniform(chances.shape, wide)
     return tensor_on((draw < chances).astype(chances.dtype), input.device)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import xp
-from ..backend.dtype import DType, as_dtype, get_default_dtype, kind_of, result_type
+from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
@@ -608,13 +608,14 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 @method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its memory is in order, else a copy in order.
+    """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order.
 
     >>> x = mg.zeros(2, 3).t()
     >>> x.is_contiguous(), x.contiguous().is_contiguous()
     (False, True)
     """
-    return input if input.array.flags.c_contiguous else input.clone()
+    kind = memory_format or contiguous_format
+    return input if input.is_contiguous(kind) else input.clone(memory_format=kind)
 
 
 # Made of others -------------------------------------------------------------------------------------------

@@ -508,7 +508,13 @@ class Module(Stateful):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         try:
-            return self._apply(lambda t: t.to(device=target, dtype=dtype if dt.has_gradient(t.array.dtype) else None))
+            return self._apply(
+                lambda t: t.to(
+                    device=target,
+                    dtype=dtype if dt.has_gradient(t.array.dtype) else None,
+                    memory_format=memory_format if t.ndim in (4, 5) else None,
+                )
+            )
         except NotImplementedError as error:
             if str(error) != NO_DATA:
                 raise

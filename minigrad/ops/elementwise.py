@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import holds, of, where_holds, xp
 from ..backend.dtype import Array
+from ..backend.order import in_order, memory_order
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import bare, op
 
@@ -710,9 +712,11 @@ def log_of_sum(a: Array, b: Array) -> Array:
 
 
 @op("dx = g", x=lambda g: g)
-def clone(x: Array) -> Array:
-    """A copy"""
-    return x.copy()
+def clone(x: Array, order: Sequence[int] | None = None) -> Array:
+    """A copy, whose axes lie in memory in an order, by default in that of x"""
+    if order is None and x.flags.c_contiguous:
+        return x.copy()
+    return in_order(x, memory_order(x) if order is None else order)
 
 
 @op("dx = g in the dtype of x", x=lambda g: g)

@@ -466,3 +466,43 @@ def test_the_module_is_called_torch_meanwhile() -> None:
         assert torch.__name__ == "torch"
         assert torch.nn.Linear(2, 2).weight.shape == (2, 2)
     assert minigrad.__name__ == "minigrad"
+
+
+# Dropout's stream -----------------------------------------------------------------------------------------
+
+DROPPED = """
+import torch
+import torch.nn.functional as F
+torch.manual_seed(3)
+print(F.dropout(torch.ones(8), 0.5).tolist())
+"""
+OWN = DROPPED.replace("import torch\n", "import minigrad as torch\n").replace("import torch.nn", "import minigrad.nn")
+MASK = "[2.0, 2.0, 0.0, 2.0, 0.0, 0.0, 2.0, 2.0]"
+
+
+def test_dropout_of_a_program_draws_from_pytorchs_stream(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(DROPPED)
+    assert python("-m", "minigrad", "compat", str(program)).strip() == MASK
+    assert python("-c", f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}").strip() == MASK
+    assert python("-c", OWN).strip() != MASK
+
+
+@pytest.mark.parity
+def test_that_mask_is_pytorchs() -> None:
+    pytest.importorskip("torch")
+    assert python("-c", DROPPED).strip() == MASK
+
+
+def test_who_has_chosen_a_stream_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = "import minigrad; minigrad.set_dropout_stream('fast')\nfrom minigrad.compat import as_torch; as_torch()\n"
+    assert python("-c", chosen + DROPPED).strip() != MASK
+    monkeypatch.setenv("MINIGRAD_DROPOUT_STREAM", "fast")
+    assert python("-c", f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}").strip() != MASK
+
+
+def test_a_context_ends_with_the_stream_before_it_unless_packages_keep_minigrad(tmp_path: Path) -> None:
+    (tmp_path / "kept.py").write_text("import torch.nn.functional as F\ndrop = F.dropout\n")
+    context = "from minigrad.compat import as_torch\nwith as_torch():\n    import {}\n"
+    assert python("-c", context.format("torch") + OWN, cwd=tmp_path).strip() != MASK
+    assert python("-c", context.format("kept") + OWN, cwd=tmp_path).strip() == MASK

@@ -91,6 +91,6 @@ def test_it_runs_on_every_device(device: str) -> None:
 
 
 def test_another_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of 'fast', 'pytorch'"):
+    with pytest.raises(ValueError, match="one of 'auto', 'fast', 'pytorch'"):
         minigrad.set_dropout_stream("torch")
     assert minigrad.get_dropout_stream() == "pytorch"

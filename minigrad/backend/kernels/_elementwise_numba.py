@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Loop, grain, laid
+from ..compiled.loops import FLOAT32, Loop, grain, in_memory_order, laid
 from ..dtype import Array
 from . import LEAST, Gradients, Needs
 
@@ -27,6 +27,7 @@ def elementwise(function: Loop, gradient: Loop, from_result: bool) -> tuple[Forw
         from_result: whether ``gradient`` takes y, which is what the op's rule names then.
     """
 
+    @in_memory_order
     def forward(needs: Needs, x: Array) -> Any:
         if type(x) is not np.ndarray or x.size < LEAST or x.dtype != FLOAT32:
             return NotImplemented
@@ -35,8 +36,8 @@ def elementwise(function: Loop, gradient: Loop, from_result: bool) -> tuple[Forw
         return y, y if from_result else None
 
     def backward(needs: Needs, y: Array | None, g: Array, x: Array | None) -> Gradients:
-        of = y if x is None else laid(x)
-        g, dx = laid(g), np.empty(g.shape, FLOAT32)
+        of: Any = y if x is None else x
+        g, of, dx = laid(g), laid(of), np.empty(g.shape, FLOAT32)
         gradient(g.size, grain(g.size, 12), g, of, dx)
         return (dx,)
 

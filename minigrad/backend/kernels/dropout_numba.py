@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Flags, Flat, fits, grain, laid, loop
+from ..compiled.loops import FLOAT32, Flags, Flat, fits, grain, in_memory_order, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs
 
@@ -30,6 +30,7 @@ def takes(x: Array, keep: Array) -> bool:
     return fits(x) and keep.dtype == np.bool_ and keep.shape == x.shape
 
 
+@in_memory_order
 def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
     if not takes(x, keep):
         return NotImplemented

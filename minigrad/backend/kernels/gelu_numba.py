@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..compiled.functions import normal, normal_and_bell, sigmoid
-from ..compiled.loops import FLOAT32, Flat, fits, grain, inline, laid, loop
+from ..compiled.loops import FLOAT32, Flat, fits, grain, in_memory_order, inline, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs
 
@@ -59,6 +59,7 @@ def by_tanh_slope(start: int, stop: int, g: Flat, x: Flat, dx: Flat) -> None:
         dx[i] = g[i] * (h + F(2.0) * c * h * (F(1.0) - h) * _ROOT * (F(1.0) + F(3.0) * _CUBE * square))
 
 
+@in_memory_order
 def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, None]:
     if not fits(x):
         return NotImplemented

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Flags, Flat, grain, laid, loop
+from ..compiled.loops import FLOAT32, Flags, Flat, grain, in_memory_order, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs
 from .dropout_numba import takes
@@ -32,6 +32,7 @@ def rectified_slope(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: F
         dx[i] = ZERO if y[i] == ZERO else scaled
 
 
+@in_memory_order
 def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, Array]:
     if not takes(x, keep):
         return NotImplemented
@@ -41,6 +42,6 @@ def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, A
 
 
 def backward(needs: Needs, y: Array, g: Array, x: None, keep: None, scale: float) -> Gradients:
-    g, dx = laid(g), np.empty(g.shape, FLOAT32)
+    g, y, dx = laid(g), laid(y), np.empty(g.shape, FLOAT32)
     rectified_slope(g.size, grain(g.size, 12), g, y, scale, dx)
     return dx, None, None

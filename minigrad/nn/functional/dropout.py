@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...autograd.calls import apply
 from ...autograd.inplace import mutate
 from ...autograd.observer import announced
@@ -40,8 +42,15 @@ def relu_dropout(input: Tensor, p: float) -> Tensor:
 
 def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
     """What the ops of dropout take."""
-    keep = keep_mask(input, input.array.shape, p, input.array.strides)
-    return input, keep, 0.0 if p == 1 else 1 / (1 - p)
+    keep = keep_mask(input, None, p)
+    return input, keep, _scale(input, p)
+
+
+def _scale(input: Tensor, p: float) -> float:
+    """1 / (1 - p), or 0: as PyTorch's CPU kernel multiplies by it, in the input's dtype if that has 16 bits."""
+    array, scale = input.array, 0.0 if p == 1 else 1 / (1 - p)
+    rounds = array.itemsize == 2 and random.follows_pytorch(input.device)
+    return float(array.dtype.type(np.float32(scale))) if rounds else scale
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -54,7 +63,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (2, 3):
         problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
         raise RuntimeError(f"dropout1d: {problem}")
-    return _channels(input, p, training, inplace, batched=ndim == 3)
+    return channels(input, p, training, inplace, batched=ndim == 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -65,13 +74,13 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. To drop "
             "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
         )
-    return _channels(input, p, training, inplace)
+    return channels(input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels: input (N, C, D, H, W) or (C, D, H, W)."""
     _warn_of_axes("dropout3d", input, (4, 5))
-    return _channels(input, p, training, inplace, batched=input.array.ndim != 4)
+    return channels(input, p, training, inplace, batched=input.array.ndim != 4)
 
 
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
@@ -100,12 +109,12 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return input if keep is None else _alpha(input, keep, p, inplace)
 
 
-def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
+def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
     """``dropout`` of whole channels of each sample."""
     keep = _mask(input, p, training, lead=2 if batched else 1)
     if keep is None:
         return input
-    args = input, keep, 0.0 if p == 1 else 1 / (1 - p)
+    args = input, keep, _scale(input, p)
     return mutate(input, op, args) if inplace else apply(op, args)
 
 
@@ -115,7 +124,7 @@ def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> A
     if not training or p == 0.0 or not input.array.size:
         return None
     if lead is None:
-        keep = keep_mask(input, input.array.shape, p, input.array.strides)
+        keep = keep_mask(input, None, p)
     elif input.array.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     else:
@@ -132,15 +141,17 @@ def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
 
 
 @announced
-def keep_mask(like: Tensor, shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None) -> Any:
+def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
     """A dropout mask on the device of a tensor: a bool array, False with probability ``p``.
 
     Args:
-        strides: of the masked tensor, if its shape is ``shape``: PyTorch draws in the order of memory, not of
-            indices.
+        shape: the tensor's if None. PyTorch then draws in the order of its memory, not of indices.
     """
-    backend = of(like.array)
-    where = backend.device_of(like.array)
-    if random.get_dropout_stream() == "pytorch":
-        return backend.asarray(random.pytorch_keep_mask(shape, p, strides), where)
+    array = like.array
+    backend = of(array)
+    where = backend.device_of(array)
+    in_order = shape is not None or array.flags.c_contiguous
+    shape = array.shape if shape is None else shape
+    if random.follows_pytorch(where):
+        return backend.asarray(random.pytorch_keep_mask(shape, p, None if in_order else array), where)
     return backend.keep_mask(shape, p, where)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...backend.dtype import kind_of, uint8
+from ...backend.order import is_channels_last
 from ...backend.taps import Taps
 from ...functions.arguments import rounded_once
 from ...ops.resampling import resample
@@ -76,7 +77,8 @@ def interpolate(
             how = f"antialiased {mode}" if antialias else mode
             out = apply(resample, (out, axis, _taps(how, length, new, factor, bool(align_corners))))
             out = out.round().clamp(0, 255) if rounded else out
-    return out.clone() if out is input else out.to(input.dtype).contiguous()
+    out = out.clone() if out is input else out.to(input.dtype)
+    return out if is_channels_last(out.array) else out.contiguous()
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:

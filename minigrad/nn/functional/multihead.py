@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ...backend.dtype import kind_of
-from ...backend.random import get_dropout_stream
+from ...backend.random import follows_pytorch
 from ...functions.creation import ones, zeros
 from ...functions.shaping import cat
 from ...ops import attention as ops
@@ -102,7 +102,7 @@ def multi_head_attention_forward(
     rows = out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)  # (B, T, H, Dh) or (T, B, H, Dh)
     a, b, heads, width = rows.array.shape
     out = linear(rows.reshape(a, b, heads * width), out_proj_weight, out_proj_bias)
-    if batch_first and get_dropout_stream() == "pytorch":  # it is drawn in the order of PyTorch's memory, (T, B, D)
+    if batch_first and follows_pytorch(out.device):  # it is drawn in the order of PyTorch's memory, (T, B, D)
         out = out.transpose(0, 1).contiguous().transpose(0, 1)
     return out, attention
 

@@ -1,0 +1,90 @@
+"""The order in memory of images whose channels lie last, through a network, as PyTorch's kernels choose it.
+
+Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
+order of memory, by dropout above all. So a program that runs as PyTorch's and lays a tensor out in ``channels_last``
+gets an observer, which lays out results as PyTorch does. In all such programs the first operand of arithmetic decides,
+where NumPy prefers the order of indices. Other programs have none of this, and pay nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..autograd.observer import Observer, attach
+from ..autograd.tape import Variable
+from ..backend import Device, dtype, random
+from ..backend.order import CHANNELS_LAST, in_order, is_channels_last, memory_order, prefers_channels_last
+from ..ops import elementwise
+from ..ops.op import Op
+
+# Beside arithmetic, whose first operand decides: here it is the first, or for convolutions the weight.
+_NAMES = "concatenate convolve convolve_back flip group_norm index_select largest_cells largest_cells_at"
+_KEEPING = frozenset(f"{_NAMES} largest_cells_of_bins pad pick resample roll where window_sum".split())
+_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand
+_WEIGHTED = ("convolve", "convolve_back")
+_CPU = Device("cpu")
+
+
+class _Formats(Observer):
+    """Lays out the results of ops: it moves elements, and changes none."""
+
+    sees_arrays = False
+    lasts = True
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
+        keeps = op.name in _KEEPING or (op.promote and op.name not in _IN_ORDER)
+        if op.view or not keeps:
+            return
+        for each in result if result.__class__ is tuple else (result,):
+            if isinstance(each, Variable) and _is_in_order(each.array) and _decides(op, args, each.array.shape):
+                each.array = in_order(each.array, CHANNELS_LAST[each.array.ndim])
+
+
+def _is_in_order(array: Any) -> bool:
+    """Whether an array of images lies in the order of its indices, and not at the same time with channels last."""
+    return array.ndim in CHANNELS_LAST and array.flags.c_contiguous and not is_channels_last(array)
+
+
+def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether the operands of an op let a result of this shape lie with its channels last."""
+    arrays = [a.array for a in args if isinstance(a, Variable) and a.array.ndim == len(shape)]
+    if op.promote:
+        arrays = [a for a in arrays if a.shape == shape]
+    if op.name == "group_norm" and args[3] == shape[1]:
+        return False  # PyTorch's instance norm copies its input
+    last = list(map(prefers_channels_last, arrays))
+    if op.name == "concatenate":
+        return all(last)
+    return any(last[: 2 if op.name in _WEIGHTED else 1])
+
+
+def _begin() -> None:
+    """Watch from now on, where random numbers are PyTorch's."""
+    if random.follows_pytorch(_CPU):
+        dtype.memory_format.on_use = None
+        attach(_Formats(), everywhere=True)
+
+
+def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """An op's forward whose result lies in memory as its first operand, if that has the result's shape."""
+
+    @wraps(forward)
+    def call(a: Any, b: Any) -> Any:
+        out = forward(a, b)
+        if a.__class__ is np.ndarray and not a.flags.c_contiguous and a.shape == out.shape and out.flags.c_contiguous:
+            return in_order(out, memory_order(a))
+        return out
+
+    return call
+
+
+def install() -> None:
+    """Begin: for arithmetic now, for the rest with the first tensor that is laid out with its channels last."""
+    dtype.memory_format.on_use = _begin
+    for op in (elementwise.add, elementwise.sub, elementwise.mul, elementwise.div):
+        if not hasattr(op.forward, "__wrapped__"):
+            op.forward = _as_the_first(op.forward)

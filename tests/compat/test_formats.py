@@ -1,0 +1,162 @@
+"""Channels last in memory: dropout draws in that order, and the layers before it keep it, as in PyTorch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.backend import dtype
+from minigrad.ops.op import Watch
+
+LAYERS = """
+import sys, torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+LAYERS = {
+    "convolution": nn.Conv2d(4, 6, 3),
+    "depthwise": nn.Conv2d(4, 4, 3, groups=4),
+    "transposed": nn.ConvTranspose2d(4, 6, 2, 2),
+    "batch norm": nn.BatchNorm2d(4),
+    "group norm": nn.GroupNorm(2, 4),
+    "instance norm": nn.InstanceNorm2d(4),
+    "largest": nn.MaxPool2d(2),
+    "mean": nn.AvgPool2d(2),
+    "adaptive largest": nn.AdaptiveMaxPool2d(2),
+    "nearest": nn.Upsample(scale_factor=2),
+    "bilinear": nn.Upsample(scale_factor=2, mode="bilinear"),
+    "padded": nn.ZeroPad2d(1),
+    "reflected": nn.ReflectionPad2d(1),
+    "relu": nn.ReLU(),
+    "gelu": nn.GELU(),
+    "silu": nn.SiLU(),
+    "prelu": nn.PReLU(),
+    "glu": nn.GLU(1),
+    "softmax": nn.Softmax(1),
+    "joined": lambda x: torch.cat([x, x], 1),
+    "joined with contiguous": lambda x: torch.cat([x, x.contiguous()], 1),
+    "added to contiguous": lambda x: x.contiguous() + x,
+    "added contiguous": lambda x: x + x.contiguous(),
+    "scaled": lambda x: x * x.mean((2, 3), keepdim=True).sigmoid(),
+    "flipped": lambda x: x.flip(3),
+    "rolled": lambda x: x.roll(1, 2),
+    "copied": torch.clone,
+    "in order": lambda x: x.contiguous(),
+    "half": lambda x: x.half(),
+    "chunk": lambda x: x.chunk(2, 1)[0],
+    "points": nn.Conv2d(4, 6, 1),
+    "weight of points only": nn.Conv2d(4, 6, 1).to(memory_format=torch.channels_last),
+    "one channel": nn.Sequential(nn.Conv2d(4, 1, 1), nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Conv2d(1, 4, 1)),
+    "weight only": nn.Sequential(nn.Conv2d(4, 6, 3).to(memory_format=torch.channels_last), nn.ReLU()),
+}
+for name, layer in LAYERS.items():
+    for wants in (False, True):
+        torch.manual_seed(0)
+        x = torch.randn(2, 4, 6, 6).requires_grad_(wants)
+        x = x if "only" in name else x.to(memory_format=torch.channels_last)
+        y = layer(x)
+        dropped = F.dropout(y, 0.4)
+        print(name, y.stride(), dropped.stride(), (dropped != 0).flatten().int().tolist(), "%.6f" % torch.rand(1))
+torch.manual_seed(1)
+x = torch.randn(2, 5, 7)
+position = torch.randn(1, 7, 5)
+turned = x.mT
+sums = turned + position, turned - turned.contiguous(), turned * 2
+for y in (*sums, F.gelu(turned), F.relu(turned).clone(), torch.randn_like(turned)):
+    print(y.stride(), (F.dropout(y) != 0).flatten().int().tolist())
+"""
+
+
+def printed(*command: str) -> list[str]:
+    """The lines that a Python prints."""
+    ran = subprocess.run([sys.executable, "-W", "ignore", *command], check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
+
+
+@pytest.mark.parity
+def test_the_layers_of_a_program_keep_what_pytorchs_keep(tmp_path: Path) -> None:
+    program = tmp_path / "layers.py"
+    program.write_text(LAYERS, encoding="utf-8")
+    ours, theirs = printed("-m", "minigrad", "compat", str(program)), printed(str(program))
+    assert len(ours) == len(theirs) > 60
+    for actual, expected in zip(ours, theirs, strict=True):
+        assert actual == expected
+
+
+LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
+    "channels last": lambda t, x: x.contiguous(memory_format=t.channels_last),
+    "one image": lambda t, x: x[:1].contiguous(memory_format=t.channels_last),
+    "a slice of it": lambda t, x: x.contiguous(memory_format=t.channels_last)[:, :, :2],
+    "volumes": lambda t, x: x.reshape(2, 3, 4, 5, 1).to(memory_format=t.channels_last_3d),
+    "a copy": lambda t, x: x.contiguous(memory_format=t.channels_last).clone(),
+    "back in order": lambda t, x: x.contiguous(memory_format=t.channels_last).contiguous(),
+    "another dtype": lambda t, x: x.contiguous(memory_format=t.channels_last).double(),
+    "zeros like it": lambda t, x: t.ones_like(x.contiguous(memory_format=t.channels_last)),
+    "expanded and turned": lambda t, x: x[:, :1, :, 0].expand(2, 7, 4).transpose(0, 2),
+}
+DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.4),
+    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, 0.4, True),
+    "feature_alpha_dropout": lambda t, x: t.nn.functional.feature_alpha_dropout(x, 0.4, True),
+    "rand_like": lambda t, x: t.rand_like(x),
+    "randn_like": lambda t, x: t.randn_like(x),
+    "bernoulli": lambda t, x: t.bernoulli(x.abs().clamp(max=1)),
+    "bernoulli of a number": lambda t, x: t.bernoulli(x, 0.4),
+    "bernoulli_ of a tensor": lambda t, x: t.empty_like(x).bernoulli_(t.full_like(x, 0.4)),
+}
+
+
+@pytest.fixture
+def pytorchs_stream() -> Iterator[None]:
+    before = minigrad.get_dropout_stream()
+    minigrad.set_dropout_stream("pytorch")
+    yield
+    minigrad.set_dropout_stream(before)
+
+
+@pytest.mark.parity
+@pytest.mark.usefixtures("pytorchs_stream")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("draw", DRAWS)
+def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str) -> None:
+    torch = pytest.importorskip("torch")
+    results = []
+    for t in (minigrad, torch):
+        t.manual_seed(4)
+        x = LAYOUTS[layout](t, t.arange(1.0, 121).reshape(2, 3, 4, 5) / 200)
+        results.append((x.stride(), DRAWS[draw](t, x).double().contiguous().numpy(), t.rand(1).item()))
+    (steps, ours, after), (expected_steps, theirs, expected) = results
+    assert tuple(steps) == tuple(expected_steps)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+    assert after == expected
+
+
+def test_a_format_is_seen_in_steps_and_refuses_other_numbers_of_axes() -> None:
+    x = minigrad.rand(2, 3, 4, 5)
+    last = x.to(memory_format=minigrad.channels_last)
+    assert last.stride() == (60, 1, 15, 3)
+    assert last.equal(x)
+    assert last.is_contiguous(memory_format=minigrad.channels_last)
+    assert not last.is_contiguous()
+    assert last.contiguous(memory_format=minigrad.channels_last) is last
+    assert minigrad.empty_like(last, memory_format=minigrad.contiguous_format).is_contiguous()
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        x[0].to(memory_format=minigrad.channels_last)
+
+
+def test_a_program_of_minigrads_own_is_not_watched() -> None:
+    watching, on_use = Watch.observers, dtype.memory_format.on_use
+    try:
+        dtype.memory_format.on_use = None
+        assert minigrad.rand(2, 3, 4, 5).to(memory_format=minigrad.channels_last).relu().add(1).stride()[1] == 1
+        assert Watch.observers == watching
+    finally:
+        dtype.memory_format.on_use = on_use
