@@ -28,6 +28,7 @@ _WORD = 1 << 32
 _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
 _HERE = nullcontext()
+_MANY = 2048  # elements of a mask from which on a compiled loop draws it
 
 
 def _state_tensor(state: Any) -> Any:
@@ -146,6 +147,10 @@ class Generator:
 
     def below(self, count: int, bound: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """(count,) bools: whether the 53 bits of ``count`` uniform float64 numbers are less than a bound."""
+        if count >= _MANY and store.library("mersenne_numba") is not None:
+            from .kernels import mersenne_numba
+
+            return mersenne_numba.draw(self._streams.bits, count, bound)
         return self.words64(count) & np.uint64((1 << 53) - 1) < np.uint64(bound)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
