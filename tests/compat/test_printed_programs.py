@@ -1,0 +1,74 @@
+"""Programs in the manner of courses, papers and tutorials print with minigrad what they print with PyTorch.
+
+They run as a person runs them: by ``minigrad compat``, without an option, with dropout. Words and whole numbers must be
+equal, other numbers close.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import re
+import runpy
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted((Path(__file__).parent / "programs" / "printed").glob("*.py"))
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+CLOSE = 1e-5
+# Here a difference of one rounding grows from step to step.
+ROUGH = {"wgan_gp": 1e-4, "policy_gradient": 1e-4, "s4_kernel": 2e-5}
+
+
+def on_minigrad(program: Path) -> str:
+    """What a program prints in a process for it alone."""
+    hidden = ("MINIGRAD_DROPOUT_STREAM", "PYTHONWARNINGS")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+    command = [sys.executable, "-W", "ignore", "-m", "minigrad", "compat", str(program)]
+    environment["PYTHONPATH"] = str(ROOT)
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, f"{' '.join(command)}\n{ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def on_pytorch(program: Path, output: Path) -> str:
+    """What a program prints in a process that begins with PyTorch imported, which takes a second or two."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context: Any = multiprocessing.get_context(method)
+    context.set_forkserver_preload(["torch"])
+    process = context.Process(target=run, args=(program, output))
+    process.start()
+    process.join(300)
+    assert process.exitcode == 0, f"{program} fails with PyTorch, too"
+    return output.read_text(encoding="utf-8")
+
+
+def run(program: Path, output: Path) -> None:
+    """Do as ``python -W ignore program > output`` does."""
+    warnings.simplefilter("ignore")
+    with output.open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+        runpy.run_path(str(program), run_name="__main__")
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_prints_what_it_prints_with_pytorch(program: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    ours, theirs = on_minigrad(program), on_pytorch(program, tmp_path / "printed")
+    assert NUMBER.sub("#", ours) == NUMBER.sub("#", theirs)
+    actual, expected = ([float(number) for number in NUMBER.findall(text)] for text in (ours, theirs))
+    assert len(expected) > 5
+    close = ROUGH.get(program.stem, CLOSE)
+    assert actual == pytest.approx(expected, rel=close, abs=close)
+
+
+def test_there_are_programs_of_many_kinds() -> None:
+    assert len(PROGRAMS) >= 12
