@@ -17,7 +17,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 PROGRAMS = [path for path in PROGRAMS if not path.stem.startswith("ddp_")]  # they are test_ddp_programs.py's
-DROPOUT = {"MINIGRAD_DROPOUT_STREAM": "pytorch"}
 NUMBERS = ("losses", "rates", "rewards", "accuracies", "norm")
 # Its first steps are so long (losses of 20) that PyTorch's own losses move by 1.5e-5 where each weight begins one
 # rounding away: whether they agree better depends on the processor.
@@ -27,7 +26,7 @@ ROUGH = {"masked_resume": 5e-5}
 def on_minigrad(program: Path, output: Path) -> dict[str, Any]:
     """A program's results, from a process for it alone."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
-    environment = {**os.environ, **threads, **DROPOUT, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **threads, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "minigrad", "compat", str(program), str(output)]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, f"{' '.join(command)}\n{ran.stdout}{ran.stderr}"
