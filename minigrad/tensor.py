@@ -204,7 +204,8 @@ class Tensor(Methods["Tensor"]):
     @property
     def grad_fn(self) -> graph.Node | None:
         """The node of the op that made the tensor; None for a leaf."""
-        return self._source()[0]  # type: ignore[return-value]
+        node = self._source()[0]
+        return None if node is None else graph.shown(node)  # type: ignore[no-any-return]
 
     @property
     def is_leaf(self) -> bool:

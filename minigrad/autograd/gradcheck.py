@@ -13,6 +13,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
+from ..tracebacks import warn
 from .jacobian import rows
 from .mode import at_end
 from .places import spelled
@@ -50,8 +51,8 @@ def gradcheck(
 
     Args:
         func: a function of tensors that returns a tensor or several.
-        inputs: a tensor or a sequence; those that require a gradient are checked, and must be float64, or complex128,
-            whose real and imaginary parts are then inputs of their own.
+        inputs: a tensor or a sequence; those that require a gradient are checked. They should be float64 (others get a
+            warning) or complex128, whose real and imaginary parts are then inputs of their own.
         eps: the step.
         atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
         raise_exception: raise where they differ; otherwise return False.
@@ -60,7 +61,7 @@ def gradcheck(
 
     Raises:
         GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
-        ValueError: no input requires a gradient, or one is not float64 or complex128.
+        ValueError: no input requires a gradient.
     """
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, atol, rtol, nondet_tol)
@@ -150,10 +151,10 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
     for i, x in enumerate(inputs):
         if _differentiable([x]) and dt.of(x.array) is not dt.float64:
-            raise ValueError(
-                f"gradcheck needs float64: input {i} is {dt.of(x.array)}, whose finite differences are too "
-                f"rough to judge a gradient by. Make it with dtype=minigrad.float64, or convert it with "
-                f".double()"
+            warn(
+                f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex tensor "
+                f"but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this check will "
+                f"likely fail. Make it with dtype=minigrad.float64, or convert it with .double()"
             )
 
 

@@ -4,10 +4,14 @@ several gradients."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from ..extension import layer
+from ..ops.op import Op
 from . import tape
+from .hooks import inputs_of
 from .mode import state
 from .origin import note_change
 from .tape import Variable
@@ -15,41 +19,88 @@ from .walk import Walk, nodes_behind
 
 
 class Node(tape.Node):
-    """What ``Tensor.grad_fn`` gives (``torch.autograd.graph.Node``)."""
+    """What ``Tensor.grad_fn`` gives (``torch.autograd.graph.Node``).
+
+    A node's class says its name, as in PyTorch. It gets that class when a program first looks at the node, or, where a
+    function of several ops is one in PyTorch, from that function (``as_one``).
+    """
 
     __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<{self.name()} of {self.op.name}>"
 
+    def __getattr__(self, name: str) -> Any:
+        return layer().of_node(self, name)  # hooks and what the node keeps: seldom asked for
+
     def name(self) -> str:
         """PyTorch's name for it: "MulBackward0"; of a user's Function "CubeBackward"."""
-        name = "".join(part[:1].upper() + part[1:] for part in self.op.name.split("_"))
-        return f"{name}Backward" if self.op.backward else f"{name}Backward0"
+        return _names[type(shown(self))]
 
     @property
-    def next_functions(self) -> tuple[tuple[tape.Node | AccumulateGrad, int], ...]:
-        """The nodes of the inputs that want a gradient; an AccumulateGrad stands for a leaf."""
-        return tuple((t if isinstance(t, tape.Node) else AccumulateGrad(t), slot) for t, slot, _, _ in self.edges)
+    def next_functions(self) -> tuple[tuple[tape.Node | AccumulateGrad | None, int], ...]:
+        """The nodes of the inputs; an AccumulateGrad stands for a leaf, and None for an input that wants no gradient."""
+        behind = [(_end(t), slot) for t, slot, _, _ in self.edges]
+        return tuple((None, 0) if i is None else behind[i] for i in inputs_of(self))
+
+
+def name_by_op(op: Op) -> str:
+    """The name of the nodes of an op: "LinearBackward0", where PyTorch's may depend on the operands ("AddmmBackward0")."""
+    name = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
+    return f"{name}Backward0" if op.backward is None else f"{op.name}Backward"
+
+
+_names: dict[type[Node], str] = {}
+
+
+@cache
+def _class_of(name: str) -> type[Node]:
+    cls = type(name.rpartition("::")[2], (Node,), {"__slots__": (), "__module__": __name__})
+    _names[cls] = name
+    return cls
+
+
+def shown(node: Any) -> Any:
+    """A node, of the class that says its name."""
+    if node.__class__ is Node:
+        node.__class__ = _class_of(layer().node_name(node))
+    return node
+
+
+def as_one(result: Any, name: str) -> Any:
+    """The result of a function of several ops that is one in PyTorch; its node gets the name of that."""
+    if result._node is not None:
+        result._node.__class__ = _class_of(name)
+    return result
+
+
+def _end(target: Any) -> Any:
+    return shown(target) if isinstance(target, tape.Node) else AccumulateGrad.of(target)
 
 
 class AccumulateGrad:
-    """Stands for a leaf among the nodes of a graph.
+    """Stands for a leaf among the nodes of a graph: one object for each leaf, as long as something holds it.
 
     Attributes:
         variable: the leaf.
     """
 
     next_functions: tuple[tuple[Any, int], ...] = ()
+    _known: WeakValueDictionary[int, AccumulateGrad] = WeakValueDictionary()
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+    @classmethod
+    def of(cls, variable: Variable) -> AccumulateGrad:
+        """That of a leaf."""
+        found = cls._known.get(id(variable))
+        if found is None:
+            found = cls._known[id(variable)] = cls(variable)
+        return found
 
-    def __hash__(self) -> int:
-        return id(self.variable)
+    def __getattr__(self, name: str) -> Any:
+        return layer().of_node(self, name)
 
     def name(self) -> str:
         """PyTorch's name of it, "struct torch::autograd::AccumulateGrad" without the namespaces."""
@@ -61,6 +112,16 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
+
+    def tensor(self) -> Variable:
+        """The leaf, or a tensor with the history of the node's result and, if the node does not keep it, no array."""
+        if isinstance(self.node, AccumulateGrad):
+            return self.node.variable
+        out = self.node.out
+        result = tape.wrap(0)
+        result.array = out[self.output_nr] if isinstance(out, tuple) else out
+        result._node, result._slot, result._needs = self.node, self.output_nr, True
+        return result
 
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
@@ -76,7 +137,7 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
     node, slot = tensor._source()
     if not tensor._wanted():
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(AccumulateGrad(tensor) if node is None else node, slot)
+    return GradientEdge(_end(tensor if node is None else node), slot)
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:

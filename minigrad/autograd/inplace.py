@@ -11,14 +11,14 @@ from typing import Any
 
 from ..backend import dtype as dt
 from ..ops.indexing import assign_view
-from ..ops.op import Op
+from ..ops.op import Op, watch
 from .calls import apply
 from .mode import state
 from .observer import span
 from .origin import let_go, note_change
 from .places import caller
-from .tape import RETAINED, Array, Node, record_observed, wanted, wrap
-from .views import Viewing
+from .tape import Array, Node, record_observed, wanted, wrap
+from .views import Viewing, move_retained
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -27,15 +27,16 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
     Args:
         target: the Variable to change; usually ``args[0]`` as well.
         op, args: the op without the change in place.
-        out: where the memory has been changed already, the array that shows it (``x[i] = v`` does that).
+        out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
+            does that).
 
     Raises:
         RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
             of a category of dtype that the target cannot hold.
     """
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
-        check_mutable(target, op.name)
         if out is None:
+            check_mutable(target, op.name)
             result = apply(op, args)
             _check_fits(target, result.array, op)
             if result._node is not None:
@@ -62,10 +63,12 @@ def _keep_original(node: Node, target: Viewing) -> None:
             node.versions.append(version_of_out)
 
 
-def check_mutable(target: Viewing, name: str) -> None:
+def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
     """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
-    or a view of such a leaf."""
-    array = target.array
+    or a view of such a leaf. ``written`` is the part that will change, if not all."""
+    for observer in watch.observers:
+        observer.changing(target)
+    array = target.array if written is None else written
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
     if not (state.grad and (target._needs or target._wanted())):
@@ -116,8 +119,7 @@ def rebase(target: Viewing, result: Any) -> None:
         let_go(result._node, target)
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._version[0]
-    if before is not None and before.hooks:
-        _move_retained(before.hooks.get(slot, {}), target)
+    move_retained(before, slot, target)
     base = target._base
     if base is None or not (result._needs or base._wanted()):
         return
@@ -125,10 +127,3 @@ def rebase(target: Viewing, result: Any) -> None:
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
 
-
-def _move_retained(hooks: dict[int, Callable[..., Any]], target: Viewing) -> None:
-    """After a change in place, what ``retain_grad`` keeps is the gradient of the new value."""
-    keep, node = hooks.pop(RETAINED, None), target._node
-    if keep is not None and node is not None:
-        node.hooks = node.hooks or {}
-        node.hooks.setdefault(target._slot, {})[RETAINED] = keep

@@ -102,13 +102,21 @@ class _Mode:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            go_on, send = _Mode.__call__(self, function(*args, **kwargs).send), None
+            generator = function(*args, **kwargs)
+            send, throw, close = (_Mode.__call__(self, m) for m in (generator.send, generator.throw, generator.close))
+            step, value = send, None
             while True:
                 try:
-                    value = go_on(send)
+                    result = step(value)
                 except StopIteration as stop:
                     return stop.value
-                send = yield value
+                try:
+                    step, value = send, (yield result)
+                except GeneratorExit:
+                    close()
+                    raise
+                except BaseException as error:  # what the program throws in reaches the body
+                    step, value = throw, error
 
         return wrapped
 

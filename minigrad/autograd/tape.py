@@ -37,6 +37,7 @@ class Variable(Traced):
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
+    _around: Any = None  # hooks on a leaf's AccumulateGrad (hooks.py)
     _origin: Place | None = None  # the expression that made it, where that is known
 
     def __hash__(self) -> int:
@@ -123,6 +124,9 @@ class Lost:
     def restore(self, node: Node) -> None:
         """Put what the node keeps in its place again."""
         raise NotImplementedError
+
+    def used(self, node: Node) -> None:
+        """The node's rules have run, and the graph is kept for another walk."""
 
 
 _variable: Any = Variable  # the classes of what ops return and record

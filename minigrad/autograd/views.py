@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ops.op import Op
 from .mode import state
-from .tape import Node, Variable, record_observed, wanted
+from .tape import RETAINED, Node, Variable, record_observed, wanted
 
 
 class Viewing(Variable):
@@ -34,8 +34,19 @@ class Viewing(Variable):
                 op, args, slot = self._view  # type: ignore[misc]
                 again = _record_again(op, (base, *args))
                 again = again[slot] if isinstance(again, tuple) else again
+                before, old_slot = self._node, self._slot
                 self._node, self._slot, self._needs = again._node, again._slot, again._needs
+                move_retained(before, old_slot, self)
         return self._node, self._slot
+
+
+def move_retained(before: Node | None, slot: int, target: Variable) -> None:
+    """When a tensor has got another node: what ``retain_grad`` keeps is the gradient of the new value."""
+    hooks, node = None if before is None or before is target._node else before.hooks, target._node
+    keep = hooks.get(slot, {}).pop(RETAINED, None) if hooks else None
+    if keep is not None and node is not None:
+        node.hooks = node.hooks or {}
+        node.hooks.setdefault(target._slot, {})[RETAINED] = keep
 
 
 def _record_again(op: Op, args: tuple[Any, ...]) -> Any:

@@ -7,7 +7,7 @@ recursion, and a node's kept values are freed as soon as its rules have run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -16,14 +16,15 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..backend.in_parts import InParts
-from ..ops.elementwise import add, cast, clone
+from ..ops.elementwise import add, cast
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
-from .mode import at_end, back_to, enable_grad, state
+from .hooks import AROUND, accumulate, run_hooks
+from .mode import at_end, back_to, state
+from .nested import MOST_NESTED, in_thread
 from .observer import span
-from .origin import note_change
 from .places import spelled
-from .tape import RETAINED, Lost, Node, Variable, wrap
+from .tape import Lost, Node, Variable, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -50,8 +51,7 @@ def backward(
         RuntimeError: nothing to differentiate, no scalar and no gradient given, a graph walked twice, or a
             kept value that was changed in place. No ``.grad`` is touched then.
     """
-    roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
-    targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
+    roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
     keep = create_graph if retain_graph is None else retain_graph
     with span("backward", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
@@ -59,9 +59,12 @@ def backward(
             sums = [(leaf, (g, False)) for leaf, g in zip(targets, walk.gradients, strict=True) if g is not None]
         else:
             sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
-        for leaf, (gradient, ours) in sums:
-            with span("AccumulateGrad", "call"):
-                _accumulate(leaf, gradient, ours, create_graph)
+        with at_end(back_to, state.grad, state.walk) as end, end:
+            state.grad, state.walk = create_graph, walk
+            for leaf, (gradient, ours) in sums:
+                with span("AccumulateGrad", "call"):
+                    accumulate(leaf, gradient, ours, create_graph)
+        walk.finish()
 
 
 def grad(
@@ -81,11 +84,11 @@ def grad(
         RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or
             ``materialize_grads`` (then zeros).
     """
-    roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
-    targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
+    roots, targets = _listed(outputs), _listed(inputs)
     keep = create_graph if retain_graph is None else retain_graph
     with span("grad", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
+        walk.finish()
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
@@ -106,6 +109,12 @@ def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = T
         gradient: at the tensor; None stands for 1. retain: keep what the graph holds.
     """
     Walk((root,), _starts((root,), gradient)).run(retain)
+
+
+def _listed(tensors: Any) -> Targets:
+    """A tensor or several, or edges of the graph, which know the tensors to walk from or to (``graph.py``)."""
+    many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
+    return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
 
 
 def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
@@ -141,6 +150,8 @@ def _start(root: Variable, gradient: Any) -> Variable:
         return wrap(xp(root.array).ones_like(root.array))
     if not isinstance(gradient, Variable):
         raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
+    if root.array is None:  # an edge's, whose node does not know its result
+        return gradient
     if gradient.array.shape != root.array.shape:
         raise RuntimeError(
             f"the gradient has shape {tuple(gradient.array.shape)}, the tensor {tuple(root.array.shape)}"
@@ -178,6 +189,7 @@ class Walk:
         self.gradients: list[Any] = [None] * len(self.targets)
         self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
         self.useful: dict[Any, bool] | None = None
+        self.callbacks: list[Callable[[], None]] = []
         if targets is not None:
             self.wanted_of, self.useful = paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
@@ -211,6 +223,10 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
+        self.depth = 0 if state.walk is None else state.walk.depth + 1
+        return in_thread(self._run, retain) if self.depth % MOST_NESTED == MOST_NESTED - 1 else self._run(retain)
+
+    def _run(self, retain: bool) -> Walk:
         with at_end(back_to, state.grad, state.walk) as end, end, at_end(self._ended):
             state.grad, state.walk = self.create, self
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
@@ -218,12 +234,17 @@ class Walk:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
-                    _run_hooks({0: leaf._hooks}, {0: held})
+                    run_hooks({0: leaf._hooks}, {0: held})
                 _arrived(leaf, {0: held})
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
+
+    def finish(self) -> None:
+        """Call what asked to be called at the end of the pass."""
+        while self.callbacks:
+            self.callbacks.pop(0)()
 
     def _ended(self) -> None:
         for observer in watch.observers:
@@ -232,13 +253,16 @@ class Walk:
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
         """Pass a node whose gradient is complete."""
         if node.hooks:
-            _run_hooks(node.hooks, sums)
+            run_hooks(node.hooks, sums)
         if watch.observers:
             _arrived(node, sums)
         if self.useful is None or self.leads_on(node, sums):
+            kept = node.saved
             self.pass_on(node, sums)
             if node.versions and not retain:  # one that keeps no tensor may be walked again
                 node.free()
+            elif isinstance(kept, Lost):
+                kept.used(node)
 
     def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
         """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
@@ -252,7 +276,12 @@ class Walk:
         observers = watch.observers
         for observer in observers:
             observer.passing(node)
+        around = node.hooks.get(AROUND) if node.hooks else None
+        if around:
+            around.before(node, sums)
         g, gradients = self.gradients_of(node, sums)
+        if around:
+            g, gradients = None, around.after(node, sums, gradients)  # hooks may keep what they see
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             # A kernel and a Function give all gradients, also those that lead to no target.
@@ -331,7 +360,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
     if not create:
         saved = [bare(a) for a in saved]
     elif out is not None:
-        out = _result(node)
+        out = result_of(node)
     gradients = []
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
@@ -385,7 +414,7 @@ def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     )
 
 
-def _result(node: Node) -> Any:
+def result_of(node: Node) -> Any:
     """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
     if node.out.__class__ is not tuple:
         return _with_history(node, node.out, 0, -1)
@@ -437,38 +466,3 @@ def _takes_parts(node: Node) -> bool:
     """Whether a gradient may come part by part: nobody else looks at it."""
     fits = node.op is REGISTRY.get("reshape") or hasattr(node.kernel, "PARTS")
     return fits and not (node.hooks or any(observer.sees_arrays for observer in watch.observers))
-
-
-def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
-    """Add to ``.grad``. An array that others may hold as well is copied first."""
-    if create:
-        with enable_grad():
-            leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
-    elif leaf._grad is None:
-        array = bare(gradient)
-        leaf._grad = wrap(array if ours else array.copy())
-    else:
-        leaf._grad.array += bare(gradient)
-        note_change(leaf._grad._version, "the accumulation of gradients", "backward()")
-    if after := leaf._after:
-        for hook in list(after.values()):
-            hook(leaf)
-
-
-def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
-    """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
-    for slot, held in sums.items():
-        registered = hooks.get(slot, {})
-        gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])  # one object, which hooks may write on
-        for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
-            hook, held[1] = registered[key], False  # it may keep the gradient
-            changed = hook(gradient)
-            if changed is not None:
-                if not isinstance(changed, Variable):
-                    raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
-                if changed.array.shape != gradient.array.shape:
-                    raise RuntimeError(
-                        f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
-                        f"{tuple(gradient.array.shape)}"
-                    )
-                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .alias import as_torch
 from .names import find, has_module, load, missing, others
+from .nodes import node_name, of_node
 from .overrides import default, disabled, met
 
 __all__ = ["as_torch"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from ..autograd.mode import state
 from ..backend.device import Device
 from ..cuda import is_available
 from ..functions.arguments import in_float32
@@ -79,3 +81,17 @@ class Variable(metaclass=_AnyTensor):
             raise ValueError("Variable can't be volatile and require_grad at the same time!")
         leaf = tensor([]) if data is None else data.detach()
         return leaf.requires_grad_(requires_grad)
+
+    class _execution_engine:
+        """PyTorch's name of the engine, for libraries that let it call them when a backward pass is over."""
+
+        @staticmethod
+        def queue_callback(callback: Callable[[], None]) -> None:
+            """Call a function at the end of the backward pass that runs.
+
+            Raises:
+                RuntimeError: none runs.
+            """
+            if state.walk is None:
+                raise RuntimeError("Final callbacks can only be installed during backward pass.")
+            state.walk.callbacks.append(callback)

@@ -206,6 +206,10 @@ NAMES: dict[str, dict[str, str]] = {
         "set_device_index": "cuda:set_device",
     },
     "autograd": {"Variable": "compat.core:Variable"},
+    "autograd.graph": _of(
+        "compat.saved:",
+        "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu saved_tensors_hooks",
+    ),
     "autograd.variable": {"Variable": "compat.core:Variable"},
     "cuda": {
         **_of("functions.typed:cuda.", "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor"),

@@ -178,7 +178,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    check_mutable(input, "put")
+    check_mutable(input, "put", _written(input.array, index))
     try:
         input.array[index] = _to_store(raw(source), input)
     except (ValueError, TypeError) as error:
@@ -195,6 +195,16 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
+
+
+def _written(array: Any, index: tuple[Any, ...]) -> Any:
+    """The part of an array that an assignment changes, where elements share memory (``expand``); else None."""
+    if 0 not in array.strides:
+        return None
+    try:
+        return array[index]
+    except IndexError:
+        return None
 
 
 def _to_store(source: Any, input: Tensor) -> Any:
