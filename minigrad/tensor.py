@@ -33,7 +33,7 @@ Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names 
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 Sub = TypeVar("Sub", bound="Tensor")
-_SHARED = {"array", "_version", "_needs", "_node", "_slot", "_base", "_view", "_seen", "_origin"}
+_SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_base", "_view", "_seen", "_origin"}
 
 
 class Tensor(Methods["Tensor"]):
@@ -215,6 +215,11 @@ class Tensor(Methods["Tensor"]):
     def _is_view(self) -> bool:
         """Whether it was made as a view of another tensor."""
         return self._base is not None
+
+    @property
+    def _version(self) -> int:
+        """How often its memory was changed in place."""
+        return self._changes[0]  # type: ignore[no-any-return]
 
     @property
     def output_nr(self) -> int:
@@ -425,7 +430,7 @@ class Tensor(Methods["Tensor"]):
 
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
-        twin.array, twin._version, twin._needs = copied(self.array, memo), [0, None], self._needs
+        twin.array, twin._changes, twin._needs = copied(self.array, memo), [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
         vars(twin).update(deepcopy(dict(vars(self)), memo))
         return twin

@@ -89,12 +89,12 @@ class _Result:
     """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
     def __init__(self, tensor: Variable) -> None:
-        self.array, self.version, self.slot = tensor.array, tensor._version, tensor._slot
+        self.array, self.version, self.slot = tensor.array, tensor._changes, tensor._slot
 
 
 def _result_of(node: Node, kept: _Result) -> Variable:
     result: Variable = wrap(kept.array)
-    result._version, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
+    result._changes, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
     return result
 
 
@@ -213,7 +213,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     recorded = record(op, args, mask, tuple(t.array for t in tensors), None, ctx)
     node: Node = node_of(recorded)  # type: ignore[assignment]
     for original, new in zip(tensors, recorded, strict=True):
-        new._version = original._version
+        new._changes = original._changes
         if any(original is c for c in ctx._constant):
             new._node, new._slot, new._needs = None, 0, False
     by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
@@ -233,7 +233,7 @@ def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
         result = None if tensor is None else results.get(id(tensor))
         node.saved.append(tensor if result is None or result._node is not node else _Result(result))
         if tensor is not None:
-            node.versions.append((tensor._version, tensor._version[0]))
+            node.versions.append((tensor._changes, tensor._changes[0]))
     ctx._to_save = ()
 
 

@@ -128,7 +128,7 @@ def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
         leaf._grad = wrap(array if ours else array.copy())
     else:
         leaf._grad.array += bare(gradient)
-        note_change(leaf._grad._version, "the accumulation of gradients", "backward()")
+        note_change(leaf._grad._changes, "the accumulation of gradients", "backward()")
     if after := leaf._after:
         for hook in list(after.values()):
             hook(leaf)

@@ -58,7 +58,7 @@ def _keep_original(node: Node, target: Viewing) -> None:
         (original._node, original._slot), original._needs = target._source(), target._needs
         version_of_out = node.versions[-1]
         node.saved = saved = [original if a is target else a for a in saved]
-        node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Viewing)]
+        node.versions = [(a._changes, a._changes[0]) for a in saved if isinstance(a, Viewing)]
         if node.out is not None:
             node.versions.append(version_of_out)
 
@@ -109,7 +109,7 @@ def _check_fits(target: Viewing, result: Array, op: Op) -> None:
 
 def bump(target: Viewing, name: str) -> None:
     """Count a change in place, and note where the program made it."""
-    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", caller())
+    note_change(target._changes, "x[...] = value" if name == "put" else f"{name}_", caller())
 
 
 def rebase(target: Viewing, result: Any) -> None:
@@ -118,7 +118,7 @@ def rebase(target: Viewing, result: Any) -> None:
     if result._node is not None:
         let_go(result._node, target)
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
-    target._seen = target._version[0]
+    target._seen = target._changes[0]
     move_retained(before, slot, target)
     base = target._base
     if base is None or not (result._needs or base._wanted()):

@@ -28,8 +28,8 @@ class Viewing(Variable):
     def _source(self) -> tuple[Node | None, int]:
         """Of a view whose memory has changed, the node is recorded again, as the base's history has the change."""
         base = self._base
-        if base is not None and self._seen != self._version[0]:
-            self._seen = self._version[0]
+        if base is not None and self._seen != self._changes[0]:
+            self._seen = self._changes[0]
             if base._wanted():
                 op, args, slot = self._view  # type: ignore[misc]
                 again = _record_again(op, (base, *args))
@@ -64,6 +64,6 @@ def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None
     base, shared = args[0], result.array.base
     array = base.array
     if shared is array or (shared is not None and shared is array.base):
-        result._version = version = base._version
+        result._changes = version = base._changes
         if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
             result._base, result._view, result._seen = base, (op, args[1:], slot), version[0]

@@ -425,7 +425,7 @@ def result_of(node: Node) -> Any:
 def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     """A result of a node, whose version counter stands at ``place`` among those that the node notes."""
     result: Variable = wrap(array)
-    result._version = node.versions[place][0]
+    result._changes = node.versions[place][0]
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result

@@ -71,10 +71,10 @@ class saved_tensors_hooks(Observer):
         Raises:
             RuntimeError: the hook has changed the tensor.
         """
-        before = tensor._version[0]
+        before = tensor._changes[0]
         with no_grad():
             kept = self.pack_hook(tensor)
-        if tensor._version[0] != before:
+        if tensor._changes[0] != before:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input "
                                "to pack hook can not be modified by in-place operations: work on a copy")
         return kept
@@ -238,7 +238,7 @@ class MutationContext(Observer):
 
     def changing(self, tensor: Any) -> None:
         """Give a copy to the nodes that keep a tensor, or a view of its memory."""
-        version, nodes = self._keepers.pop(id(tensor._version), (None, ()))
+        version, nodes = self._keepers.pop(id(tensor._changes), (None, ()))
         copies: dict[Any, Any] = {}
         for node in nodes:
             if isinstance(node.saved, list):
@@ -249,7 +249,7 @@ class MutationContext(Observer):
         for i, value in enumerate(saved):
             if isinstance(value, _Result) and value.version is version:
                 value.array, value.version = value.array.copy(), [0, None]
-            elif isinstance(value, Variable) and value._version is version:
+            elif isinstance(value, Variable) and value._changes is version:
                 if id(value) not in copies:
                     copies[id(value)] = value, stand_in(value.array.copy(), history_of(value))
                     self.cloned[id(copies[id(value)])] = copies[id(value)][1]

@@ -123,7 +123,7 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
     old, new = input.array, xp(input.array).empty(shape, input.array.dtype)
     count = min(new.size, old.size)
     new.reshape(-1)[:count] = old.reshape(-1)[:count]
-    input.array, input._base, input._version = new, None, variable(new)._version
+    input.array, input._base, input._changes = new, None, variable(new)._changes
     return input
 
 
@@ -149,10 +149,10 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:
-        input.array, input._version = source.array, source._version
+        input.array, input._changes = source.array, source._changes
     else:
         memory = UntypedStorage() if source is None else getattr(source, "untyped_storage", lambda: source)()
         input.array = memory.untyped().shown(input.dtype, storage_offset, size, stride)
-        input._version = source._version if isinstance(source, Variable) else [0, None]
+        input._changes = source._changes if isinstance(source, Variable) else [0, None]
     input._base = None
     return input

@@ -71,7 +71,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     if len(shape) == 1 and isinstance(shape[0], DType):
         return wrap(input.array.view(shape[0].numpy))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
-    if out._version is not input._version and input.array.size:
+    if out._changes is not input._changes and input.array.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans "
             "across two contiguous subspaces). Use .reshape(...) instead."
