@@ -188,6 +188,8 @@ class Tensor(Methods["Tensor"]):
         if not isinstance(value, Variable):
             kind = value.__class__.__name__
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if value.array.shape != self.array.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: {list(value.array.shape)}, expected "
@@ -240,7 +242,13 @@ class Tensor(Methods["Tensor"]):
         autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place."""
+        """Forget the history, in place.
+
+        Raises:
+            RuntimeError: the tensor is a view of another.
+        """
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._base = None, 0, False, None
         return self
 
@@ -253,6 +261,8 @@ class Tensor(Methods["Tensor"]):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Variable):
             raise TypeError(f"Variable data has to be a tensor, but got {value.__class__.__name__}")
+        if self._needs and dt.kind_of(value.array) not in "fc":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self.array, self._base = value.array, None
 
     @property

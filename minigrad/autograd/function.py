@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
-from ..tracebacks import border
+from ..tracebacks import border, warn
 from .inplace import rebase
 from .mode import enable_grad, kept, no_grad, state
 from .tape import Lost, Node, Variable, node_of, record, told, wrap
@@ -82,7 +82,11 @@ class FunctionCtx:
             )
         return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in node.saved)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """``saved_tensors``, by the name that it had first."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
 
 
 class _Result:
@@ -153,14 +157,19 @@ class Function:
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The results, from ctx and the arguments. Write it in the derived class."""
-        raise NotImplementedError("a Function needs a static method forward(ctx, *args)")
+        raise NotImplementedError(
+            "You must implement the forward function of a custom autograd.Function: a static method forward(ctx, *args)"
+        )
 
     setup_context: Any = None
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, from ctx and of the results. Write it in the derived class."""
-        raise NotImplementedError("a Function needs a static method backward(ctx, *grads)")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method of a custom autograd.Function: a static method "
+            "backward(ctx, *grads)"
+        )
 
     vjp = backward
 
@@ -277,7 +286,7 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
     if not _sums_to(gradient.array.shape, expected):
         raise RuntimeError(
             f"function {node} returned an invalid gradient for argument {i}: got "
-            f"{list(gradient.array.shape)}, but expected a shape compatible with {list(expected)}"
+            f"{list(gradient.array.shape)}, but expected shape compatible with {list(expected)}"
         )
     return gradient if create else gradient.array
 

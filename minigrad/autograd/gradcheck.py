@@ -226,7 +226,7 @@ def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> l
         difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
         if difference > tolerance:
             raise GradcheckError(
-                f"gradcheck: the backward pass is not repeatable: two passes over the same graph gave "
+                f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph gave "
                 f"gradients for checked input {i} that differ by {difference}"
             )
     return [
@@ -255,7 +255,7 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
     lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
-        f"gradcheck: the gradient of output {j} for input {i} is wrong in {int(wrong.sum())} of "
+        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} of "
         f"{wrong.size} elements\n  worst: d output{target} / d input{source}\n"
         f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from ..backend import xp
 from ..extension import layer
 from ..ops.op import Op
 from . import tape
@@ -112,14 +113,14 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
+    ownership_token: Any = None  # an array of the tensor's shape, which takes no memory
 
     def tensor(self) -> Variable:
-        """The leaf, or a tensor with the history of the node's result and, if the node does not keep it, no array."""
+        """The leaf, or a tensor with the history of the node's result."""
         if isinstance(self.node, AccumulateGrad):
             return self.node.variable
-        out = self.node.out
         result = tape.wrap(0)
-        result.array = out[self.output_nr] if isinstance(out, tuple) else out
+        result.array = self.ownership_token
         result._node, result._slot, result._needs = self.node, self.output_nr, True
         return result
 
@@ -137,7 +138,9 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
     node, slot = tensor._source()
     if not tensor._wanted():
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(_end(tensor if node is None else node), slot)
+    module, array = xp(tensor.array), tensor.array
+    shape = module.broadcast_to(module.zeros((), array.dtype), array.shape)
+    return GradientEdge(_end(tensor if node is None else node), slot, shape)
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:
@@ -194,7 +197,7 @@ def register_multi_grad_hook(
     2
     """
     if mode not in ("all", "any"):
-        raise ValueError(f"mode is 'all' or 'any', not {mode!r}")
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     sources = [tensor if (node := tensor._source()[0]) is None else node for tensor in tensors]
     walks: WeakKeyDictionary[Any, tuple[dict[int, Any], int]] = WeakKeyDictionary()
 

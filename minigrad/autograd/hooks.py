@@ -14,6 +14,7 @@ from ..ops.op import bare
 from .origin import note_change
 from .tape import RETAINED, Node, Variable, wrap
 
+_OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 AROUND = -1  # among a node's hooks, which stand by result, those on the node itself
 
 
@@ -54,13 +55,15 @@ class Around:
 
 
 def inputs_of(node: Node) -> list[int | None]:
-    """For each input that may have a gradient the number of its edge, None where it wants none."""
+    """For each input that may have a gradient the number of its edge, None where it wants none. (PyTorch makes tensors
+    of numbers in some ops, and has another op for numbers in the rest.)"""
     op, edges = node.op, iter(range(len(node.edges)))
     others = dict(zip(node.plan.others, node.others, strict=False))
+    kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     return [
         next(edges) if needs else None
         for i, needs in enumerate(node.plan.needs)
-        if needs or (op.differentiable >> i & 1 and (op.backward is None or hasattr(others.get(i), "shape")))
+        if needs or (op.differentiable >> i & 1 and (hasattr(x := others.get(i), "shape") or isinstance(x, kinds)))
     ]
 
 
@@ -131,7 +134,8 @@ def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
         note_change(leaf._grad._changes, "the accumulation of gradients", "backward()")
     if after := leaf._after:
         for hook in list(after.values()):
-            hook(leaf)
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if around is not None:
         for hook in list(around.last.values()):
             hook((), arrived)

@@ -71,12 +71,12 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
     array = target.array if written is None else written
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
-    if not (state.grad and (target._needs or target._wanted())):
+    if not state.grad:
         return
-    leaf: Viewing | None = target
+    wanted, leaf = target._needs or target._wanted(), target
     while leaf is not None:
-        if leaf._node is None:
-            kind = "a leaf tensor" if leaf is target else "a view of a leaf tensor"
+        if leaf._node is None and (wanted or leaf._needs):
+            kind = "a leaf Variable" if leaf is target else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
                 f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
@@ -126,4 +126,7 @@ def rebase(target: Viewing, result: Any) -> None:
     view, args, slot = target._view  # type: ignore[misc]
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
+    target._seen = -1  # from now on its history is the base's, as that of other views
+    if target._node is not None and target._node.hooks:
+        target._source()  # which moves what retain_grad keeps
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from ..tracebacks import warn
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -83,6 +85,10 @@ class _Mode:
     def __call__(self, function: F) -> F:
         """The function, run in the mode; of a class, its constructor."""
         if inspect.isclass(function):
+            warn(
+                "Decorating classes is deprecated: decorate functions or methods, such as the class's __init__",
+                FutureWarning,
+            )
             function.__init__ = self(function.__init__)  # type: ignore[method-assign]
             return function
         if inspect.isgeneratorfunction(function):
@@ -145,7 +151,8 @@ class no_grad(_Mode):
     @overload
     def __new__(cls, function: None = None) -> Self: ...
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, function: Any = None, mode: Any = None) -> Any:
+        function = mode if function is None else function  # inference_mode's name for it
         mode = super().__new__(cls)
         if not callable(function):
             return mode

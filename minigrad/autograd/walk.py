@@ -19,11 +19,11 @@ from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
+from .errors import changed, walked_twice
 from .hooks import AROUND, accumulate, run_hooks
 from .mode import at_end, back_to, state
 from .nested import MOST_NESTED, in_thread
 from .observer import span
-from .places import spelled
 from .tape import Lost, Node, Variable, wrap
 
 Array = dt.Array
@@ -52,6 +52,8 @@ def backward(
             kept value that was changed in place. No ``.grad`` is touched then.
     """
     roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
+    if targets == ():
+        raise RuntimeError("inputs argument to backward() cannot be empty: leave it out to reach all leaves")
     keep = create_graph if retain_graph is None else retain_graph
     with span("backward", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
@@ -64,7 +66,7 @@ def backward(
             for leaf, (gradient, ours) in sums:
                 with span("AccumulateGrad", "call"):
                     accumulate(leaf, gradient, ours, create_graph)
-        walk.finish()
+            walk.finish()
 
 
 def grad(
@@ -92,11 +94,12 @@ def grad(
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
-            gradient = xp(variable.array).zeros_like(variable.array)
+            gradient = wrap(xp(variable.array).zeros_like(variable.array))
+            gradient._needs = create_graph
         elif gradient is None and not allow_unused:
             raise RuntimeError(
                 f"input {i} of grad() was not used to compute the outputs (or they do not depend on it "
-                f"through differentiable ops). Pass allow_unused=True to get None for it"
+                f"through differentiable ops). Set allow_unused=True to get None for it"
             )
         results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
     return tuple(results)
@@ -125,16 +128,20 @@ def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
         gradients = (gradients,)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
+    return [_start(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True))]
 
 
-def _start(root: Variable, gradient: Any) -> Variable:
+def _start(i: int, root: Any, gradient: Any) -> Variable:
     """The gradient at one root, checked, in the root's dtype."""
     if not root._wanted():
         raise RuntimeError(
             "the tensor does not require grad and was made by no recorded op: there is nothing to "
             "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
         )
+    if root.array is None:  # an edge's, whose node does not know its result
+        if gradient is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient of an edge")
+        return gradient  # type: ignore[no-any-return]
     if gradient is None:
         if root.array.size != 1:
             raise RuntimeError(
@@ -150,17 +157,19 @@ def _start(root: Variable, gradient: Any) -> Variable:
         return wrap(xp(root.array).ones_like(root.array))
     if not isinstance(gradient, Variable):
         raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
-    if root.array is None:  # an edge's, whose node does not know its result
-        return gradient
     if gradient.array.shape != root.array.shape:
-        raise RuntimeError(
-            f"the gradient has shape {tuple(gradient.array.shape)}, the tensor {tuple(root.array.shape)}"
-        )
+        shapes = f"grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {root.shape}"  # type: ignore[attr-defined]
+        raise RuntimeError(f"Mismatch in shape: {shapes}.")
     if type(gradient.array) is not type(root.array) or gradient.array.dtype != root.array.dtype:
         where = of(root.array).device_of(root.array)
         if of(gradient.array).device_of(gradient.array) != where:
             raise RuntimeError(
                 f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
+            )
+        if {dt.kind_of(gradient.array), dt.kind_of(root.array)} == {"c", "f"}:
+            raise RuntimeError(
+                f"for complex tensors, grad_output[{i}] and output[{i}] are required to have the same dtype: they have "
+                f"{dt.of(gradient.array)} and {dt.of(root.array)}"
             )
         gradient = cast(gradient, root.array.dtype)
     return gradient
@@ -390,28 +399,11 @@ def _intact(node: Node) -> list[Any]:
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
-        raise _walked_twice(node)
+        raise walked_twice(node)
     for version, at_save in node.versions:
         if version[0] != at_save:
-            raise _changed(node, version, at_save)
+            raise changed(node, version, at_save)
     return node.saved
-
-
-def _walked_twice(node: Node) -> RuntimeError:
-    return RuntimeError(
-        f"trying to backward through the graph a second time: {_described(node)} has freed what it kept when "
-        f"the first backward() passed it. Pass retain_graph=True to that one if you need a second"
-    )
-
-
-def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
-    name, place, _ = version[1]
-    return RuntimeError(
-        f"one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has "
-        f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
-        f"or clone() the value before"
-    )
 
 
 def result_of(node: Node) -> Any:
@@ -429,14 +421,6 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
-
-
-def _described(node: Node) -> str:
-    op, name = node.op, node.op.param(node.plan.inputs[0])
-    where = (
-        f"called at {spelled(node.place)}" if node.place else "autograd.detect_anomaly() names the line that called it"
-    )
-    return f"{op.name} (gradient rule at {spelled(op.rule_place(name))}; {where})"
 
 
 def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:

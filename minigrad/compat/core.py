@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from ..autograd import Function
 from ..autograd.mode import state
 from ..backend.device import Device
 from ..cuda import is_available
@@ -52,6 +53,10 @@ def _assert(condition: Any, message: Any) -> None:
 
 class ScriptModule(Module):
     """The class of modules that PyTorch has compiled: nothing is compiled here, but programs ask and derive from it."""
+
+
+class InplaceFunction(Function):
+    """``torch.autograd.function.InplaceFunction``: a Function; ``inplace`` was its option."""
 
 
 class _AnyTensor(type):

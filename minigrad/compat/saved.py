@@ -210,12 +210,19 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within it, ``saved_tensors_hooks`` raises a RuntimeError with this message."""
+    """Within it, ``saved_tensors_hooks`` raises a RuntimeError with this message; so does this within such hooks."""
+    if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
+        raise RuntimeError(error_message)
     before, _refused.reason = _refused.reason, error_message
     try:
         yield
     finally:
         _refused.reason = before
+
+
+def _saved_tensors_hooks_is_enabled() -> bool:
+    """Whether ``saved_tensors_hooks`` may be entered."""
+    return _refused.reason is None
 
 
 class MutationContext(Observer):
@@ -282,3 +289,4 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     context = MutationContext()
     with observed(context):
         yield context
+    context.cloned.clear()

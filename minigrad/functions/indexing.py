@@ -202,7 +202,7 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
     if 0 not in array.strides:
         return None
     try:
-        return array[index]
+        return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, without axes, too
     except IndexError:
         return None
 

@@ -81,7 +81,13 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
     if dim is None:
         flat = input.reshape(-1)
-        return _median(flat, 0, False, kind, skip)[0] if flat.array.size else _median_of_nothing(flat)
+        if not flat.array.size:
+            return _median_of_nothing(flat)
+        value = _median(flat.detach(), 0, False, kind, skip)[0]
+        if not flat.requires_grad:
+            return value
+        same = (flat == value).array | (value.isnan().array & flat.isnan().array)
+        return flat[wrap(same)].amax()  # equal elements share the gradient
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
