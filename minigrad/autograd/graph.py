@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..backend import xp
@@ -31,8 +31,9 @@ class Node(tape.Node):
     def __repr__(self) -> str:
         return f"<{self.name()} of {self.op.name}>"
 
-    def __getattr__(self, name: str) -> Any:
-        return layer().of_node(self, name)  # hooks and what the node keeps: seldom asked for
+    if TYPE_CHECKING:  # in the classes that a program sees: it would slow down the walk
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def name(self) -> str:
         """PyTorch's name for it: "MulBackward0"; of a user's Function "CubeBackward"."""
@@ -51,12 +52,18 @@ def name_by_op(op: Op) -> str:
     return f"{name}Backward0" if op.backward is None else f"{op.name}Backward"
 
 
+def _of_node(self: Any, name: str) -> Any:
+    """Hooks, what a node keeps, and other things that are seldom asked for."""
+    return layer().of_node(self, name)
+
+
 _names: dict[type[Node], str] = {}
 
 
 @cache
 def _class_of(name: str) -> type[Node]:
-    cls = type(name.rpartition("::")[2], (Node,), {"__slots__": (), "__module__": __name__})
+    members = {"__slots__": (), "__module__": __name__, "__getattr__": _of_node}
+    cls = type(name.rpartition("::")[2], (Node,), members)
     _names[cls] = name
     return cls
 
@@ -100,8 +107,7 @@ class AccumulateGrad:
             found = cls._known[id(variable)] = cls(variable)
         return found
 
-    def __getattr__(self, name: str) -> Any:
-        return layer().of_node(self, name)
+    __getattr__ = _of_node
 
     def name(self) -> str:
         """PyTorch's name of it, "struct torch::autograd::AccumulateGrad" without the namespaces."""

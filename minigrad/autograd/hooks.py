@@ -60,11 +60,14 @@ def inputs_of(node: Node) -> list[int | None]:
     op, edges = node.op, iter(range(len(node.edges)))
     others = dict(zip(node.plan.others, node.others, strict=False))
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
-    return [
+    places = [
         next(edges) if needs else None
         for i, needs in enumerate(node.plan.needs)
         if needs or (op.differentiable >> i & 1 and (hasattr(x := others.get(i), "shape") or isinstance(x, kinds)))
     ]
+    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x is an op of x
+        return [0] if op.name == "sub" else [0, None]
+    return places
 
 
 def _arrived(node: Node, sums: dict[int, list[Any]]) -> tuple[Any, ...]:
@@ -118,12 +121,15 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
                 held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
 
 
-def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
+def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
     """Add to ``.grad``, and run the hooks on that. An array that others may hold as well is copied first."""
-    around, arrived = leaf._around, (None,)
-    if around is not None:
-        arrived = around.seen((_shown(gradient),))
-        gradient, ours = _like(arrived[0], gradient), False
+    if hooked and leaf._around is not None:
+        arrived = leaf._around.seen((_shown(gradient),))
+        if arrived[0] is not None:
+            accumulate(leaf, _like(arrived[0], gradient), False, create, False)
+        for hook in list(leaf._around.last.values()):
+            hook((), arrived)
+        return
     if create:
         leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
     elif leaf._grad is None:
@@ -136,6 +142,3 @@ def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
         for hook in list(after.values()):
             if hook(leaf) is not None:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    if around is not None:
-        for hook in list(around.last.values()):
-            hook((), arrived)

@@ -71,9 +71,10 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
     array = target.array if written is None else written
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
-    if not state.grad:
+    if not state.grad or (target._base is None and not target._needs):
         return
-    wanted, leaf = target._needs or target._wanted(), target
+    wanted = target._wanted()
+    leaf: Viewing | None = target
     while leaf is not None:
         if leaf._node is None and (wanted or leaf._needs):
             kind = "a leaf Variable" if leaf is target else "a view of a leaf Variable"

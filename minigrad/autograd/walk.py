@@ -285,12 +285,7 @@ class Walk:
         observers = watch.observers
         for observer in observers:
             observer.passing(node)
-        around = node.hooks.get(AROUND) if node.hooks else None
-        if around:
-            around.before(node, sums)
-        g, gradients = self.gradients_of(node, sums)
-        if around:
-            g, gradients = None, around.after(node, sums, gradients)  # hooks may keep what they see
+        g, gradients = (self.gradients_through_hooks if node.hooks else self.gradients_of)(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             # A kernel and a Function give all gradients, also those that lead to no target.
@@ -303,6 +298,14 @@ class Walk:
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         for observer in observers:
             observer.passed(node, gradients)
+
+    def gradients_through_hooks(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
+        """The same, with hooks on the node around it, which may keep what they see."""
+        around = (node.hooks or {}).get(AROUND)
+        if around is None:
+            return self.gradients_of(node, sums)
+        around.before(node, sums)
+        return None, around.after(node, sums, self.gradients_of(node, sums)[1])
 
     def gradients_of(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""

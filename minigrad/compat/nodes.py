@@ -59,7 +59,7 @@ def _getitem(node: Node) -> str:
 
 def _matmul(node: Node) -> str:
     a, b = _ndim(node, 0), _ndim(node, 1)
-    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
+    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
     return names.get((a, b), "UnsafeView" if a > 2 or b > 2 else "Squeeze")
 
 
@@ -162,7 +162,8 @@ def node_name(node: Node) -> str:
 
 _metadata: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 _FIRST = ("self", "input", "mat1", "tensor1")
-_SECOND = ("other", "mat2", "tensor2", "vec")
+RESULT = -1  # the place of a node's result, beside those of the arguments that it keeps
+_SECOND = ("other", "exponent", "mat2", "tensor2", "vec")
 
 
 def of_node(node: Any, name: str) -> Any:
@@ -240,11 +241,11 @@ def _place(node: Node, name: str) -> tuple[int | None, Any]:
     if at in plan.keep:
         return plan.keep.index(at), None
     others = dict(zip(plan.others, node.others, strict=False))
-    if name == "self_sym_sizes" or at not in others:
-        if not name.startswith("self_"):
-            raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
+    if at in others:
+        return None, there(others[at])
+    if name == "self_sym_sizes":
         return None, tuple(node.edges[0][2])
-    return None, there(others[at])
+    raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
 
 
 def _outcome(node: Node) -> Any:
@@ -252,5 +253,3 @@ def _outcome(node: Node) -> Any:
     results = result_of(node)
     return results[0] if isinstance(results, tuple) else results
 
-
-RESULT = -1
