@@ -47,7 +47,8 @@ class Anomalies(Observer):
             if flaw:
                 name, at = node.op.param(i), node.plan.inputs.index(i) if node.op.backward is None else i
                 raise RuntimeError(
-                    f"Function {shown(node).name()!r} returned {flaw.lower()} values in its {at}th output: the gradient of {node.op.name} for {name} holds {flaw} (rule at "
+                    f"Function {shown(node).name()!r} returned {flaw.lower()} values in its {at}th output: the "
+                    f"gradient of {node.op.name} for {name} holds {flaw} (rule at "
                     f"{spelled(node.op.rule_place(name))}; the op was called at {spelled(node.place or '')})"
                 )
 

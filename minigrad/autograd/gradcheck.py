@@ -152,9 +152,9 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
     for i, x in enumerate(inputs):
         if _differentiable([x]) and dt.of(x.array) is not dt.float64:
             warn(
-                f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex tensor "
-                f"but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this check will "
-                f"likely fail. Make it with dtype=minigrad.float64, or convert it with .double()"
+                f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex "
+                f"tensor but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this "
+                f"check will likely fail. Convert it with .double()"
             )
 
 
@@ -255,8 +255,8 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
     lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
-        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} of "
-        f"{wrong.size} elements\n  worst: d output{target} / d input{source}\n"
+        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
+        f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
         f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"
         + "\n".join(f"    {line}" for line in lines)

@@ -6,7 +6,6 @@ that op's result. A change of a view gives its base the history of a partial ass
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..backend import dtype as dt
@@ -130,4 +129,3 @@ def rebase(target: Viewing, result: Any) -> None:
     target._seen = -1  # from now on its history is the base's, as that of other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps
-

@@ -211,10 +211,11 @@ NAMES: dict[str, dict[str, str]] = {
     "_C._functions": {"AccumulateGrad": "autograd.graph:AccumulateGrad"},
     "autograd": {"SavedTensor": "compat.saved:SavedTensor", "Variable": "compat.core:Variable"},
     "autograd.function": {"InplaceFunction": "compat.core:InplaceFunction"},
-    "autograd.graph": _of(
-        "compat.saved:",
-        "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu saved_tensors_hooks",
-    ),
+    "autograd.graph": {
+        **_of("compat.edges:", "GradientEdge get_gradient_edge increment_version register_multi_grad_hook"),
+        **_of("compat.saved:", "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu"),
+        "saved_tensors_hooks": "compat.saved:saved_tensors_hooks",
+    },
     "autograd.variable": {"Variable": "compat.core:Variable"},
     "cuda": {
         **_of("functions.typed:cuda.", "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor"),

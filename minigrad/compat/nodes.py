@@ -12,11 +12,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd import graph
-from ..autograd.hooks import AROUND, Around
+from ..autograd.hooks import AROUND
 from ..autograd.origin import there
 from ..autograd.tape import Lost, Node
 from ..autograd.walk import result_of
 from ..handle import RemovableHandle
+from .around import Around
 from .saved import SavedTensor
 
 # Names ----------------------------------------------------------------------------------------------------
@@ -252,4 +253,3 @@ def _outcome(node: Node) -> Any:
     """The result of an op, or the first of several, with its history."""
     results = result_of(node)
     return results[0] if isinstance(results, tuple) else results
-

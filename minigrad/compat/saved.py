@@ -75,8 +75,10 @@ class saved_tensors_hooks(Observer):
         with no_grad():
             kept = self.pack_hook(tensor)
         if tensor._changes[0] != before:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-                               "to pack hook can not be modified by in-place operations: work on a copy")
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+                "to pack hook can not be modified by in-place operations: work on a copy"
+            )
         return kept
 
     def unpacked(self, kept: Any) -> Any:
@@ -183,8 +185,9 @@ class SavedTensor:
             RuntimeError: the tensor has been freed, or has hooks.
         """
         if self._node.saved is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed: set hooks before "
-                               "the backward pass")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
+            )
         if isinstance(self._node.saved, Packed):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)

@@ -458,3 +458,18 @@ def test_a_value_of_more_axes_than_the_place_loses_the_first_where_they_are_of_l
     for key, wrong in ((0, minigrad.tensor([1.0, 2.0])), (slice(2), minigrad.zeros(2, 2))):
         with pytest.raises(RuntimeError, match="shape mismatch"):
             x[key] = wrong
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
+    """It is refused only where the part itself has an element twice, as in PyTorch."""
+    for key in (0, (0, 1), (slice(0, 1), slice(None)), (0, ...), (-1, slice(1, None))):
+        v = minigrad.ones(1, 3).expand(2, 3)
+        v[key] = minigrad.tensor(5.0, requires_grad=wanted)
+        assert v[0].tolist() == v[1].tolist() and 5.0 in v[0].tolist()
+    for key in (..., (slice(None), 0), slice(None)):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            minigrad.ones(1, 3).expand(2, 3)[key] = minigrad.tensor(5.0, requires_grad=wanted)
+    v = minigrad.ones(1, 3).expand(2, 3)
+    v[0] /= 2
+    assert v.tolist() == [[0.5] * 3] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -213,3 +214,14 @@ def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
     found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
     assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_equal_elements_share_the_gradient_of_the_median(name: str) -> None:
+    for values, expected in (
+        ([1.0, 0.0, 1.0, 0.0, 5.0, 0.0], [0, 1 / 3, 0, 1 / 3, 0, 1 / 3]),
+        ([math.nan] * 2, [0.5] * 2),
+    ):
+        x = minigrad.tensor(values, requires_grad=True)
+        getattr(minigrad, name)(x).backward()
+        assert x.grad is not None and x.grad.tolist() == pytest.approx(expected)
