@@ -156,7 +156,7 @@ class no_grad(_Mode):
         mode = super().__new__(cls)
         if not callable(function):
             return mode
-        mode.__init__()  # type: ignore[misc]
+        mode.__init__()
         return mode(function)  # @no_grad without parentheses
 
     if not TYPE_CHECKING:  # __new__ says what comes of a call

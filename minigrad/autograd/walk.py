@@ -141,7 +141,7 @@ def _start(i: int, root: Any, gradient: Any) -> Variable:
     if root.array is None:  # an edge's, whose node does not know its result
         if gradient is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient of an edge")
-        return gradient  # type: ignore[no-any-return]
+        return gradient
     if gradient is None:
         if root.array.size != 1:
             raise RuntimeError(
@@ -285,7 +285,7 @@ class Walk:
         observers = watch.observers
         for observer in observers:
             observer.passing(node)
-        g, gradients = (self.gradients_through_hooks if node.hooks else self.gradients_of)(node, sums)
+        g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             # A kernel and a Function give all gradients, also those that lead to no target.
@@ -299,16 +299,12 @@ class Walk:
         for observer in observers:
             observer.passed(node, gradients)
 
-    def gradients_through_hooks(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
-        """The same, with hooks on the node around it, which may keep what they see."""
-        around = (node.hooks or {}).get(AROUND)
-        if around is None:
-            return self.gradients_of(node, sums)
-        around.before(node, sums)
-        return None, around.after(node, sums, self.gradients_of(node, sums)[1])
-
-    def gradients_of(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
+    def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
+        if hooked and node.hooks and AROUND in node.hooks:  # hooks may keep what they see
+            around: Any = node.hooks[AROUND]
+            around.before(node, sums)
+            return None, around.after(node, sums, self.gradients_of(node, sums, False)[1])
         saved = _intact(node)
         if node.op.backward is not None:
             return None, node.op.backward(node, sums, self.create)

@@ -191,9 +191,9 @@ def of_node(node: Any, name: str) -> Any:
 def _around(node: Any) -> Around:
     if isinstance(node, graph.AccumulateGrad):
         node.variable._around = node.variable._around or Around()
-        return node.variable._around  # type: ignore[no-any-return]
+        return node.variable._around
     node.hooks = {} if node.hooks is None else node.hooks
-    return node.hooks.setdefault(AROUND, Around())  # type: ignore[no-any-return]
+    return node.hooks.setdefault(AROUND, Around())
 
 
 def _register_hook(node: Any, fn: Callable[..., Any]) -> RemovableHandle:

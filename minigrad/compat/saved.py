@@ -243,8 +243,9 @@ class MutationContext(Observer):
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         """Note what a new node keeps."""
-        for version, _ in () if node is None else node.versions:
-            self._keepers.setdefault(id(version), (version, WeakSet()))[1].add(node)
+        if node is not None:
+            for version, _ in node.versions:
+                self._keepers.setdefault(id(version), (version, WeakSet()))[1].add(node)
 
     def changing(self, tensor: Any) -> None:
         """Give a copy to the nodes that keep a tensor, or a view of its memory."""

@@ -119,6 +119,8 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(lengths if size is None else size)
+    if shape == input.array.shape:
+        return input
     old, new = input.array, xp(input.array).empty(shape, input.array.dtype)
     count = min(new.size, old.size)
     new.reshape(-1)[:count] = old.reshape(-1)[:count]
