@@ -207,7 +207,7 @@ class Tensor(Methods["Tensor"]):
     def grad_fn(self) -> graph.Node | None:
         """The node of the op that made the tensor; None for a leaf."""
         node = self._source()[0]
-        return None if node is None else graph.shown(node)  # type: ignore[no-any-return]
+        return None if node is None else graph.shown(node)
 
     @property
     def is_leaf(self) -> bool:
@@ -221,7 +221,7 @@ class Tensor(Methods["Tensor"]):
     @property
     def _version(self) -> int:
         """How often its memory was changed in place."""
-        return self._changes[0]  # type: ignore[no-any-return]
+        return self._changes[0]
 
     @property
     def output_nr(self) -> int:

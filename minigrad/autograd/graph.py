@@ -11,6 +11,10 @@ from ..ops.op import Op
 from . import tape
 from .tape import Variable
 
+if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+
+    def __getattr__(name: str) -> Any: ...
+
 
 class Node(tape.Node):
     """What ``Tensor.grad_fn`` gives (``torch.autograd.graph.Node``).

@@ -168,7 +168,7 @@ def _start(i: int, root: Any, gradient: Any) -> Variable:
             )
         if {dt.kind_of(gradient.array), dt.kind_of(root.array)} == {"c", "f"}:
             raise RuntimeError(
-                f"for complex tensors, grad_output[{i}] and output[{i}] are required to have the same dtype: they have "
+                f"grad_output[{i}] and output[{i}] are required to have the same dtype: they have "
                 f"{dt.of(gradient.array)} and {dt.of(root.array)}"
             )
         gradient = cast(gradient, root.array.dtype)

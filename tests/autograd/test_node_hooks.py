@@ -70,7 +70,12 @@ def test_hooks_on_the_accumulation_of_a_leaf(t: Any) -> None:
     assert accumulation.variable is x and accumulation is (x * 3).grad_fn.next_functions[0][0]
     order: list[Any] = []
     x.register_hook(lambda g: order.append("tensor"))
-    accumulation.register_prehook(lambda gs: (order.append("before"), (gs[0] * 5,))[1])
+
+    def five_times(gradients: Any) -> Any:
+        order.append("before")
+        return (gradients[0] * 5,)
+
+    accumulation.register_prehook(five_times)
     x.register_post_accumulate_grad_hook(lambda leaf: order.append(leaf.grad.tolist()))
     handle = accumulation.register_hook(lambda inputs, outputs: order.append((len(inputs), outputs[0].tolist())))
     y.sum().backward(retain_graph=True)
@@ -84,7 +89,7 @@ def test_hooks_on_the_accumulation_of_a_leaf(t: Any) -> None:
 
 
 def test_several_results_reach_a_hook_together(t: Any) -> None:
-    class Twice(t.autograd.Function):  # type: ignore[misc, name-defined]
+    class Twice(t.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             return x * 2, x * 3
@@ -96,7 +101,12 @@ def test_several_results_reach_a_hook_together(t: Any) -> None:
     x = t.ones(2, requires_grad=True)
     a, b = Twice.apply(x)
     counts: list[int] = []
-    a.grad_fn.register_prehook(lambda gradients: (counts.append(len(gradients)), tuple(g * 2 for g in gradients))[1])
+
+    def twice(gradients: Any) -> Any:
+        counts.append(len(gradients))
+        return tuple(g * 2 for g in gradients)
+
+    a.grad_fn.register_prehook(twice)
     (a + b).sum().backward()
     assert x.grad.tolist() == [10.0, 10.0] and counts == [2]
 

@@ -71,7 +71,7 @@ def test_second_order_through_the_hooks(t: Any) -> None:
 
 
 def test_functions_save_through_the_hooks(t: Any) -> None:
-    class Square(t.autograd.Function):  # type: ignore[misc, name-defined]
+    class Square(t.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             y = x * x

@@ -463,6 +463,7 @@ def test_a_value_of_more_axes_than_the_place_loses_the_first_where_they_are_of_l
 @pytest.mark.parametrize("wanted", [False, True])
 def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
     """It is refused only where the part itself has an element twice, as in PyTorch."""
+    key: Any
     for key in (0, (0, 1), (slice(0, 1), slice(None)), (0, ...), (-1, slice(1, None))):
         v = minigrad.ones(1, 3).expand(2, 3)
         v[key] = minigrad.tensor(5.0, requires_grad=wanted)

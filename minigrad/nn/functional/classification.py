@@ -153,7 +153,7 @@ def _reduced(
         total = losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
     else:
         total = _mean(losses, target, classes, weight, ignore_index)
-    return as_one(total, "NllLossBackward0" if target.array.ndim < 2 else "NllLoss2DBackward0")  # type: ignore[no-any-return]
+    return as_one(total, "NllLossBackward0" if target.array.ndim < 2 else "NllLoss2DBackward0")
 
 
 @rounded_once

@@ -106,7 +106,7 @@ def batch_norm(
             raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
         mean, var = (_by_channel(in_float32(running), len(shape)) for running in (running_mean, running_var))
         centred = in_float32(input) - mean
-        return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)  # type: ignore[no-any-return]
+        return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
     count = input.array.size // max(shape[1], 1)
     _check_several(count, input)
     x = in_float32(input)
@@ -116,7 +116,7 @@ def batch_norm(
     if count:
         _move(running_mean, mean.detach().reshape(-1), momentum)
         _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
-    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)  # type: ignore[no-any-return]
+    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:

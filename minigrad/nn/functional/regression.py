@@ -152,7 +152,7 @@ def binary_cross_entropy_with_logits(
     yes = target if pos_weight is None else pos_weight * target
     losses = apply(ops.binary_cross_entropy_with_logits, (input, yes, 1 - target))
     loss = reduced(losses, reduction, size_average, reduce, weight)
-    return as_one(loss, "BinaryCrossEntropyWithLogitsBackward0")  # type: ignore[no-any-return]
+    return as_one(loss, "BinaryCrossEntropyWithLogitsBackward0")
 
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
