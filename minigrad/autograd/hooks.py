@@ -6,12 +6,19 @@ leaf's gradient, are objects of ``compat/around.py``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..deferred import Deferred
 from ..ops.elementwise import add, clone
 from ..ops.op import bare
 from .origin import note_change
 from .tape import RETAINED, Variable, wrap
+
+if TYPE_CHECKING:  # what few walks need
+    from . import errors as errors
+    from . import nested as nested
+else:
+    errors, nested = Deferred("minigrad.autograd.errors"), Deferred("minigrad.autograd.nested")
 
 AROUND = -1  # among a node's hooks, which stand by result, those on the node itself
 

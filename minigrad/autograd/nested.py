@@ -14,8 +14,6 @@ from .mode import state
 from .observer import register
 from .recompute import states, within
 
-MOST_NESTED = 30  # walks within each other in one thread; each takes some ten calls of Python
-
 
 def in_thread(function: Callable[..., Any], *args: Any) -> Any:
     """The result of a function that runs in another thread, whose modes and observers are those of this one."""

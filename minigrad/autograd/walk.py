@@ -19,10 +19,8 @@ from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
-from .errors import changed, walked_twice
-from .hooks import AROUND, accumulate, run_hooks
+from .hooks import AROUND, accumulate, errors, nested, run_hooks
 from .mode import at_end, back_to, state
-from .nested import MOST_NESTED, in_thread
 from .observer import span
 from .tape import Lost, Node, Variable, wrap
 
@@ -232,8 +230,8 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        self.depth = 0 if state.walk is None else state.walk.depth + 1
-        return in_thread(self._run, retain) if self.depth % MOST_NESTED == MOST_NESTED - 1 else self._run(retain)
+        self.depth = 0 if state.walk is None else state.walk.depth + 1  # each takes some ten calls of Python
+        return nested.in_thread(self._run, retain) if self.depth % 30 == 29 else self._run(retain)
 
     def _run(self, retain: bool) -> Walk:
         with at_end(back_to, state.grad, state.walk) as end, end, at_end(self._ended):
@@ -398,10 +396,10 @@ def _intact(node: Node) -> list[Any]:
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
-        raise walked_twice(node)
+        raise errors.walked_twice(node)
     for version, at_save in node.versions:
         if version[0] != at_save:
-            raise changed(node, version, at_save)
+            raise errors.changed(node, version, at_save)
     return node.saved
 
 
