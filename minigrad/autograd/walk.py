@@ -59,11 +59,15 @@ def backward(
             sums = [(leaf, (g, False)) for leaf, g in zip(targets, walk.gradients, strict=True) if g is not None]
         else:
             sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
-        with at_end(back_to, state.grad, state.walk) as end, end:
-            state.grad, state.walk = create_graph, walk
-            for leaf, (gradient, ours) in sums:
-                with span("AccumulateGrad", "call"):
+        for leaf, (gradient, ours) in sums:
+            with span("AccumulateGrad", "call"):
+                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks look at the mode
+                    with at_end(back_to, state.grad, state.walk) as end, end:
+                        state.grad, state.walk = create_graph, walk
+                        accumulate(leaf, gradient, ours, create_graph)
+                else:
                     accumulate(leaf, gradient, ours, create_graph)
+        if walk.callbacks:
             walk.finish()
 
 
@@ -88,7 +92,8 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     with span("grad", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
-        walk.finish()
+        if walk.callbacks:
+            walk.finish()
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
@@ -250,8 +255,10 @@ class Walk:
 
     def finish(self) -> None:
         """Call what asked to be called at the end of the pass."""
-        while self.callbacks:
-            self.callbacks.pop(0)()
+        with at_end(back_to, state.grad, state.walk) as end, end:
+            state.grad, state.walk = self.create, self
+            while self.callbacks:
+                self.callbacks.pop(0)()
 
     def _ended(self) -> None:
         for observer in watch.observers:
