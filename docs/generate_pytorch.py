@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ROOT / "docs" / "pytorch_names.txt"
+SUITES = ROOT / "docs" / "pytorch_suites.toml"
 COUNTS, LEFT = (ROOT / "tests" / "peers" / name for name in ("counts.toml", "left.toml"))
 PAGE = ROOT / "docs" / "pytorch.md"
 INTRODUCTION = """\
@@ -57,6 +58,8 @@ and derived from, and says so when it is called.
 - bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`); on a GPU it needs CuPy 14, too. In files it
   stays bfloat16; where the package is missing, it is loaded as float32, which holds all its numbers. `.array` is of
   ml_dtypes' dtype.
+- Nodes have PyTorch's names where one op of minigrad is one of PyTorch's, or a function of several is. Where a function
+  is several in PyTorch, the names within differ, as do the edges.
 - An op on float16 or bfloat16 is computed in float32, and its result rounded, as in PyTorch; `grad_fn` then names the
   rounding. Some functions of several ops round after each.
 - The ending of a path says which form `save` writes. `.safetensors` is for weights, and any library's safetensors
@@ -197,8 +200,29 @@ def write_page(names: list[Name]) -> str:
     parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
     parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(absent.ABSENT.items(), key=_by_name)]
     parts.append("")
+    parts.append(write_suites())
     parts.append(write_databases())
     return "\n".join(parts).rstrip() + "\n"
+
+
+def write_suites() -> str:
+    """The section on PyTorch's test files: how many of their tests pass, and why the others do not."""
+    parts = [
+        "## PyTorch's test files\n",
+        (
+            "The files under `test/` of PyTorch's sources (release 2.6) ran on both libraries, with stand-ins for "
+            "`torch.testing._internal`;\nno line of them is part of minigrad. A test counts if it passes with PyTorch "
+            "2.13 on the CPU.\n"
+        ),
+    ]
+    for suite in tomllib.loads(SUITES.read_text(encoding="utf-8"))["suite"]:
+        left = sum(row["tests"] for row in suite["left"])
+        total = suite["pass"] + left
+        parts.append(f"### `{suite['file']}`\n\nOf {total} tests {suite['pass']} pass, and {left} do not:\n")
+        parts.append("| tests | reason |\n|---|---|")
+        parts += [f"| {row['tests']} | {row['reason']} |" for row in suite["left"]]
+        parts.append("")
+    return "\n".join(parts)
 
 
 def write_databases() -> str:

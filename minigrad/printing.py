@@ -63,7 +63,7 @@ def __repr__(tensor: Tensor) -> str:
     if not usual or ((empty or tensor.is_meta) and dtype is not dt.get_default_dtype()):
         suffixes.append(f"dtype={dtype}")
     if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+        suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return prefix + _with_suffixes(body, suffixes, len(prefix)) + ")"

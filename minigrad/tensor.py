@@ -33,7 +33,7 @@ Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names 
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 Sub = TypeVar("Sub", bound="Tensor")
-_SHARED = {"array", "_version", "_needs", "_node", "_slot", "_parent", "_view", "_seen", "_origin"}
+_SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_parent", "_view", "_seen", "_origin"}
 
 
 class Tensor(Methods["Tensor"]):
@@ -188,6 +188,8 @@ class Tensor(Methods["Tensor"]):
         if not isinstance(value, Variable):
             kind = value.__class__.__name__
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if value.array.shape != self.array.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: {list(value.array.shape)}, expected "
@@ -204,7 +206,8 @@ class Tensor(Methods["Tensor"]):
     @property
     def grad_fn(self) -> graph.Node | None:
         """The node of the op that made the tensor; None for a leaf."""
-        return self._source()[0]  # type: ignore[return-value]
+        node = self._source()[0]
+        return None if node is None else graph.shown(node)
 
     @property
     def is_leaf(self) -> bool:
@@ -222,6 +225,11 @@ class Tensor(Methods["Tensor"]):
         while base is not None and base._parent is not None:
             base = base._parent
         return base
+
+    @property
+    def _version(self) -> int:
+        """How often its memory was changed in place."""
+        return self._changes[0]
 
     @property
     def output_nr(self) -> int:
@@ -242,7 +250,13 @@ class Tensor(Methods["Tensor"]):
         autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place."""
+        """Forget the history, in place.
+
+        Raises:
+            RuntimeError: the tensor is a view of another.
+        """
+        if self._parent is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
         return self
 
@@ -255,6 +269,8 @@ class Tensor(Methods["Tensor"]):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Variable):
             raise TypeError(f"Variable data has to be a tensor, but got {value.__class__.__name__}")
+        if self._needs and dt.kind_of(value.array) not in "fc":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self.array, self._parent = value.array, None
 
     @property
@@ -432,7 +448,7 @@ class Tensor(Methods["Tensor"]):
 
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
-        twin.array, twin._version, twin._needs = copied(self.array, memo), [0, None], self._needs
+        twin.array, twin._changes, twin._needs = copied(self.array, memo), [0, None], self._needs
         twin._grad = None if self._grad is None else self._grad.clone()
         vars(twin).update(deepcopy(dict(vars(self)), memo))
         return twin

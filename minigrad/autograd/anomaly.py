@@ -13,6 +13,7 @@ from typing import Any
 from ..backend import dtype as dt
 from ..backend import xp
 from ..ops.op import Op, Watch, bare, watch
+from .graph import shown
 from .observer import Observer, register, restore
 from .places import caller, line_of, spelled
 from .tape import Node, Variable
@@ -44,9 +45,10 @@ class Anomalies(Observer):
         for i, gradient in zip(node.plan.inputs, gradients, strict=True) if self.check_nan else ():
             flaw = "" if gradient is None else _flaw(bare(gradient))
             if flaw:
-                name = node.op.param(i)
+                name, at = node.op.param(i), node.plan.inputs.index(i) if node.op.backward is None else i
                 raise RuntimeError(
-                    f"the gradient of {node.op.name} for {name} holds {flaw} (rule at "
+                    f"Function {shown(node).name()!r} returned {flaw.lower()} values in its {at}th output: the "
+                    f"gradient of {node.op.name} for {name} holds {flaw} (rule at "
                     f"{spelled(node.op.rule_place(name))}; the op was called at {spelled(node.place or '')})"
                 )
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
-from ..tracebacks import border
+from ..tracebacks import border, warn
 from .inplace import rebase
 from .mode import enable_grad, kept, no_grad, state
-from .tape import Node, Variable, node_of, record, told, wrap
+from .tape import Lost, Node, Variable, node_of, record, told, wrap
 
 
 class FunctionCtx:
@@ -32,7 +32,6 @@ class FunctionCtx:
     _are_tensors: list[bool] = []  # of the results
     _materialize = True
     _node: weakref.ref[Node] | None = None
-    _saved: list[Any] | None = None  # tensors, None, or the number of a result
 
     def save_for_backward(self, *tensors: Variable | None) -> None:
         """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``.
@@ -70,30 +69,36 @@ class FunctionCtx:
         Raises:
             RuntimeError: a first backward() has freed them, or one of them was changed in place since.
         """
-        if self._saved is None:
+        if self._node is None:
             return self._to_save
-        node = None if self._node is None else self._node()
+        node = self._node()
         assert node is not None, "the graph is gone"
+        while isinstance(node.saved, Lost):
+            node.saved.restore(node)
         if node.saved is None:
             raise RuntimeError(
                 f"trying to backward through {node} a second time: the first backward() freed its "
                 f"saved tensors. Pass retain_graph=True to that one"
             )
-        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in self._saved)
+        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in node.saved)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """``saved_tensors``, by the name that it had first."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
 
 
 class _Result:
     """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
     def __init__(self, tensor: Variable) -> None:
-        self.array, self.version, self.slot = tensor.array, tensor._version, tensor._slot
+        self.array, self.version, self.slot = tensor.array, tensor._changes, tensor._slot
 
 
 def _result_of(node: Node, kept: _Result) -> Variable:
     result: Variable = wrap(kept.array)
-    result._version, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
+    result._changes, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
     return result
 
 
@@ -152,14 +157,19 @@ class Function:
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The results, from ctx and the arguments. Write it in the derived class."""
-        raise NotImplementedError("a Function needs a static method forward(ctx, *args)")
+        raise NotImplementedError(
+            "You must implement the forward function of a custom autograd.Function: a static method forward(ctx, *args)"
+        )
 
     setup_context: Any = None
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, from ctx and of the results. Write it in the derived class."""
-        raise NotImplementedError("a Function needs a static method backward(ctx, *grads)")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method of a custom autograd.Function: a static method "
+            "backward(ctx, *grads)"
+        )
 
     vjp = backward
 
@@ -167,6 +177,8 @@ class Function:
     @border
     def apply(cls, *args: Any) -> Any:
         """Run ``forward``, and record it where an argument wants a gradient."""
+        if cls.setup_context is not None:
+            args = _with_defaults(cls.forward, args)
         for observer in watch.observers:
             observer.applying(cls._op, args)
         wanted = tuple(isinstance(a, Variable) and a._wanted() for a in args)
@@ -195,6 +207,12 @@ class Function:
         return results if isinstance(output, tuple) else results[0]
 
 
+def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a ``forward``, and its defaults for those that are missing."""
+    count, defaults = forward.__code__.co_argcount, forward.__defaults__ or ()
+    return (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
+
+
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
     tensors = [r for r in results if isinstance(r, Variable)]
@@ -204,7 +222,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     recorded = record(op, args, mask, tuple(t.array for t in tensors), None, ctx)
     node: Node = node_of(recorded)  # type: ignore[assignment]
     for original, new in zip(tensors, recorded, strict=True):
-        new._version = original._version
+        new._changes = original._changes
         if any(original is c for c in ctx._constant):
             new._node, new._slot, new._needs = None, 0, False
     by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
@@ -219,12 +237,12 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
 
 def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
     """Let the node keep what ``save_for_backward`` named."""
-    ctx._saved = node.saved = []
+    ctx._node, node.saved = weakref.ref(node), []
     for tensor in ctx._to_save:
         result = None if tensor is None else results.get(id(tensor))
-        ctx._saved.append(tensor if result is None or result._node is not node else _Result(result))
+        node.saved.append(tensor if result is None or result._node is not node else _Result(result))
         if tensor is not None:
-            node.versions.append((tensor._version, tensor._version[0]))
+            node.versions.append((tensor._changes, tensor._changes[0]))
     ctx._to_save = ()
 
 
@@ -268,7 +286,7 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
     if not _sums_to(gradient.array.shape, expected):
         raise RuntimeError(
             f"function {node} returned an invalid gradient for argument {i}: got "
-            f"{list(gradient.array.shape)}, but expected a shape compatible with {list(expected)}"
+            f"{list(gradient.array.shape)}, but expected shape compatible with {list(expected)}"
         )
     return gradient if create else gradient.array
 

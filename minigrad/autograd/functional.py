@@ -55,7 +55,7 @@ def vjp(
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
-        vectors = _vectors(v, call.outputs, call.many, "user-provided function returns")
+        vectors = _vectors("vjp", v, call.outputs, call.many, "user-provided function returns")
         product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
     return call.result(call.outputs, call.many), call.result(product, call.several)
 
@@ -67,7 +67,7 @@ def jvp(
     inputs' and the outputs' form."""
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
-        vectors = _vectors(v, call.inputs, call.several, _INPUT)
+        vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
         product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
     return call.result(call.outputs, call.many), call.result(product, call.many)
 
@@ -111,13 +111,17 @@ def jacobian(
             ``vectorize``. NotImplementedError: "forward-mode" without ``vectorize``.
     """
     _check_strategy(strategy, vectorize)
+    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize)
+
+
+def _jacobian(name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
     if strict and vectorize:
         raise RuntimeError(
-            "jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
             "`strict=False` or `vectorize=False`."
         )
     with enable_grad():
-        call = _Call("jacobian", func, inputs, create_graph, strict)
+        call = _Call(name, func, inputs, create_graph, strict)
         blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
     return blocks if call.many else blocks[0]
 
@@ -141,7 +145,7 @@ def hessian(
         slopes = _Call("hessian", func, points, True, strict).slopes()
         return slopes if isinstance(inputs, tuple) else slopes[0]
 
-    return jacobian(slope, inputs, create_graph=create_graph, strict=strict)
+    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize)
 
 
 def _hessian_product(
@@ -149,7 +153,7 @@ def _hessian_product(
 ) -> tuple[Any, Any]:
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
-        vectors = _vectors(v, call.inputs, call.several, _INPUT)
+        vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
         product = pull(call.slopes(), call.inputs, vectors, create_graph)
         product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
     return call.result(call.outputs, False), call.result(product, call.several)
@@ -230,13 +234,13 @@ def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
 _INPUT = "input to the user-provided function is"
 
 
-def _vectors(v: Any, like: Variables, several: bool, what: str) -> Variables:
+def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
     """v as a tuple, checked; 1 for None."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
         return (wrap(xp(like[0].array).ones_like(like[0].array)),)
-    vectors = v if isinstance(v, tuple) else (v,)
+    vectors = _as_tuple(v, "v", name)[0]
     if len(vectors) != len(like):
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."

@@ -13,6 +13,7 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
+from ..tracebacks import warn
 from .jacobian import rows
 from .mode import at_end
 from .places import spelled
@@ -54,8 +55,8 @@ def gradcheck(
 
     Args:
         func: a function of tensors that returns a tensor or several.
-        inputs: a tensor or a sequence; those that require a gradient are checked, and must be float64, or complex128,
-            whose real and imaginary parts are then inputs of their own.
+        inputs: a tensor or a sequence; those that require a gradient are checked. They should be float64 (others get a
+            warning) or complex128, whose real and imaginary parts are then inputs of their own.
         eps: the step.
         atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
         raise_exception: raise where they differ; otherwise return False.
@@ -65,7 +66,7 @@ def gradcheck(
 
     Raises:
         GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
-        ValueError: no input requires a gradient, or one is not float64 or complex128.
+        ValueError: no input requires a gradient.
     """
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
@@ -155,10 +156,10 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
     for i, x in enumerate(inputs):
         if _differentiable([x]) and dt.of(x.array) is not dt.float64:
-            raise ValueError(
-                f"gradcheck needs float64: input {i} is {dt.of(x.array)}, whose finite differences are too "
-                f"rough to judge a gradient by. Make it with dtype=minigrad.float64, or convert it with "
-                f".double()"
+            warn(
+                f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex "
+                f"tensor but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this "
+                f"check will likely fail. Convert it with .double()"
             )
 
 
@@ -290,7 +291,7 @@ def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> l
         difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
         if difference > tolerance:
             raise GradcheckError(
-                f"gradcheck: the backward pass is not repeatable: two passes over the same graph gave "
+                f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph gave "
                 f"gradients for checked input {i} that differ by {difference}"
             )
     return [
@@ -319,8 +320,8 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
     lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
-        f"gradcheck: the gradient of output {j} for input {i} is wrong in {int(wrong.sum())} of "
-        f"{wrong.size} elements\n  worst: d output{target} / d input{source}\n"
+        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
+        f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
         f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"
         + "\n".join(f"    {line}" for line in lines)

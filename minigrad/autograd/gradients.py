@@ -34,7 +34,10 @@ def grad(
 
     Raises:
         RuntimeError: an input is not in the graph, and neither is said.
+        ValueError: ``materialize_grads`` with an ``allow_unused`` of False.
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")
     if not is_grads_batched:
         return walk.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     starts = list(zip(*((grad_outputs,) if isinstance(grad_outputs, Variable) else grad_outputs), strict=True))

@@ -6,7 +6,6 @@ that op's result. A change of a view gives its base the history of a partial ass
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
 
@@ -20,8 +19,8 @@ from .mode import state
 from .observer import span
 from .origin import let_go, note_change, order
 from .places import caller
-from .tape import RETAINED, Array, Node, Variable, record_observed, wanted, wrap
-from .views import Viewing
+from .tape import Array, Node, Variable, record_observed, wanted, wrap
+from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
@@ -80,7 +79,7 @@ def overwritten(target: Viewing, source: Any) -> bool:
 def _count(target: Variable, name: str) -> int:
     """``bump``, which looks for the line only where nodes or views share the version counter: of other changes no error
     can tell. Returns the number of references to it."""
-    version = target._version
+    version = target._changes
     references = getrefcount(version)
     version[0] += 1
     version[1] = name, caller(3) if references > _alone else "", next(order)
@@ -97,15 +96,16 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
     Args:
         target: the Variable to change; usually ``args[0]`` as well.
         op, args: the op without the change in place.
-        out: where the memory has been changed already, the array that shows it (``x[i] = v`` does that).
+        out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
+            does that).
 
     Raises:
         RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
             of a category of dtype that the target cannot hold.
     """
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
-        check_mutable(target, op.name)
         if out is None:
+            check_mutable(target, op.name)
             result = apply(op, args)
             check_fits(target, result.array, op.name)
             if result._node is not None:
@@ -127,23 +127,26 @@ def _keep_original(node: Node, target: Viewing) -> None:
         (original._node, original._slot), original._needs = target._source(), target._needs
         version_of_out = node.versions[-1]
         node.saved = saved = [original if a is target else a for a in saved]
-        node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Viewing)]
+        node.versions = [(a._changes, a._changes[0]) for a in saved if isinstance(a, Viewing)]
         if node.out is not None:
             node.versions.append(version_of_out)
 
 
-def check_mutable(target: Viewing, name: str) -> None:
+def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
     """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
-    or a view of such a leaf."""
-    array = target.array
+    or a view of such a leaf. ``written`` is the part that will change, if not all."""
+    for observer in watch.observers:
+        observer.changing(target)
+    array = target.array if written is None else written
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
-    if not (state.grad and (target._needs or target._wanted())):
+    if not state.grad or (target._parent is None and not target._needs):
         return
+    wanted = target._wanted()
     leaf: Viewing | None = target
     while leaf is not None:
-        if leaf._node is None:
-            kind = "a leaf tensor" if leaf is target else "a view of a leaf tensor"
+        if leaf._node is None and (wanted or leaf._needs):
+            kind = "a leaf Variable" if leaf is target else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
                 f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
@@ -177,7 +180,7 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
 
 def bump(target: Viewing, name: str) -> None:
     """Count a change in place, and note where the program made it."""
-    note_change(target._version, "x[...] = value" if name == "put" else f"{name}_", caller(2))
+    note_change(target._changes, "x[...] = value" if name == "put" else f"{name}_", caller(2))
 
 
 def rebase(target: Viewing, result: Any) -> None:
@@ -186,9 +189,8 @@ def rebase(target: Viewing, result: Any) -> None:
     if result._node is not None:
         let_go(result._node, target)
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
-    target._seen = target._version[0]
-    if before is not None and before.hooks:
-        _move_retained(before.hooks.get(slot, {}), target)
+    target._seen = target._changes[0]
+    move_retained(before, slot, target)
     base = target._parent
     if base is None or not (result._needs or base._wanted()):
         return
@@ -199,11 +201,6 @@ def rebase(target: Viewing, result: Any) -> None:
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
-
-
-def _move_retained(hooks: dict[int, Callable[..., Any]], target: Viewing) -> None:
-    """After a change in place, what ``retain_grad`` keeps is the gradient of the new value."""
-    keep, node = hooks.pop(RETAINED, None), target._node
-    if keep is not None and node is not None:
-        node.hooks = node.hooks or {}
-        node.hooks.setdefault(target._slot, {})[RETAINED] = keep
+    target._seen = -1  # from now on its history is the base's, as that of other views
+    if target._node is not None and target._node.hooks:
+        target._source()  # which moves what retain_grad keeps

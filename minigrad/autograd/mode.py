@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from ..tracebacks import warn
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -83,6 +85,10 @@ class _Mode:
     def __call__(self, function: F) -> F:
         """The function, run in the mode; of a class, its constructor."""
         if inspect.isclass(function):
+            warn(
+                "Decorating classes is deprecated: decorate functions or methods, such as the class's __init__",
+                FutureWarning,
+            )
             function.__init__ = self(function.__init__)  # type: ignore[method-assign]
             return function
         if inspect.isgeneratorfunction(function):
@@ -102,13 +108,21 @@ class _Mode:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            go_on, send = _Mode.__call__(self, function(*args, **kwargs).send), None
+            generator = function(*args, **kwargs)
+            send, throw, close = (_Mode.__call__(self, m) for m in (generator.send, generator.throw, generator.close))
+            step, value = send, None
             while True:
                 try:
-                    value = go_on(send)
+                    result = step(value)
                 except StopIteration as stop:
                     return stop.value
-                send = yield value
+                try:
+                    step, value = send, (yield result)
+                except GeneratorExit:
+                    close()
+                    raise
+                except BaseException as error:  # what the program throws in reaches the body
+                    step, value = throw, error
 
         return wrapped
 
@@ -137,11 +151,12 @@ class no_grad(_Mode):
     @overload
     def __new__(cls, function: None = None) -> Self: ...
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, function: Any = None, mode: Any = None) -> Any:
+        function = mode if function is None else function  # inference_mode's name for it
         mode = super().__new__(cls)
         if not callable(function):
             return mode
-        mode.__init__()  # type: ignore[misc]
+        mode.__init__()
         return mode(function)  # @no_grad without parentheses
 
     if not TYPE_CHECKING:  # __new__ says what comes of a call

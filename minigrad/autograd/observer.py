@@ -42,6 +42,9 @@ class Observer:
         unless None, is what the program gets in place of the result; the other observers see the result itself. (Of
         bare arrays, and of a change in place, it is ignored.)"""
 
+    def changing(self, tensor: Any) -> None:
+        """A program is about to change a tensor in place."""
+
     def failed(self, op: Op) -> None:
         """An op has raised an error in place of a result."""
 

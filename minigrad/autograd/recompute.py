@@ -18,6 +18,8 @@ from .mode import at_end, carried, enable_grad
 from .observer import Observer, observed
 from .tape import Lost, Node
 
+_new: Any = object.__new__
+
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
@@ -50,7 +52,7 @@ class Region(Observer):
         self.names: list[str] = []
         self.complete = False  # whether the first run is over, and all names are known
         self.remaining = 0  # how many nodes have not got back what they lost
-        self.again: list[Node] = []
+        self.again: list[tuple[Node, Node]] = []  # of the second run, each with a copy of what it kept
 
     def run(self) -> Any:
         """The function's result; its nodes keep nothing."""
@@ -75,14 +77,14 @@ class Region(Observer):
         """
         if not self.again:
             self._run_again()
-        node = self.again[number]
+        node, kept = self.again[number]
         self.remaining -= 1
         if not self.remaining:
             self.again = []
-        return node
+        return kept if node.saved is None else node
 
     def _run_again(self) -> None:
-        again: list[Node] = []
+        again: list[tuple[Node, Node]] = []
         random = (
             nullcontext() if self.random is None else at_end(default_generator.set_state, default_generator.get_state())
         )
@@ -94,7 +96,7 @@ class Region(Observer):
                 observed(*_not_of_regions(), _Recorded(again), alone=True),
             ):
                 self.function(*self.args, **self.kwargs)
-        names = [node.op.name for node in again]
+        names = [node.op.name for node, _ in again]
         if not self.complete:  # the function asks for gradients itself, halfway through its first run
             names = names[: len(self.names)]
         if names != self.names if self.check else len(names) != len(self.names):
@@ -108,12 +110,15 @@ class Region(Observer):
 class _Recorded(Observer):
     """Lists the nodes of a second run."""
 
-    def __init__(self, nodes: list[Node]) -> None:
+    def __init__(self, nodes: list[tuple[Node, Node]]) -> None:
         self.nodes = nodes
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         if node is not None:
-            self.nodes.append(node)
+            kept = _new(Node)  # what a walk within the function frees is wanted again
+            kept.op, kept.saved, kept.residual = op, node.saved, node.residual
+            kept.out, kept.versions = node.out, node.versions
+            self.nodes.append((node, kept))
 
 
 class _Kept(Lost):

@@ -30,13 +30,14 @@ class Variable(Traced):
     """
 
     array: Array
-    _version: list[Any]  # [changes in place, op and place of the last]; one list for all views of a memory
+    _changes: list[Any]  # [changes in place, op and place of the last]; one list for all views of a memory
     _needs: bool = False
     _node: Node | None = None  # None for a leaf
     _slot: int = 0  # which of the node's results this is
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
+    _around: Any = None  # hooks on a leaf's AccumulateGrad (hooks.py)
     _origin: Place | None = None  # the expression that made it, where that is known
 
     def __hash__(self) -> int:
@@ -124,6 +125,9 @@ class Lost:
         """Put what the node keeps in its place again."""
         raise NotImplementedError
 
+    def used(self, node: Node) -> None:
+        """The node's rules have run, and the graph is kept for another walk."""
+
 
 _variable: Any = Variable  # the classes of what ops return and record
 _node: Any = Node
@@ -139,7 +143,7 @@ def wrap(array: Array) -> Any:
     """A Variable without history around an array; a NumPy scalar becomes an array without axes."""
     result = _new(_variable)
     result.array = array if type(array) in ARRAY_TYPES else np.asarray(array)
-    result._version = [0, None]
+    result._changes = [0, None]
     return result
 
 
@@ -209,14 +213,14 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     node.edges = [_edge(args[i]) for i in plan.inputs]
     node.others = noted(args, plan.others) if plan.others else ()
     node.saved = [args[i] for i in plan.keep]
-    node.versions = [(a._version, a._version[0]) for a in node.saved if isinstance(a, Variable)]
+    node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Variable)]
     if result.__class__ is tuple:
         _tie(result, node)
         return result
     result._node, result._needs = node, True
     if plan.keeps_out:
         node.out = result.array
-        node.versions.append((result._version, 0))
+        node.versions.append((result._changes, 0))
     return result
 
 
@@ -237,7 +241,7 @@ def _tie(results: tuple[Any, ...], node: Node) -> None:
         node.results.append((array.shape, array.dtype, module))
     if node.plan.keeps_out:
         node.out = tuple(r.array for r in results)
-        node.versions.extend((r._version, 0) for r in results)
+        node.versions.extend((r._changes, 0) for r in results)
 
 
 def node_of(result: Any) -> Node | None:

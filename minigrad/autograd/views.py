@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ops.op import Op
 from .mode import state
-from .tape import Node, Variable, record_observed, wanted
+from .tape import RETAINED, Node, Variable, record_observed, wanted
 
 
 class Viewing(Variable):
@@ -28,14 +28,25 @@ class Viewing(Variable):
     def _source(self) -> tuple[Node | None, int]:
         """Of a view whose memory has changed, the node is recorded again, as the base's history has the change."""
         base = self._parent
-        if base is not None and self._seen != self._version[0]:
-            self._seen = self._version[0]
+        if base is not None and self._seen != self._changes[0]:
+            self._seen = self._changes[0]
             if base._wanted():
                 op, args, slot = self._view  # type: ignore[misc]
                 again = _record_again(op, (base, *args))
                 again = again[slot] if isinstance(again, tuple) else again
+                before, old_slot = self._node, self._slot
                 self._node, self._slot, self._needs = again._node, again._slot, again._needs
+                move_retained(before, old_slot, self)
         return self._node, self._slot
+
+
+def move_retained(before: Node | None, slot: int, target: Variable) -> None:
+    """When a tensor has got another node: what ``retain_grad`` keeps is the gradient of the new value."""
+    hooks, node = None if before is None or before is target._node else before.hooks, target._node
+    keep = hooks.get(slot, {}).pop(RETAINED, None) if hooks else None
+    if keep is not None and node is not None:
+        node.hooks = node.hooks or {}
+        node.hooks.setdefault(target._slot, {})[RETAINED] = keep
 
 
 def _record_again(op: Op, args: tuple[Any, ...]) -> Any:
@@ -53,6 +64,6 @@ def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None
     base, shared = args[0], result.array.base
     array = base.array
     if shared is array or (shared is not None and shared is array.base):
-        result._version = version = base._version
+        result._changes = version = base._changes
         if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
             result._parent, result._view, result._seen = base, (op, args[1:], slot), version[0]

@@ -7,7 +7,7 @@ recursion, and a node's kept values are freed as soon as its rules have run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -16,14 +16,13 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..backend.in_parts import InParts
-from ..ops.elementwise import add, cast, clone
+from ..ops.elementwise import add, cast
 from ..ops.op import REGISTRY, bare, watch
 from ..ops.reduction import sum_to
-from .mode import at_end, back_to, enable_grad, state
+from .hooks import AROUND, accumulate, errors, nested, run_hooks
+from .mode import at_end, back_to, state
 from .observer import span
-from .origin import note_change
-from .places import spelled
-from .tape import RETAINED, Lost, Node, Variable, wrap
+from .tape import Lost, Node, Variable, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -50,8 +49,9 @@ def backward(
         RuntimeError: nothing to differentiate, no scalar and no gradient given, a graph walked twice, or a
             kept value that was changed in place. No ``.grad`` is touched then.
     """
-    roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
-    targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
+    roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
+    if targets == ():
+        raise RuntimeError("inputs argument to backward() cannot be empty: leave it out to reach all leaves")
     keep = create_graph if retain_graph is None else retain_graph
     with span("backward", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
@@ -61,7 +61,14 @@ def backward(
             sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
         for leaf, (gradient, ours) in sums:
             with span("AccumulateGrad", "call"):
-                _accumulate(leaf, gradient, ours, create_graph)
+                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks look at the mode
+                    with at_end(back_to, state.grad, state.walk) as end, end:
+                        state.grad, state.walk = create_graph, walk
+                        accumulate(leaf, gradient, ours, create_graph)
+                else:
+                    accumulate(leaf, gradient, ours, create_graph)
+        if walk.callbacks:
+            walk.finish()
 
 
 def grad(
@@ -81,19 +88,21 @@ def grad(
         RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or
             ``materialize_grads`` (then zeros).
     """
-    roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
-    targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
+    roots, targets = _listed(outputs), _listed(inputs)
     keep = create_graph if retain_graph is None else retain_graph
     with span("grad", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
+        if walk.callbacks:
+            walk.finish()
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
-            gradient = xp(variable.array).zeros_like(variable.array)
+            gradient = wrap(xp(variable.array).zeros_like(variable.array))
+            gradient._needs = create_graph
         elif gradient is None and not allow_unused:
             raise RuntimeError(
                 f"input {i} of grad() was not used to compute the outputs (or they do not depend on it "
-                f"through differentiable ops). Pass allow_unused=True to get None for it"
+                f"through differentiable ops). Set allow_unused=True to get None for it"
             )
         results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
     return tuple(results)
@@ -108,6 +117,12 @@ def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = T
     Walk((root,), _starts((root,), gradient)).run(retain)
 
 
+def _listed(tensors: Any) -> Targets:
+    """A tensor or several, or edges of the graph, which know the tensors to walk from or to (``graph.py``)."""
+    many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
+    return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
+
+
 def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
     """The gradient at each root: what the caller passed, or 1 for a scalar."""
     if gradients is None:
@@ -116,16 +131,20 @@ def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
         gradients = (gradients,)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
+    return [_start(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True))]
 
 
-def _start(root: Variable, gradient: Any) -> Variable:
+def _start(i: int, root: Any, gradient: Any) -> Variable:
     """The gradient at one root, checked, in the root's dtype."""
     if not root._wanted():
         raise RuntimeError(
             "the tensor does not require grad and was made by no recorded op: there is nothing to "
             "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
         )
+    if root.array is None:  # an edge's, whose node does not know its result
+        if gradient is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient of an edge")
+        return gradient
     if gradient is None:
         if root.array.size != 1:
             raise RuntimeError(
@@ -142,14 +161,18 @@ def _start(root: Variable, gradient: Any) -> Variable:
     if not isinstance(gradient, Variable):
         raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
     if gradient.array.shape != root.array.shape:
-        raise RuntimeError(
-            f"the gradient has shape {tuple(gradient.array.shape)}, the tensor {tuple(root.array.shape)}"
-        )
+        shapes = f"grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {root.shape}"  # type: ignore[attr-defined]
+        raise RuntimeError(f"Mismatch in shape: {shapes}.")
     if type(gradient.array) is not type(root.array) or gradient.array.dtype != root.array.dtype:
         where = of(root.array).device_of(root.array)
         if of(gradient.array).device_of(gradient.array) != where:
             raise RuntimeError(
                 f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
+            )
+        if {dt.kind_of(gradient.array), dt.kind_of(root.array)} == {"c", "f"}:
+            raise RuntimeError(
+                f"grad_output[{i}] and output[{i}] are required to have the same dtype: they have "
+                f"{dt.of(gradient.array)} and {dt.of(root.array)}"
             )
         gradient = cast(gradient, root.array.dtype)
     return gradient
@@ -178,6 +201,7 @@ class Walk:
         self.gradients: list[Any] = [None] * len(self.targets)
         self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
         self.useful: dict[Any, bool] | None = None
+        self.callbacks: list[Callable[[], None]] = []
         if targets is not None:
             self.wanted_of, self.useful = paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
@@ -211,6 +235,10 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
+        self.depth = 0 if state.walk is None else state.walk.depth + 1  # each takes some ten calls of Python
+        return nested.in_thread(self._run, retain) if self.depth % 30 == 29 else self._run(retain)
+
+    def _run(self, retain: bool) -> Walk:
         with at_end(back_to, state.grad, state.walk) as end, end, at_end(self._ended):
             state.grad, state.walk = self.create, self
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
@@ -218,12 +246,19 @@ class Walk:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
-                    _run_hooks({0: leaf._hooks}, {0: held})
+                    run_hooks({0: leaf._hooks}, {0: held})
                 _arrived(leaf, {0: held})
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
+
+    def finish(self) -> None:
+        """Call what asked to be called at the end of the pass."""
+        with at_end(back_to, state.grad, state.walk) as end, end:
+            state.grad, state.walk = self.create, self
+            while self.callbacks:
+                self.callbacks.pop(0)()
 
     def _ended(self) -> None:
         for observer in watch.observers:
@@ -232,13 +267,16 @@ class Walk:
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
         """Pass a node whose gradient is complete."""
         if node.hooks:
-            _run_hooks(node.hooks, sums)
+            run_hooks(node.hooks, sums)
         if watch.observers:
             _arrived(node, sums)
         if self.useful is None or self.leads_on(node, sums):
+            kept = node.saved
             self.pass_on(node, sums)
             if node.versions and not retain:  # one that keeps no tensor may be walked again
                 node.free()
+            elif isinstance(kept, Lost):
+                kept.used(node)
 
     def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
         """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
@@ -266,8 +304,12 @@ class Walk:
         for observer in observers:
             observer.passed(node, gradients)
 
-    def gradients_of(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
+    def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
+        if hooked and node.hooks and AROUND in node.hooks:  # hooks may keep what they see
+            around: Any = node.hooks[AROUND]
+            around.before(node, sums)
+            return None, around.after(node, sums, self.gradients_of(node, sums, False)[1])
         saved = _intact(node)
         if node.op.backward is not None:
             return None, node.op.backward(node, sums, self.create)
@@ -331,7 +373,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
     if not create:
         saved = [bare(a) for a in saved]
     elif out is not None:
-        out = _result(node)
+        out = result_of(node)
     gradients = []
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
@@ -361,31 +403,14 @@ def _intact(node: Node) -> list[Any]:
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
-        raise _walked_twice(node)
+        raise errors.walked_twice(node)
     for version, at_save in node.versions:
         if version[0] != at_save:
-            raise _changed(node, version, at_save)
+            raise errors.changed(node, version, at_save)
     return node.saved
 
 
-def _walked_twice(node: Node) -> RuntimeError:
-    return RuntimeError(
-        f"trying to backward through the graph a second time: {_described(node)} has freed what it kept when "
-        f"the first backward() passed it. Pass retain_graph=True to that one if you need a second"
-    )
-
-
-def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
-    name, place, _ = version[1]
-    return RuntimeError(
-        f"one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has "
-        f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
-        f"or clone() the value before"
-    )
-
-
-def _result(node: Node) -> Any:
+def result_of(node: Node) -> Any:
     """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
     if node.out.__class__ is not tuple:
         return _with_history(node, node.out, 0, -1)
@@ -396,18 +421,10 @@ def _result(node: Node) -> Any:
 def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     """A result of a node, whose version counter stands at ``place`` among those that the node notes."""
     result: Variable = wrap(array)
-    result._version = node.versions[place][0]
+    result._changes = node.versions[place][0]
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
-
-
-def _described(node: Node) -> str:
-    op, name = node.op, node.op.param(node.plan.inputs[0])
-    where = (
-        f"called at {spelled(node.place)}" if node.place else "autograd.detect_anomaly() names the line that called it"
-    )
-    return f"{op.name} (gradient rule at {spelled(op.rule_place(name))}; {where})"
 
 
 def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
@@ -437,38 +454,3 @@ def _takes_parts(node: Node) -> bool:
     """Whether a gradient may come part by part: nobody else looks at it."""
     fits = node.op is REGISTRY.get("reshape") or hasattr(node.kernel, "PARTS")
     return fits and not (node.hooks or any(observer.sees_arrays for observer in watch.observers))
-
-
-def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
-    """Add to ``.grad``. An array that others may hold as well is copied first."""
-    if create:
-        with enable_grad():
-            leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
-    elif leaf._grad is None:
-        array = bare(gradient)
-        leaf._grad = wrap(array if ours else array.copy())
-    else:
-        leaf._grad.array += bare(gradient)
-        note_change(leaf._grad._version, "the accumulation of gradients", "backward()")
-    if after := leaf._after:
-        for hook in list(after.values()):
-            hook(leaf)
-
-
-def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
-    """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
-    for slot, held in sums.items():
-        registered = hooks.get(slot, {})
-        gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])  # one object, which hooks may write on
-        for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
-            hook, held[1] = registered[key], False  # it may keep the gradient
-            changed = hook(gradient)
-            if changed is not None:
-                if not isinstance(changed, Variable):
-                    raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
-                if changed.array.shape != gradient.array.shape:
-                    raise RuntimeError(
-                        f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
-                        f"{tuple(gradient.array.shape)}"
-                    )
-                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed

@@ -127,10 +127,6 @@ ABSENT = _by_name(
         "use scatter_reduce": "segment_reduce",
         "use scipy.stats.qmc": "quasirandom",
         "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells": "gru* lstm* rnn_relu* rnn_tanh*",
-        "use utils.checkpoint to save memory": "autograd.graph.save_on_cpu",
-        "use utils.checkpoint to save memory, Tensor.register_hook to see gradients": """
-            autograd.graph.saved_tensors_hooks
-        """,
         "use utils.tensorboard": "monitor",
         "write an autograd.Function; a CUDA kernel by cupy.RawKernel": "utils.cpp_extension",
         "write if": "cond",

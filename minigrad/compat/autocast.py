@@ -280,7 +280,7 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
     makes it once, and converts its gradient once, however often it uses the parameter."""
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and _state.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
-    version = x._version[0], dtype
+    version = x._changes[0], dtype
     entry = _state.cache.get(id(x))
     if entry is None or entry[1] != version:
         entry = _state.cache[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from ..autograd import Function
+from ..autograd.mode import state
 from ..backend.device import Device
 from ..cuda import is_available
 from ..functions.arguments import in_float32
@@ -52,6 +55,10 @@ class ScriptModule(Module):
     """The class of modules that PyTorch has compiled: nothing is compiled here, but programs ask and derive from it."""
 
 
+class InplaceFunction(Function):
+    """``torch.autograd.function.InplaceFunction``: a Function; ``inplace`` was its option."""
+
+
 class _AnyTensor(type):
     """``isinstance(x, Variable)`` is True of every tensor."""
 
@@ -79,3 +86,17 @@ class Variable(metaclass=_AnyTensor):
             raise ValueError("Variable can't be volatile and require_grad at the same time!")
         leaf = tensor([]) if data is None else data.detach()
         return leaf.requires_grad_(requires_grad)
+
+    class _execution_engine:
+        """PyTorch's name of the engine, for libraries that let it call them when a backward pass is over."""
+
+        @staticmethod
+        def queue_callback(callback: Callable[[], None]) -> None:
+            """Call a function at the end of the backward pass that runs.
+
+            Raises:
+                RuntimeError: none runs.
+            """
+            if state.walk is None:
+                raise RuntimeError("Final callbacks can only be installed during backward pass.")
+            state.walk.callbacks.append(callback)

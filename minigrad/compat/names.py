@@ -44,7 +44,8 @@ MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
     **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
     **dict.fromkeys(("nn.utils._named_member_accessor", "utils._contextlib", "xpu"), ()),
-    **dict.fromkeys(("_C._functorch", "autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
+    **dict.fromkeys(("_C._autograd", "_C._functions", "_C._functorch"), ()),
+    **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
     "amp": ("compat.amp", "compat.autocast"),
     "amp.autocast_mode": "compat.autocast",
     "amp.grad_scaler": "compat.amp",
@@ -192,6 +193,7 @@ NAMES: dict[str, dict[str, str]] = {
         "_softmax_backward_data": "compat.core:softmax_backward_data",
     },
     "_C": {
+        **_of("autograd.mode:", "is_grad_enabled is_inference_mode_enabled"),
         "_get_accelerator": "backend.device:get_default_device",
         **_of("compat.overrides:", "DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled"),
         **_of("compat.overrides:", "_is_torch_function_mode_enabled _len_torch_function_stack"),
@@ -211,7 +213,15 @@ NAMES: dict[str, dict[str, str]] = {
         "set_device_idx": "cuda:set_device",
         "set_device_index": "cuda:set_device",
     },
-    "autograd": {"Variable": "compat.core:Variable"},
+    "_C._autograd": _of("compat.saved:", "SavedTensor _saved_tensors_hooks_is_enabled"),
+    "_C._functions": {"AccumulateGrad": "autograd.graph:AccumulateGrad"},
+    "autograd": {"SavedTensor": "compat.saved:SavedTensor", "Variable": "compat.core:Variable"},
+    "autograd.function": {"InplaceFunction": "compat.core:InplaceFunction"},
+    "autograd.graph": {
+        **_of("compat.edges:", "GradientEdge get_gradient_edge increment_version register_multi_grad_hook"),
+        **_of("compat.saved:", "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu"),
+        "saved_tensors_hooks": "compat.saved:saved_tensors_hooks",
+    },
     "autograd.variable": {"Variable": "compat.core:Variable"},
     "cuda": {
         **_of("functions.typed:cuda.", "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor"),

@@ -200,6 +200,16 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     _row("autograd", "a profiler is an observer", _disable_profiler=lambda: None, _profiler_enabled=never),
     _row(
+        "autograd",
+        "a backward pass runs in the thread that calls it",
+        set_multithreading_enabled=lambda mode: nullcontext(),
+    ),
+    _row(
+        "utils.checkpoint",
+        "the second run of a function goes to its end",
+        set_checkpoint_early_stop=lambda enable: nullcontext(),
+    ),
+    _row(
         "distributed.elastic.multiprocessing.errors",
         "a rank shows its error itself",
         record=lambda fn, error_handler=None: fn,

@@ -246,7 +246,7 @@ def _all_gather(
 def _hand_out(rows: Tensor, tensors: Sequence[Tensor], name: str) -> None:
     for i, tensor in enumerate(tensors):
         tensor.array[...] = rows.array[i, ...].reshape(tensor.array.shape)
-        note_change(tensor._version, name, "another rank")
+        note_change(tensor._changes, name, "another rank")
 
 
 def gather(
@@ -334,7 +334,7 @@ def all_to_all(
     def hand_out() -> None:
         for part, tensor in zip(_cut(out, received), output_tensor_list, strict=True):
             tensor.array[...] = part.reshape(tensor.array.shape)
-            note_change(tensor._version, "all_to_all", "another rank")
+            note_change(tensor._changes, "all_to_all", "another rank")
 
     return _all_to_all(out, flat, received, sent, g, async_op, output_tensor_list, hand_out)
 

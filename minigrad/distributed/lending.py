@@ -47,7 +47,7 @@ class Loan:
             result = result.view(self.kind) if is_bits and self.kind.kind != "u" else result.astype(self.kind)
         if result is not own and not _overlap(result, own):
             own[...] = of(own).asarray(result, of(own).device_of(own)).reshape(own.shape)
-        note_change(self.tensor._version, name, "another rank")
+        note_change(self.tensor._changes, name, "another rank")
 
 
 def _overlap(one: Any, other: Any) -> bool:

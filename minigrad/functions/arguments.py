@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from ..autograd.graph import as_one
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
@@ -306,7 +307,22 @@ def rounded_once(function: Any = None, /, *, of_products: bool = False) -> Any:
     return _rounding(function, of_products)
 
 
+# Of these functions, nodes of the graph have PyTorch's names for one op.
+_ONE_NODE = dict.fromkeys(("addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "cdist", "glu"), "")
+_ONE_NODE |= dict.fromkeys(("binary_cross_entropy", "huber_loss", "mse_loss", "multi_margin_loss"), "")
+_ONE_NODE |= dict.fromkeys(("multilabel_margin_loss", "pdist", "renorm", "soft_margin_loss"), "")
+_ONE_NODE |= {"affine_grid": "AffineGridGenerator", "smooth_l1_loss": "SmoothL1Loss"}
+
+
+def _named(function: Any) -> Any:
+    """A function of several ops whose last node has the name of one."""
+    name = _ONE_NODE[function.__name__] or "".join(map(str.capitalize, function.__name__.split("_")))
+    return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
+
+
 def _rounding(function: Any, of_products: bool) -> Any:
+    function = _named(function) if function.__name__ in _ONE_NODE else function
+
     def once(*args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], Variable) and args[0].array.dtype.itemsize != 2:
             return function(*args, **kwargs)

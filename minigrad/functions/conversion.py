@@ -97,7 +97,7 @@ def detach(input: Tensor) -> Tensor:
     False
     """
     view: Tensor = wrap(input.array)
-    view._version = input._version
+    view._changes = input._changes
     return view
 
 

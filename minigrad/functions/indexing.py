@@ -189,9 +189,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    if 0 in input.array.strides and i.is_basic(index) and index != (Ellipsis,):
-        return setitem(apply(i.getitem, (input, index)), Ellipsis, value)  # a part without such elements, perhaps
-    check_mutable(input, "put")
+    check_mutable(input, "put", _written(input.array, index))
     try:
         input.array[index] = _to_store(raw(source), input)
     except (ValueError, TypeError) as error:
@@ -208,6 +206,16 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
+
+
+def _written(array: Any, index: tuple[Any, ...]) -> Any:
+    """The part of an array that an assignment changes, where elements share memory (``expand``); else None."""
+    if 0 not in array.strides:
+        return None
+    try:
+        return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, without axes, too
+    except IndexError:
+        return None
 
 
 def _to_store(source: Any, input: Tensor) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 from ..autograd.inplace import at_once, mutate, overwritten
 from ..autograd.mode import state
 from ..autograd.tape import Variable
-from ..autograd.tape import wrap as variable
 from ..backend import xp
 from ..backend.dtype import NUMBERS
 from ..backend.storage import UntypedStorage, owner
@@ -136,7 +135,7 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
         if count > memory.size:
             new = xp(old).empty(count, old.dtype)
             new[: memory.size] = memory
-            memory, input._version = new, variable(new)._version
+            memory, input._changes = new, [input._changes[0] + 1, None]
         input.array, input._parent = memory[:count].reshape(shape), None
     return input
 
@@ -163,10 +162,10 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:
-        input.array, input._version = source.array, source._version
+        input.array, input._changes = source.array, source._changes
     else:
         memory = UntypedStorage() if source is None else getattr(source, "untyped_storage", lambda: source)()
         input.array = memory.untyped().shown(input.dtype, storage_offset, size, stride)
-        input._version = source._version if isinstance(source, Variable) else [0, None]
+        input._changes = source._changes if isinstance(source, Variable) else [0, None]
     input._parent = None
     return input

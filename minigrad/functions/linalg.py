@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.calls import apply
+from ..autograd.graph import as_one
 from ..autograd.tape import Variable
 from ..backend.dtype import kind_of
 from ..deferred import Deferred
@@ -73,7 +74,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     _check_axes(mat2, 3, "bmm")
     if input.array.shape[0] != mat2.array.shape[0]:
         raise RuntimeError(f"bmm: batch sizes {input.array.shape[0]} and {mat2.array.shape[0]} differ")
-    return matmul(input, mat2)
+    return as_one(matmul(input, mat2), "BmmBackward0")
 
 
 @method

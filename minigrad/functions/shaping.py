@@ -71,7 +71,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     if len(shape) == 1 and isinstance(shape[0], (DType, type)):
         return _bytes_read_as(input, as_dtype(shape[0]))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
-    if out._version is not input._version and input.array.size:
+    if out._changes is not input._changes and input.array.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans "
             "across two contiguous subspaces). Use .reshape(...) instead."
@@ -96,7 +96,7 @@ def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
     if problem:
         raise RuntimeError(f"{problem} to view {input.dtype} as {dtype} (different element sizes)")
     read: Tensor = wrap(input.array.view(dtype.numpy))
-    read._version = input._version
+    read._changes = input._changes
     return read
 
 

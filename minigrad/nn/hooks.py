@@ -213,11 +213,8 @@ class Border:
 
     def _passed_input(self, grads: Args) -> Args:
         """The gradients of the arguments are complete."""
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one: the gradient came "
-                "to the module's input without passing its output. Make the loss depend on the output"
-            )
+        if self.grad_outputs is None:  # it came without passing the results, as in second order
+            return grads
         for hook in self.hooks:
             grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")
         self.grad_outputs = None

@@ -618,4 +618,4 @@ def _convert(parameter: Tensor, convert: Convert) -> None:
         if tensor is not None:
             converted = convert(tensor)
             if converted.array is not tensor.array:
-                tensor.array, tensor._version = converted.array, converted._version
+                tensor.array, tensor._changes = converted.array, converted._changes

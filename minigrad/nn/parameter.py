@@ -151,5 +151,5 @@ def _sharing(cls: type[Any], data: Tensor | None) -> Any:
         raise TypeError(f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()")
     tensor = object.__new__(cls)
     tensor.array = source.array
-    tensor._version = source._version  # the memory is shared, so a change of either counts for both
+    tensor._changes = source._changes  # the memory is shared, so a change of either counts for both
     return tensor

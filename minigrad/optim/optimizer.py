@@ -240,7 +240,7 @@ class Optimizer:
             ready = [p for p in group["params"] if p._grad is not None]
             name = f"{type(self).__name__}.step()"
             for p in ready:
-                note_change(p._version, "step", name)
+                note_change(p._changes, "step", name)
             self._update_all(ready, group)
         return loss
 
@@ -335,7 +335,7 @@ class Optimizer:
 
     def _changed(self, p: Tensor) -> None:
         """Let graphs that were recorded before notice the change."""
-        note_change(p._version, "step", f"{type(self).__name__}.step()")
+        note_change(p._changes, "step", f"{type(self).__name__}.step()")
 
     # State ----------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) ->
         changed = many.fits
     for m, n, done in zip(means, new, changed, strict=True):
         if done:
-            note_change(m._version, "lerp_", "move_means()")
+            note_change(m._changes, "lerp_", "move_means()")
         else:
             m.copy_(m.lerp(n, weight) if m.is_floating_point() else n)
 

@@ -147,7 +147,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             if piece.parameter.grad is not None:
                 data: Tensor = wrap(piece.view())
                 works.append(collectives.broadcast(data, group=self.process_group, async_op=True, group_src=piece.rank))
-                note_change(piece.parameter._version, "step", "ZeroRedundancyOptimizer.step()")
+                note_change(piece.parameter._changes, "step", "ZeroRedundancyOptimizer.step()")
         for work in works:
             if work is not None:
                 work.wait()

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .. import cuda
+from ..autograd.graph import name_by_op
 from ..autograd.observer import Observer, attach, detach
 from ..autograd.places import user_frames
 from ..autograd.tape import Node, Variable
@@ -123,7 +124,7 @@ class Recorder(Observer):
         if self.over:
             return
         forward = self._recorded.get(node)
-        event = self.open(node.name(), NODE, node.op, forward)
+        event = self.open(name_by_op(node.op), NODE, node.op, forward)
         event.sequence_nr = node.order if forward is None else forward.sequence_nr
         event.input_shapes = self._arriving.pop(node, [])
         event.bytes = sum(dtype.itemsize * prod(shape) for _, _, shape, dtype in node.edges)

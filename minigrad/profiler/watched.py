@@ -21,16 +21,16 @@ def untouched(model: Module | None) -> Iterator[None]:
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
     held = [(m._buffers, name, b) for m in modules for name, b in m._buffers.items() if b is not None]
-    buffers = [(table, name, b, b.array, b.array.copy(), b._version[:]) for table, name, b in held]
+    buffers = [(table, name, b, b.array, b.array.copy(), b._changes[:]) for table, name, b in held]
 
     def put_back() -> None:
         default_generator.set_state(random)
         for module, training in modes:
             module.training = training
         for table, name, buffer, array, numbers, version in buffers:
-            if buffer._version != version:
+            if buffer._changes != version:
                 array[...] = numbers
-                buffer.array, buffer._version[:] = array, version
+                buffer.array, buffer._changes[:] = array, version
             table[name] = buffer
 
     with at_end(put_back) as end, end:

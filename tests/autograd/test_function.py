@@ -204,7 +204,7 @@ def test_bad_functions_are_told() -> None:
     x = minigrad.ones(2, requires_grad=True)
     answers = {
         r"incorrect number of gradients \(expected 2, got 1\)": x,
-        r"got \[3\], but expected a shape compatible with \[2\]": (minigrad.ones(3), None),
+        r"got \[3\], but expected shape compatible with \[2\]": (minigrad.ones(3), None),
         "must be a Tensor or None": (1.0, None),
     }
     for told, answer in answers.items():

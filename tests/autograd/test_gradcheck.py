@@ -45,7 +45,7 @@ def test_a_wrong_rule_is_named(wrong: Op) -> None:
         gradcheck(lambda a, b: wrong(a, b * 2) * 1.0, (x, y))
     text = str(caught.value)
     line = inspect.getsourcelines(wrong.rules["b"][0])[1]
-    assert "gradient of output 0 for input 1 is wrong in 1 of 9 elements" in text
+    assert "for output 0 with respect to input 1: gradcheck finds it wrong in 1 of 9 elements" in text
     assert "d output[1] / d input[1]" in text
     assert "analytical 9.0, numerical " in text
     assert "absolute difference 3, relative 0.5" in text
@@ -92,8 +92,8 @@ def test_second_order_is_checked_for_itself() -> None:
 
 
 def test_what_cannot_be_checked() -> None:
-    with pytest.raises(ValueError, match=r"input 1 is minigrad\.float32.*\.double\(\)"):
-        gradcheck(lambda a, b: a * b, (leaf(2), minigrad.ones(2, requires_grad=True)))
+    with pytest.warns(UserWarning, match=r"input 1 requires gradient and is not a double .*\.double\(\)"):
+        gradcheck(lambda a, b: a + b, (leaf(2), minigrad.ones(2, requires_grad=True)), eps=1e-2)
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         gradcheck(lambda a: a, minigrad.ones(2, dtype=minigrad.float64))
     with pytest.raises(ValueError, match="no floating-point tensor"):
@@ -102,9 +102,9 @@ def test_what_cannot_be_checked() -> None:
 
 def test_inputs_come_back_unchanged() -> None:
     x = leaf(2, 3)
-    before, version = x.tolist(), x._version[0]
+    before, version = x.tolist(), x._changes[0]
     gradcheck(lambda a: a.sin(), x)
-    assert (x.tolist(), x._version[0], x.grad) == (before, version, None)
+    assert (x.tolist(), x._changes[0], x.grad) == (before, version, None)
 
 
 def test_torch_arguments_are_taken() -> None:
@@ -134,7 +134,7 @@ def test_complex_inputs_and_results() -> None:
     assert z.tolist() == before
 
     square = Op(lambda z: z * z, holomorphic=True).gradient("dz = g z", z=lambda g, z: g * z)
-    with pytest.raises(GradcheckError, match="is wrong in"):
+    with pytest.raises(GradcheckError, match="finds it wrong in"):
         gradcheck(square, z)
 
 

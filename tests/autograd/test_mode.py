@@ -125,3 +125,48 @@ def test_anomaly_mode() -> None:
     set_detect_anomaly(True)
     assert watch.observers
     set_detect_anomaly(False)
+
+
+def test_what_is_thrown_into_a_decorated_generator_reaches_its_body() -> None:
+    log: list[Any] = []
+
+    @no_grad()
+    def steady() -> Iterator[int]:
+        number = 0
+        try:
+            while True:
+                try:
+                    yield number
+                except LookupError as error:
+                    log.append((str(error), is_grad_enabled()))
+                    number += 10
+        finally:
+            log.append(("closed", is_grad_enabled()))
+
+    generator: Any = steady()
+    assert next(generator) == 0
+    assert generator.throw(LookupError("again")) == 10 and is_grad_enabled()
+    with pytest.raises(ZeroDivisionError, match="not caught"):
+        generator.throw(ZeroDivisionError("not caught"))
+    assert log == [("again", False), ("closed", False)] and is_grad_enabled()
+    second: Any = steady()
+    next(second)
+    second.close()
+    assert log[2:] == [("closed", False)] and is_grad_enabled()
+
+
+def test_a_decorated_class_warns() -> None:
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @no_grad()
+        class Maker:
+            def __init__(self) -> None:
+                self.recorded = recorded()
+
+    assert not Maker().recorded
+
+
+def test_inference_mode_by_keyword() -> None:
+    assert minigrad.inference_mode(mode=recorded)() is False
+    with minigrad.inference_mode(mode=False):
+        assert recorded()

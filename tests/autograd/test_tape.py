@@ -54,7 +54,7 @@ def _recorded(compute: Callable[..., Any], makers: tuple[Make, ...], device: str
     facts: dict[str, Any] = {"array": out.detach().cpu().numpy(), "dtype": out.dtype}
     if out.requires_grad:
         node = out.grad_fn
-        facts["node"] = repr(node), [(n.name(), slot) for n, slot in node.next_functions]
+        facts["node"] = repr(node), [(n and n.name(), slot) for n, slot in node.next_functions]
         facts["edges"] = [(slot, shape, dtype) for _, slot, shape, dtype in node.edges]
         facts["kept"] = len(node.saved), len(node.versions), node.out is None
         wanted: list[Any] = [o for o in operands if isinstance(o, mg.Tensor) and o.requires_grad]

@@ -325,3 +325,17 @@ def test_a_view_made_under_no_grad_is_a_constant() -> None:
     assert not view.requires_grad
     assert not (view * 2).requires_grad
     assert host(view).tolist() == [2, 2]
+
+
+def test_a_view_that_is_older_than_its_bases_wish_for_a_gradient() -> None:
+    a = minigrad.ones(3)
+    view, further = a[:], a[:].view(3)
+    a.requires_grad = True
+    for tensor in (a, view, further):
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+            tensor.add_(1)
+    with minigrad.no_grad():
+        further.add_(1)
+    assert a.tolist() == [2.0] * 3
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        view.detach_()

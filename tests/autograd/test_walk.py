@@ -387,7 +387,7 @@ def test_backward_of_no_scalar_and_of_nothing() -> None:
         (x * 2).backward()
     with pytest.raises(RuntimeError, match="does not require grad"):
         minigrad.ones(1).backward()
-    with pytest.raises(RuntimeError, match=r"gradient has shape \(3,\), the tensor \(2,\)"):
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of .*\(\[3\]\) and output\[0\] has"):
         (x * 2).backward(minigrad.ones(3))
     with pytest.raises(TypeError, match="must be Tensors"):
         (x * 2).backward([np.ones(2)])
@@ -488,7 +488,7 @@ def test_in_place_on_a_leaf() -> None:
         lambda: x.uniform_(),
         lambda: x.masked_fill_(x > 0, 0),
     ):
-        with pytest.raises(RuntimeError, match="leaf tensor that requires grad"):
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
             change()
     assert x.tolist() == [1, 2]
     with minigrad.no_grad():

@@ -472,7 +472,7 @@ def test_many_values_are_added_by_index() -> None:
         copy = x.index_put(indices, minigrad.tensor(values), accumulate=True)
         assert x.index_put_(indices, minigrad.tensor(values), accumulate=True) is x
         assert x.tolist() == copy.tolist() == (start + added).tolist()
-        assert x._version[0] == 1
+        assert x._version == 1
     with pytest.raises(IndexError):
         x.index_put_((minigrad.tensor(rows + 6), indices[1]), minigrad.tensor(values), accumulate=True)
     assert x.tolist() == copy.tolist()
@@ -482,3 +482,19 @@ def test_many_values_are_added_by_index() -> None:
 def test_an_index_beyond_an_axis_is_refused_in_gather(bad: int) -> None:
     with pytest.raises(RuntimeError, match=f"index {bad} is out of range"):
         minigrad.ones(5, 2).gather(0, minigrad.tensor([[0, 1], [bad, 2]]))
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
+    """It is refused only where the part itself has an element twice, as in PyTorch."""
+    key: Any
+    for key in (0, (0, 1), (slice(0, 1), slice(None)), (0, ...), (-1, slice(1, None))):
+        v = minigrad.ones(1, 3).expand(2, 3)
+        v[key] = minigrad.tensor(5.0, requires_grad=wanted)
+        assert v[0].tolist() == v[1].tolist() and 5.0 in v[0].tolist()
+    for key in (..., (slice(None), 0), slice(None)):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            minigrad.ones(1, 3).expand(2, 3)[key] = minigrad.tensor(5.0, requires_grad=wanted)
+    v = minigrad.ones(1, 3).expand(2, 3)
+    v[0] /= 2
+    assert v.tolist() == [[0.5] * 3] * 2

@@ -267,3 +267,16 @@ def test_a_pre_hook_with_keywords_must_return_both() -> None:
     net.register_forward_pre_hook(lambda m, args, kwargs: args, with_kwargs=True)
     with pytest.raises(RuntimeError, match="None or a tuple of"):
         net(1, 2, 3)
+
+
+def test_second_order_passes_backward_hooks() -> None:
+    """The second walk comes to a module's input without passing its result."""
+    calls = []
+    for library in (minigrad, torch):
+        loss, count = library.nn.MSELoss(), [0]
+        loss.register_full_backward_hook(lambda m, gi, go, count=count: count.__setitem__(0, count[0] + 1))
+        x = library.ones(2, requires_grad=True)
+        (first,) = library.autograd.grad(loss(x, library.zeros(2)), x, create_graph=True)
+        (second,) = library.autograd.grad(first.sum(), x)
+        calls.append((count, second.tolist()))
+    assert calls[0] == calls[1] == ([1], [1.0, 1.0])

@@ -218,3 +218,22 @@ def test_a_second_run_that_fails_may_be_tried_again() -> None:
     expected = x.detach().requires_grad_()
     unsteady(expected).sum().backward()
     assert x.grad is not None and expected.grad is not None and x.grad.equal(expected.grad)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_function_that_asks_for_gradients_itself_can_be_differentiated(nested: bool) -> None:
+    """Its walks free nodes of both runs that the walk from outside still wants."""
+
+    def penalty(x: Any) -> Any:
+        first, second = x.sin().exp().sin(), x.cos().exp()
+        (slope,) = minigrad.autograd.grad(first, x, create_graph=True)
+        minigrad.autograd.grad(second, x)
+        return slope * slope + x.sin()
+
+    gradients = []
+    for function in (penalty, lambda x: checkpoint(checkpoint if nested else penalty, *([penalty] * nested), x)):
+        x = minigrad.tensor(0.3, requires_grad=True)
+        (first,) = minigrad.autograd.grad(function(x), x, create_graph=True)
+        (second,) = minigrad.autograd.grad(first, x)
+        gradients.append((first.item(), second.item()))
+    assert gradients[1] == pytest.approx(gradients[0], rel=1e-6)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
+from ...autograd.graph import as_one
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import kind_of
@@ -147,10 +148,12 @@ def _reduced(
 ) -> Tensor:
     """Losses (N d1 ...) reduced; the mean divides by the weights of the targets that are not ignored."""
     if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
-        return losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
-    return _mean(losses, target, classes, weight, ignore_index)
+        total = losses.sum()
+    elif reduction == "none":
+        total = losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    else:
+        total = _mean(losses, target, classes, weight, ignore_index)
+    return as_one(total, "NllLossBackward0" if target.array.ndim < 2 else "NllLoss2DBackward0")
 
 
 @rounded_once

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
+from ...autograd.graph import as_one
 from ...backend.dtype import float32
 from ...functions import reduction
 from ...functions.arguments import in_float32, rounded_once
@@ -18,6 +19,7 @@ from .pooling import avg_pool1d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
+_BATCH_NORM = "NativeBatchNormBackward0"  # the name of its node
 _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype in which the op computes
 
 
@@ -113,7 +115,8 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
         mean, var = (_by_channel(in_float32(running), len(shape)) for running in (running_mean, running_var))
-        return _scaled(in_float32(input) - mean, var, weight, bias, eps).to(input.dtype)
+        centred = in_float32(input) - mean
+        return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
     count = input.array.size // max(shape[1], 1)
     _check_several(count, input)
     x = in_float32(input)
@@ -123,7 +126,7 @@ def batch_norm(
     if count:
         _move(running_mean, mean.detach().reshape(-1), momentum)
         _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
-    return _scaled(centred, var, weight, bias, eps).to(input.dtype)
+    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:

@@ -6,6 +6,7 @@ import math
 
 from ...autograd import no_grad
 from ...autograd.calls import apply
+from ...autograd.graph import as_one
 from ...backend import dtype as dt
 from ...backend import of
 from ...functions import pointwise
@@ -150,7 +151,8 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(f"binary_cross_entropy_with_logits: {problem}")
     yes = target if pos_weight is None else pos_weight * target
     losses = apply(ops.binary_cross_entropy_with_logits, (input, yes, 1 - target))
-    return reduced(losses, reduction, size_average, reduce, weight)
+    loss = reduced(losses, reduction, size_average, reduce, weight)
+    return as_one(loss, "BinaryCrossEntropyWithLogitsBackward0")
 
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:

@@ -209,7 +209,7 @@ class Reducer(Observer):
             view = self.buckets.view(number)
             if parameter.grad is not None:
                 parameter.grad.array[...] = view
-                note_change(parameter.grad._version, "the reduction of gradients", "backward()")
+                note_change(parameter.grad._changes, "the reduction of gradients", "backward()")
             elif number in used:
                 parameter.grad = wrap(view.copy())
 

@@ -74,7 +74,7 @@ def clip_grads_with_norm_(
     if kernel:
         kernel.clip(many, float(max_norm), total_norm.to(device=gradients[0].device).array)
         for gradient in gradients:
-            note_change(gradient._version, "mul_", "clip_grads_with_norm_()")
+            note_change(gradient._changes, "mul_", "clip_grads_with_norm_()")
         return
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
@@ -87,7 +87,7 @@ def scale_(tensors: list[Tensor], factor: float | Array) -> None:
     if kernel:
         kernel.scale(many, factor)
     for t in tensors:
-        note_change(t._version, "mul_", "scale_()")
+        note_change(t._changes, "mul_", "scale_()")
         if not kernel:
             array = t.array  # many times faster than the tensor, if it is small
             array *= factor

@@ -68,7 +68,7 @@ def array_of(value: Any, since: int) -> Any:
         raise UnknownError(GONE)
     if not isinstance(value, Variable):
         return value
-    if is_changed(value._version, since):
+    if is_changed(value._changes, since):
         raise UnknownError(CHANGED)
     return value.array
 

@@ -144,7 +144,7 @@ class Builder:
             leaf.missing = _GONE
         else:
             leaf.value = value_of(value.array if isinstance(value, Variable) else value)
-            if isinstance(value, Variable) and is_changed(value._version, since):
+            if isinstance(value, Variable) and is_changed(value._changes, since):
                 leaf.attributes["changed"] = _NOW
 
     def place(self, value: Any) -> int | None:
@@ -193,7 +193,7 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
     alive: dict[Any, Any] = {}
     for tensor in tensors:
         source = tensor._source()
-        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._version[0]:  # it has not changed since
+        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # it has not changed since
             alive.setdefault(source, tensor.array)
     for node in tape:
         if any(version[0] != noted for version, noted in node.versions):

@@ -147,7 +147,7 @@ class Recorder(Observer):
             self._note_weights(args)
         given = self._passed(name, result, op.name in _IN_PLACE)
         if op.view and given is not result and isinstance(given, Tensor):
-            given._version = args[0]._version  # ``view`` asks by that whether it has copied
+            given._changes = args[0]._changes  # ``view`` asks by that whether it has copied
         self._made_by[id(given)] = op, args[0] if args else None
         return given
 

@@ -40,12 +40,12 @@ class Kept:
     """A tensor as it was when it was noted: its numbers stay, whatever the program changes in place later."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.version = tensor._version[0]
+        self.version = tensor._changes[0]
         self.tensor = tensor
         if not tensor.is_leaf or not tensor.requires_grad:  # a leaf is to get its gradient itself
             self.tensor = wrap(tensor.array)
             (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
-            self.tensor._version = tensor._version
+            self.tensor._changes = tensor._changes
 
     def shares(self, array: Any) -> bool:
         """Whether the array is in the same memory."""
@@ -59,7 +59,7 @@ class Kept:
 
     def get(self, name: str) -> Tensor:
         """The tensor. Raises RuntimeError if an assignment has overwritten its numbers."""
-        count, change = self.tensor._version
+        count, change = self.tensor._changes
         if count != self.version:
             by = f" ({change[0]} at {change[1]})" if change else ""
             raise RuntimeError(f"{name!r} was overwritten after it was computed{by}: its numbers are gone")

@@ -85,11 +85,11 @@ def test_the_programs_tensors_stay_as_they_are() -> None:
     loss = (w * w).sum()
     loss.backward()
     before = w.grad.tolist()
-    version = w._version[0]
+    version = w._changes[0]
     view = viz.graph(loss).change("w", 5.0)
     assert numbers(view, "w").tolist() == [5, 5]
     assert numbers(view, "w", gradient=True).tolist() == [10, 10]
-    assert (w.tolist(), w.grad.tolist(), w._version[0], loss.item()) == ([1, 2], before, version, 5)
+    assert (w.tolist(), w.grad.tolist(), w._changes[0], loss.item()) == ([1, 2], before, version, 5)
 
 
 def test_a_graph_that_backward_has_freed_runs_again() -> None:

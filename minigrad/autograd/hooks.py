@@ -1,0 +1,75 @@
+"""Hooks: functions of the program that see gradients on their way back, and may replace them.
+
+Hooks on a tensor belong to one result of a node, or to a leaf. Those on a node itself, and on the accumulation of a
+leaf's gradient, are objects of ``compat/around.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..deferred import Deferred
+from ..ops.elementwise import add, clone
+from ..ops.op import bare
+from .origin import note_change
+from .tape import RETAINED, Variable, wrap
+
+if TYPE_CHECKING:  # what few walks need
+    from . import errors as errors
+    from . import nested as nested
+else:
+    errors, nested = Deferred("minigrad.autograd.errors"), Deferred("minigrad.autograd.nested")
+
+AROUND = -1  # among a node's hooks, which stand by result, those on the node itself
+
+
+def shown(gradient: Any) -> Variable:
+    """A gradient as hooks see it."""
+    return gradient if isinstance(gradient, Variable) else wrap(gradient)
+
+
+def check_shape(new: Variable, old: Variable) -> None:
+    """Refuse what a hook returned in place of a gradient of another shape."""
+    if new.array.shape != old.array.shape:
+        raise RuntimeError(
+            f"a hook returned a gradient of shape {tuple(new.array.shape)} for one of shape {tuple(old.array.shape)}: "
+            f"it has changed the size of the value"
+        )
+
+
+def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
+    """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
+    for slot, held in sums.items():
+        registered = hooks.get(slot, {})
+        gradient = shown(held[0])  # one object, which hooks may write on
+        for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
+            hook, held[1] = registered[key], False  # it may keep the gradient
+            changed = hook(gradient)
+            if changed is not None:
+                if not isinstance(changed, Variable):
+                    raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
+                check_shape(changed, gradient)
+                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
+
+
+def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
+    """Add to ``.grad``, and run the hooks on that. An array that others may hold as well is copied first."""
+    if hooked and leaf._around is not None:
+        arrived = leaf._around.seen((shown(gradient),))
+        if arrived[0] is not None:
+            accumulate(leaf, arrived[0] if create else arrived[0].array, False, create, False)
+        for hook in list(leaf._around.last.values()):
+            hook((), arrived)
+        return
+    if create:
+        leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
+    elif leaf._grad is None:
+        array = bare(gradient)
+        leaf._grad = wrap(array if ours else array.copy())
+    else:
+        leaf._grad.array += bare(gradient)
+        note_change(leaf._grad._changes, "the accumulation of gradients", "backward()")
+    if after := leaf._after:
+        for hook in list(after.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")

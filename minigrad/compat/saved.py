@@ -1,0 +1,296 @@
+"""``torch.autograd.graph``: what the nodes of a graph keep, in a program's own form, or safe from changes in place.
+
+All of these are observers of the tape: while there is none, a node costs what it always does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet, WeakValueDictionary
+
+from ..autograd.function import _Result
+from ..autograd.mode import no_grad
+from ..autograd.observer import Observer, attach, detach, observed
+from ..autograd.recompute import Region
+from ..autograd.tape import Lost, Node, Variable, record, wrap
+from ..backend import ARRAY_TYPES
+from ..ops.elementwise import clone
+from ..ops.op import Op, watch
+
+
+class _Refused(threading.local):
+    reason: str | None = None  # of this thread's ``disable_saved_tensors_hooks``
+
+
+_refused = _Refused()
+
+
+class saved_tensors_hooks(Observer):
+    """Within it, what the nodes of a graph keep passes through two functions.
+
+    Args:
+        pack_hook: called with each tensor that a node would keep; the node keeps the result instead, of any type.
+        unpack_hook: called with that when the backward pass needs the tensor; it returns one of the same shape.
+
+    A result of the node itself comes detached. Of several nested contexts the innermost counts, and a checkpoint's
+    region, which keeps nothing, is one.
+
+    >>> sizes = []
+    >>> x = mg.ones(3, requires_grad=True)
+    >>> with mg.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.shape) or t, lambda t: t):
+    ...     y = x * x
+    >>> len(sizes)
+    2
+    """
+
+    sees_arrays = False
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        if _refused.reason is not None:
+            raise RuntimeError(_refused.reason)
+        attach(self)
+
+    def __exit__(self, *raised: object) -> None:
+        detach(self)
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        """Pack what a new node keeps."""
+        innermost = [o for o in watch.observers if isinstance(o, (saved_tensors_hooks, Region))][-1]
+        if node is not None and innermost is self and node.versions and not isinstance(node.saved, Lost):
+            pack(node, self)
+
+    def packed(self, tensor: Any) -> Any:
+        """What the pack hook makes of a tensor.
+
+        Raises:
+            RuntimeError: the hook has changed the tensor.
+        """
+        before = tensor._changes[0]
+        with no_grad():
+            kept = self.pack_hook(tensor)
+        if tensor._changes[0] != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+                "to pack hook can not be modified by in-place operations: work on a copy"
+            )
+        return kept
+
+    def unpacked(self, kept: Any) -> Any:
+        """The array of the tensor that the unpack hook gives."""
+        tensor = self.unpack_hook(kept)
+        if not isinstance(tensor, Variable):
+            kind = type(tensor).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
+        return tensor.array
+
+
+def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
+    """Pack what a node keeps: all of it, or the argument at that place of what it keeps, or (-1) its result."""
+    node.saved = Packed(node, hooks, chosen)
+    node.saved.used(node)
+    node.versions = [([0, None], 0) for _ in node.versions]
+
+
+class Packed(Lost):
+    """What a node keeps, packed: unpacked for each walk that needs it."""
+
+    def __init__(self, node: Node, hooks: saved_tensors_hooks, chosen: int | None) -> None:
+        self.hooks, saved = hooks, node.saved
+        self.saved = [self._pack(v) if chosen in (None, i) else v for i, v in enumerate(saved)]  # type: ignore[arg-type]
+        self.out = _mapped(node.out, self._pack_array) if chosen in (None, -1) else node.out
+        whole = chosen is None and node.op.backward is None  # a Function's context stays as it is
+        self.residual = _mapped(node.residual, self._pack_array) if whole else node.residual
+
+    def _pack(self, value: Any) -> Any:
+        if isinstance(value, _Result):
+            return _Handed(self.hooks.packed(wrap(value.array)), value, None)
+        if not isinstance(value, Variable):
+            return value
+        return _Handed(self.hooks.packed(value), None, history_of(value))
+
+    def _pack_array(self, array: Any) -> Any:
+        return _Handed(self.hooks.packed(wrap(array)), None, None)
+
+    def _unpack(self, value: Any) -> Any:
+        if not isinstance(value, _Handed):
+            return value
+        array = self.hooks.unpacked(value.kept)
+        if value.result is not None:
+            result = object.__new__(_Result)
+            result.array, result.version, result.slot = array, [0, None], value.result.slot
+            return result
+        return stand_in(array, value.history) if value.history is not None else array
+
+    def restore(self, node: Node) -> None:
+        """Unpack what the node keeps."""
+        node.saved = [self._unpack(value) for value in self.saved]
+        node.out = _mapped(self.out, self._unpack, _Handed)
+        node.residual = _mapped(self.residual, self._unpack, _Handed)
+
+    def used(self, node: Node) -> None:
+        """Let go of what was unpacked."""
+        node.saved, node.out, node.residual = self, self.out, self.residual
+
+
+class _Handed:
+    """What a pack hook gave, and what is to be rebuilt from it: a result of the node, or a tensor with its history."""
+
+    def __init__(self, kept: Any, result: _Result | None, history: Any) -> None:
+        self.kept, self.result, self.history = kept, result, history
+
+
+def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
+    """A value with what a function makes of the arrays in it, at any depth of tuples and lists."""
+    if isinstance(value, kinds):
+        return function(value)
+    if value.__class__ in (tuple, list):
+        return value.__class__(_mapped(part, function, kinds) for part in value)
+    return value
+
+
+def history_of(tensor: Any) -> tuple[Any, int, bool, Any]:
+    """The node, its result, whether a gradient is wanted, and of a leaf that wants one the leaf itself."""
+    node, slot = tensor._source()
+    return node, slot, tensor._needs, tensor if node is None and tensor._needs else None
+
+
+def stand_in(array: Any, history: tuple[Any, int, bool, Any]) -> Any:
+    """A tensor around another array with that history."""
+    node, slot, needs, leaf = history
+    if leaf is not None:
+        return record(clone, (leaf,), 1, array)
+    tensor = wrap(array)
+    tensor._node, tensor._slot, tensor._needs = node, slot, needs
+    return tensor
+
+
+class SavedTensor:
+    """A tensor that a node keeps, ``grad_fn._raw_saved_self``: hooks may be set for it."""
+
+    def __init__(self, *args: Any) -> None:
+        if not args:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: ask a node for one")
+        self._node, self._place = args
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Pack the tensor now; see ``saved_tensors_hooks``.
+
+        Raises:
+            RuntimeError: the tensor has been freed, or has hooks.
+        """
+        if self._node.saved is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
+            )
+        if isinstance(self._node.saved, Packed):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
+        pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Within it, what the nodes of a graph keep lies in the CPU's memory, and goes back to its device when needed.
+
+    Args:
+        pin_memory: PyTorch's arguments are taken; copies are those of ``Tensor.cpu``.
+
+    >>> x = mg.ones(3, requires_grad=True)
+    >>> with mg.autograd.graph.save_on_cpu():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 2., 2.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda kept: kept[1].to(kept[0]))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within it, ``saved_tensors_hooks`` raises a RuntimeError with this message; so does this within such hooks."""
+    if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
+        raise RuntimeError(error_message)
+    before, _refused.reason = _refused.reason, error_message
+    try:
+        yield
+    finally:
+        _refused.reason = before
+
+
+def _saved_tensors_hooks_is_enabled() -> bool:
+    """Whether ``saved_tensors_hooks`` may be entered."""
+    return _refused.reason is None
+
+
+class MutationContext(Observer):
+    """What ``allow_mutation_on_saved_tensors`` gives.
+
+    Attributes:
+        cloned: the copies that nodes keep now in place of tensors that were changed.
+    """
+
+    sees_arrays = False
+
+    def __init__(self) -> None:
+        self.cloned: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._keepers: dict[int, tuple[list[Any], WeakSet[Node]]] = {}  # by version counter, the nodes that watch it
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        """Note what a new node keeps."""
+        if node is not None:
+            for version, _ in node.versions:
+                self._keepers.setdefault(id(version), (version, WeakSet()))[1].add(node)
+
+    def changing(self, tensor: Any) -> None:
+        """Give a copy to the nodes that keep a tensor, or a view of its memory."""
+        version, nodes = self._keepers.pop(id(tensor._changes), (None, ()))
+        copies: dict[Any, Any] = {}
+        for node in nodes:
+            if isinstance(node.saved, list):
+                self._keep_copies(node, version, copies)
+
+    def _keep_copies(self, node: Node, version: Any, copies: dict[Any, Any]) -> None:
+        saved: list[Any] = node.saved  # type: ignore[assignment]  # a Function's context holds this very list
+        for i, value in enumerate(saved):
+            if isinstance(value, _Result) and value.version is version:
+                value.array, value.version = value.array.copy(), [0, None]
+            elif isinstance(value, Variable) and value._changes is version:
+                if id(value) not in copies:
+                    copies[id(value)] = value, stand_in(value.array.copy(), history_of(value))
+                    self.cloned[id(copies[id(value)])] = copies[id(value)][1]
+                saved[i] = copies[id(value)][1]
+        if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
+            node.out = _mapped(node.out, lambda array: array.copy())
+        node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]
+
+
+def _results_kept(node: Node) -> int:
+    return 0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
+    """Within it, tensors that a graph keeps may be changed in place: the graph then keeps a copy.
+
+    Raises:
+        RuntimeError: one within another.
+
+    >>> x = mg.ones(2, requires_grad=True).clone()
+    >>> with mg.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = (x * x).sum()
+    ...     _ = x.zero_()
+    >>> y.grad_fn.next_functions[0][0]._saved_self
+    tensor([1., 1.], grad_fn=<CloneBackward0>)
+    """
+    if any(isinstance(o, MutationContext) for o in watch.observers):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = MutationContext()
+    with observed(context):
+        yield context
+    context.cloned.clear()

@@ -1,0 +1,219 @@
+"""Hooks on nodes and on the accumulation of gradients, edges to walk from and to, and walks within walks, as in
+PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+
+
+def libraries() -> list[Any]:
+    try:
+        import torch
+    except ImportError:
+        return [mg]
+    return [mg, torch]
+
+
+@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
+def t(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def test_hooks_on_a_node_see_and_replace_gradients(t: Any) -> None:
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * t.tensor([3.0, 4.0])
+    seen: list[Any] = []
+
+    def last(inputs: Any, outputs: Any) -> Any:
+        seen.append([[None if g is None else g.tolist() for g in gs] for gs in (inputs, outputs)])
+        return inputs[0] * 10, inputs[1]
+
+    before = y.grad_fn.register_prehook(lambda gradients: (gradients[0] + 1,))
+    after = y.grad_fn.register_hook(last)
+    y.sum().backward(retain_graph=True)
+    assert seen == [[[[6.0, 8.0], None], [[2.0, 2.0]]]]
+    assert x.grad.tolist() == [60.0, 80.0]
+    before.remove()
+    after.remove()
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0] and len(seen) == 1
+
+
+def test_tensor_hooks_come_before_those_of_the_node(t: Any) -> None:
+    x = t.ones(1, requires_grad=True)
+    y = x.exp()
+    order: list[str] = []
+    y.grad_fn.register_hook(lambda inputs, outputs: order.append("node"))
+    y.grad_fn.register_prehook(lambda gradients: order.append("before the node"))
+    y.register_hook(lambda gradient: order.append("tensor"))
+    y.sum().backward()
+    assert order == ["tensor", "before the node", "node"]
+
+
+def test_a_hook_may_change_only_values(t: Any) -> None:
+    for bad in ((1.0,), (), (t.ones(3),)):
+        y = t.ones(2, requires_grad=True) * 2
+        y.grad_fn.register_prehook(lambda gradients, bad=bad: bad)
+        with pytest.raises((RuntimeError, TypeError)):
+            y.sum().backward()
+
+
+def test_hooks_on_the_accumulation_of_a_leaf(t: Any) -> None:
+    x = t.ones(2, requires_grad=True)
+    y = x * 2
+    accumulation = y.grad_fn.next_functions[0][0]
+    assert accumulation.variable is x and accumulation is (x * 3).grad_fn.next_functions[0][0]
+    order: list[Any] = []
+    x.register_hook(lambda g: order.append("tensor"))
+
+    def five_times(gradients: Any) -> Any:
+        order.append("before")
+        return (gradients[0] * 5,)
+
+    accumulation.register_prehook(five_times)
+    x.register_post_accumulate_grad_hook(lambda leaf: order.append(leaf.grad.tolist()))
+    handle = accumulation.register_hook(lambda inputs, outputs: order.append((len(inputs), outputs[0].tolist())))
+    y.sum().backward(retain_graph=True)
+    assert order == ["tensor", "before", [10.0, 10.0], (0, [10.0, 10.0])]
+    order.clear()
+    assert t.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist() == [2.0, 2.0]  # accumulates nothing
+    assert order == ["tensor"]
+    handle.remove()
+    y.sum().backward()
+    assert order[-1] == [20.0, 20.0]
+
+
+def test_several_results_reach_a_hook_together(t: Any) -> None:
+    class Twice(t.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            return a * 2 + b * 3
+
+    x = t.ones(2, requires_grad=True)
+    a, b = Twice.apply(x)
+    counts: list[int] = []
+
+    def twice(gradients: Any) -> Any:
+        counts.append(len(gradients))
+        return tuple(g * 2 for g in gradients)
+
+    a.grad_fn.register_prehook(twice)
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0] and counts == [2]
+
+
+def test_a_step_within_the_backward_pass(t: Any) -> None:
+    """Grad mode is off in the hook, so that it may change the parameter; with ``create_graph`` it is on."""
+    w = t.tensor([1.0, 2.0], requires_grad=True)
+    modes: list[bool] = []
+
+    def step(leaf: Any) -> None:
+        modes.append(t.is_grad_enabled())
+        if not modes[-1]:
+            leaf.sub_(leaf.grad, alpha=0.5)
+            leaf.grad = None
+
+    w.register_post_accumulate_grad_hook(step)
+    (w * w).sum().backward()
+    assert w.tolist() == [0.0, 0.0] and w.grad is None and w.requires_grad
+    w.sum().backward(create_graph=True)
+    assert modes == [False, True]
+    bad = t.ones(1, requires_grad=True)
+    bad.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+    with pytest.raises(RuntimeError, match="hooks should return None"):
+        bad.sum().backward()
+
+
+def test_create_graph_goes_through_hooks(t: Any) -> None:
+    x = t.tensor([2.0], requires_grad=True)
+    y = x**3
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2,))
+    (first,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = t.autograd.grad(first.sum(), x)
+    assert (first.item(), second.item()) == (24.0, 24.0)
+
+
+def test_gradients_for_edges_and_from_them(t: Any) -> None:
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    h = x * x
+    edge = t.autograd.graph.get_gradient_edge(h)
+    leaf = t.autograd.graph.get_gradient_edge(x)
+    h.mul_(2)
+    (before, at_leaf) = t.autograd.grad(h.sum(), [edge, leaf], retain_graph=True)
+    assert before.tolist() == [2.0, 2.0]
+    assert t.equal(t.autograd.grad(edge, x, t.ones(2) * 2, retain_graph=True)[0], at_leaf)
+    total = t.autograd.graph.get_gradient_edge(x.sum())
+    assert t.autograd.grad(total, x)[0].tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
+        t.autograd.grad(edge, x)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        t.autograd.grad(edge, x, t.ones(3))
+    plain = t.autograd.graph.GradientEdge(h.grad_fn, 0)
+    t.autograd.backward(h.sum(), inputs=[plain, leaf])
+    assert t.allclose(x.grad, at_leaf)
+
+
+def test_a_backward_pass_within_a_backward_pass_thousands_deep() -> None:
+    class Down(mg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            with mg.enable_grad():
+                ctx.below = x.detach().requires_grad_() - 1
+            return ctx.below.detach()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            assert not mg.is_grad_enabled()
+            if ctx.below > 0:
+                with mg.enable_grad():
+                    Down.apply(ctx.below).sum().backward()
+            else:
+                reached.append(ctx.below.item())
+            return g
+
+    reached: list[float] = []
+    x = mg.tensor(1500.0, requires_grad=True)
+    Down.apply(x).backward()
+    assert x.grad is not None and x.grad.item() == 1.0 and reached == [0.0]
+
+
+def test_an_error_far_within_reaches_the_caller() -> None:
+    class Down(mg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, depth: Any, x: Any) -> Any:
+            ctx.depth = depth
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            if ctx.depth == 0:
+                raise ZeroDivisionError("at the bottom")
+            with mg.enable_grad():
+                Down.apply(ctx.depth - 1, mg.ones(1, requires_grad=True)).sum().backward()
+            return None, g
+
+    with pytest.raises(ZeroDivisionError, match="at the bottom"):
+        Down.apply(100, mg.ones(1, requires_grad=True)).sum().backward()
+    assert mg.is_grad_enabled()
+
+
+@pytest.mark.parametrize("first", ["base", "view"])
+def test_retain_grad_before_a_change_through_a_view(t: Any, first: str) -> None:
+    x = t.ones(3, requires_grad=True).clone()
+    v = x.view(3)
+    x.retain_grad()
+    v.retain_grad()
+    (v if first == "base" else x).mul_(2)
+    (x * t.tensor([1.0, 2.0, 3.0])).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [1.0, 2.0, 3.0]
+    v.sum().backward()
+    assert v.grad.tolist() == [1.0, 1.0, 1.0]

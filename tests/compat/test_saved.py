@@ -1,0 +1,235 @@
+"""``autograd.graph``'s hooks on saved tensors, on both libraries, and changes of saved tensors in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.utils.checkpoint import checkpoint
+
+
+def libraries() -> list[Any]:
+    try:
+        import torch
+    except ImportError:
+        return [mg]
+    return [mg, torch]
+
+
+@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
+def t(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def through_numpy(t: Any, log: list[str]) -> Any:
+    """Hooks that keep NumPy's arrays in place of tensors."""
+
+    def pack(x: Any) -> Any:
+        log.append("pack")
+        return x.detach().numpy().copy()
+
+    def unpack(array: Any) -> Any:
+        log.append("unpack")
+        assert isinstance(array, np.ndarray)
+        return t.from_numpy(array)
+
+    return t.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+def test_what_is_saved_passes_through_the_hooks(t: Any) -> None:
+    log: list[str] = []
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    with through_numpy(t, log):
+        y = (x * x).exp()
+    assert log == ["pack"] * 3
+    _ = x * x  # outside
+    y.sum().backward(retain_graph=True)
+    assert log == ["pack"] * 3 + ["unpack"] * 3
+    expected = (2 * x * y).tolist()
+    assert x.grad.tolist() == pytest.approx(expected)
+    y.sum().backward()  # unpacked again
+    assert log.count("unpack") == 6
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()
+
+
+def test_second_order_through_the_hooks(t: Any) -> None:
+    x = t.tensor([2.0], requires_grad=True)
+    h = x * 1
+    with through_numpy(t, []):
+        y = h**3
+        (first,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = t.autograd.grad(first.sum(), x)
+    assert (first.item(), second.item()) == (12.0, 12.0)
+    leaf = t.tensor([2.0], requires_grad=True)
+    with through_numpy(t, []):
+        (first,) = t.autograd.grad((leaf**3).sum(), leaf, create_graph=True)
+    assert t.autograd.grad(first.sum(), leaf)[0].item() == 12.0
+
+
+def test_functions_save_through_the_hooks(t: Any) -> None:
+    class Square(t.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x * x
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            assert t.equal(y, x * x)
+            return 2 * g * x
+
+    log: list[str] = []
+    x = t.tensor([3.0], requires_grad=True)
+    with through_numpy(t, log):
+        y = Square.apply(x)
+    y.sum().backward()
+    assert x.grad.item() == 6.0 and log == ["pack"] * 2 + ["unpack"] * 2
+
+
+def test_a_whole_layer_on_the_cpu() -> None:
+    """Kernels keep arrays of their own beside the tensors: the hooks get them, too."""
+    mg.manual_seed(0)
+    layer = mg.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    x = mg.randn(2, 4, 8)
+    gradients, sizes = [], []
+    log: list[str] = []
+    for context in (mg.enable_grad(), mg.autograd.graph.save_on_cpu(), through_numpy(mg, log)):
+        with context:
+            loss = layer(x).square().mean()
+        loss.backward()
+        gradients.append([p.grad.tolist() for p in layer.parameters() if p.grad is not None])
+        sizes.append(len(gradients[-1]))
+        layer.zero_grad()
+    assert gradients[0] == gradients[1] == gradients[2] and sizes == [12] * 3
+    assert log.count("pack") == log.count("unpack") > 12
+
+
+def test_hooks_leave_no_reference_to_what_they_packed() -> None:
+    with mg.autograd.graph.saved_tensors_hooks(lambda x: x.shape, lambda shape: mg.ones(shape)):
+        x = mg.rand(2, requires_grad=True)
+        h = x.exp()
+        y = h * h
+    node: Any = y.grad_fn
+    assert node.out is None and all(not hasattr(value, "array") for value in vars(node.saved)["saved"])
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 2.0]  # 1 for every value that was kept
+
+
+def test_the_innermost_hooks_count(t: Any) -> None:
+    outer: list[str] = []
+    inner: list[str] = []
+    x = t.ones(1, requires_grad=True)
+    with through_numpy(t, outer):
+        with through_numpy(t, inner):
+            y = x.exp()
+        z = y.sin()
+    z.sum().backward()
+    assert inner == outer == ["pack", "unpack"]
+
+
+def test_hooks_and_checkpoints_and_versions() -> None:
+    log: list[str] = []
+    x = mg.tensor([1.0], requires_grad=True)
+    with through_numpy(mg, log):
+        y = checkpoint(lambda v: v.exp().sin(), x, use_reentrant=False)
+    assert not log  # the region keeps nothing
+    y.sum().backward()
+    assert x.grad is not None and x.grad.item() == pytest.approx(np.exp(1) * np.cos(np.exp(1)), rel=1e-6)
+
+
+def test_a_packed_tensor_may_change(t: Any) -> None:
+    x = t.tensor([2.0], requires_grad=True)
+    h = x * 1
+    with through_numpy(t, []):
+        y = h * h
+    h.detach().mul_(100)
+    y.sum().backward()
+    assert x.grad.item() == 4.0
+
+
+def test_wrong_hooks(t: Any) -> None:
+    x = t.ones(2, requires_grad=True)
+    with (
+        t.autograd.graph.saved_tensors_hooks(lambda v: v.mul_(2), lambda v: v),
+        pytest.raises(RuntimeError, match="modifying its input in place"),
+    ):
+        (x * 1).exp().sin()
+    with t.autograd.graph.saved_tensors_hooks(lambda v: 1, lambda number: number):
+        y = x.exp()
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
+        y.sum().backward()
+
+
+def test_hooks_may_be_forbidden(t: Any) -> None:
+    with t.autograd.graph.disable_saved_tensors_hooks("not here"):
+        with pytest.raises(RuntimeError, match="not here"), t.autograd.graph.save_on_cpu():
+            pass
+        with t.autograd.graph.disable_saved_tensors_hooks("nor here"), pytest.raises(RuntimeError, match="nor here"):
+            through_numpy(t, []).__enter__()
+    with t.autograd.graph.save_on_cpu():
+        (t.ones(2, requires_grad=True) ** 2).sum().backward()
+
+
+def test_hooks_on_one_saved_tensor(t: Any) -> None:
+    x = t.tensor([3.0], requires_grad=True)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda v: 2 * v, lambda v: v)
+    assert (y.grad_fn._saved_self.item(), y.grad_fn._saved_other.item()) == (6.0, 3.0)
+    with pytest.raises(RuntimeError, match="already been set"):
+        y.grad_fn._raw_saved_self.register_hooks(lambda v: v, lambda v: v)
+    y.sum().backward()
+    assert x.grad.item() == 9.0
+    with pytest.raises(RuntimeError, match="forbidden"):
+        t.autograd.SavedTensor()
+
+
+CHANGES = {
+    "the tensor": lambda b: b.sin_(),
+    "a view": lambda b: b[:1].mul_(10),
+    "an assignment": lambda b: b.__setitem__(0, 5.0),
+    "random numbers": lambda b: b.detach().normal_(),
+    "zeros": lambda b: b.zero_(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_saved_tensors_may_be_changed(t: Any, change: str) -> None:
+    a = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with t.autograd.graph.allow_mutation_on_saved_tensors():
+        b = a.clone()
+        c = b[:]
+        loss = (b**2).sum() + (c**3).sum() + b.exp().sum()
+        CHANGES[change](b)
+        loss.backward()
+        expected = 2 * a + 3 * a**2 + a.exp()
+    assert t.allclose(a.grad, expected)
+
+
+def test_a_saved_result_may_be_changed(t: Any) -> None:
+    a = t.tensor([1.0], requires_grad=True)
+    with t.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        y = a.exp()
+        z = y * 2
+        y.mul_(100)
+        (gradient,) = t.autograd.grad(z.sum(), a, create_graph=True)
+        assert gradient.item() == pytest.approx(2 * np.exp(1))
+        assert t.autograd.grad(gradient.sum(), a)[0].item() == pytest.approx(2 * np.exp(1))
+        with pytest.raises(RuntimeError, match="cannot be nested"), t.autograd.graph.allow_mutation_on_saved_tensors():
+            pass
+    assert len(list(context.cloned.items())) == 0
+
+
+def test_one_copy_for_all_nodes_and_only_while_they_need_it(t: Any) -> None:
+    with t.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = t.ones(2, requires_grad=True).clone()
+        first, second = a**2, a**3
+        a.sin_()
+        assert len(list(context.cloned.items())) == 1
+        del first, second
+        assert len(list(context.cloned.items())) == 0
