@@ -195,7 +195,8 @@ def rebase(target: Viewing, result: Any) -> None:
     if base is None or not (result._needs or base._wanted()):
         return
     view, args, slot = target._view  # type: ignore[misc]
-    if view.name == "as_strided" or (base._view is not None and base._view[0].name in ("as_strided", "broadcast_to")):
+    shares = view.name == "as_strided" or (view.name == "broadcast_to" and base._wanted())
+    if shares or (base._view is not None and base._view[0].name in ("as_strided", "broadcast_to")):
         raise RuntimeError(
             f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
         )
