@@ -110,10 +110,12 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether all elements are equal, or within atol + rtol · |other| of each other."""
 
     def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest over ``dim``; equal ones share the gradient."""
+        """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        ``max``."""
 
     def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest over ``dim``; equal ones share the gradient."""
+        """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        ``min``."""
 
     def aminmax(
         self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
@@ -386,7 +388,8 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy, through which gradients flow."""
+        """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's
+        order."""
 
     def conj(self) -> Tensor:
         """a - bi of a + bi; a real tensor is itself."""
@@ -398,7 +401,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ``conj``, which is computed at once here in any case."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself where its memory is in order, else a copy in order."""
+        """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order."""
 
     def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
@@ -814,7 +817,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is complex."""
 
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """Whether the elements lie in memory in the order of their indices."""
+        """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
 
     @property
     def is_cpu(self) -> builtins.bool:
@@ -1632,10 +1635,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As int16."""
 
     def sigmoid(self) -> Tensor:
-        """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
+        """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sigmoid_(self) -> Tensor:
-        """In place: 1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
+        """In place: 1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sign(self) -> Tensor:
         """-1, 0 or 1, elementwise.

@@ -704,6 +704,7 @@ __all__ = [
     "addmv_",
     "adjoint",
     "alpha_dropout",
+    "alpha_dropout_",
     "amp",
     "ao",
     "arccos_",
@@ -756,6 +757,7 @@ __all__ = [
     "deg2rad_",
     "detach_",
     "dropout",
+    "dropout_",
     "dsmm",
     "embedding",
     "erf_",
@@ -765,6 +767,9 @@ __all__ = [
     "expm1_",
     "export",
     "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
     "fill_",
     "fix_",
     "floor_",
@@ -819,6 +824,7 @@ __all__ = [
     "multiprocessing",
     "nan_to_num_",
     "native_batch_norm",
+    "native_dropout",
     "native_group_norm",
     "native_layer_norm",
     "neg_",
@@ -942,10 +948,12 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The largest over ``dim``; equal ones share the gradient."""
+    """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+    ``max``."""
 
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The smallest over ``dim``; equal ones share the gradient."""
+    """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+    ``min``."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
@@ -1488,7 +1496,7 @@ def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
+    """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
@@ -1630,6 +1638,7 @@ adaptive_max_pool1d: Any
 addmv_: Any
 adjoint: Any
 alpha_dropout: Any
+alpha_dropout_: Any
 amp: Any
 ao: Any
 arccos_: Any
@@ -1682,6 +1691,7 @@ ctc_loss: Any
 deg2rad_: Any
 detach_: Any
 dropout: Any
+dropout_: Any
 dsmm: Any
 embedding: Any
 erf_: Any
@@ -1691,6 +1701,9 @@ exp_: Any
 expm1_: Any
 export: Any
 feature_alpha_dropout: Any
+feature_alpha_dropout_: Any
+feature_dropout: Any
+feature_dropout_: Any
 fill_: Any
 fix_: Any
 floor_: Any
@@ -1745,6 +1758,7 @@ mtia: Any
 multiprocessing: Any
 nan_to_num_: Any
 native_batch_norm: Any
+native_dropout: Any
 native_group_norm: Any
 native_layer_norm: Any
 neg_: Any

@@ -212,7 +212,7 @@ CHANGES: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-LOSING = [*product(range(len(CHANGES)), ["tensor", "both"]), (0, "value"), (2, "value"), (3, "value")]
+LOSING = [*itertools.product(range(len(CHANGES)), ["tensor", "both"]), (0, "value"), (2, "value"), (3, "value")]
 
 
 @pytest.mark.parametrize(("number", "which"), LOSING)
