@@ -218,8 +218,11 @@ def write_suites() -> str:
     for suite in tomllib.loads(SUITES.read_text(encoding="utf-8"))["suite"]:
         left = sum(row["tests"] for row in suite["left"])
         total = suite["pass"] + left
-        parts.append(f"### `{suite['file']}`\n\nOf {total} tests {suite['pass']} pass, and {left} do not:\n")
-        parts.append("| tests | reason |\n|---|---|")
+        parts.append(f"### `{suite['file']}`\n")
+        if not left:
+            parts.append(f"All {total} tests pass.\n")
+            continue
+        parts.append(f"Of {total} tests {suite['pass']} pass, and {left} do not:\n\n| tests | reason |\n|---|---|")
         parts += [f"| {row['tests']} | {row['reason']} |" for row in suite["left"]]
         parts.append("")
     return "\n".join(parts)
