@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((Path(__file__).parent / "programs" / "printed").glob("*.py"))
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 CLOSE = 1e-5
-# Here a difference of one rounding grows from step to step.
-ROUGH = {"wgan_gp": 1e-4, "policy_gradient": 1e-4, "s4_kernel": 2e-5}
+# Here a difference of one rounding grows from step to step, or other tensors than PyTorch keeps are packed to 16 bits.
+ROUGH = {"wgan_gp": 1e-4, "saved_elsewhere": 1e-4, "policy_gradient": 1e-4, "s4_kernel": 2e-5}
 
 
 def on_minigrad(program: Path) -> str:

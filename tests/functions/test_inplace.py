@@ -13,6 +13,7 @@ import pytest
 import minigrad
 from minigrad.autograd import inplace
 from minigrad.autograd.observer import Observer, observed
+from minigrad.ops.op import watch
 from tests.support.parity import assert_close, ours, theirs, torch
 
 RNG = np.random.default_rng(0)
@@ -253,6 +254,7 @@ def test_others_take_it(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def check_taken(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """That a call makes no Variable, recorded or not, while gradients are off and on."""
     monkeypatch.setattr(inplace, "mutate", None)
+    monkeypatch.setattr(watch, "observers", ())  # of other tests
     for dtype in (minigrad.float32, minigrad.float64):
         for grad in (False, True):
             x, y = minigrad.tensor(X, dtype=dtype), minigrad.tensor(Y, dtype=dtype)

@@ -492,12 +492,7 @@ for _name in ("sinh", "cosh", "asinh", "erfc"):
 for _name in ("asin", "acos", "atanh", "erfinv"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(-0.8, 0.8, 2, 3))
 case("acosh", lambda t, x: t.acosh(x), between(1.2, 3, 2, 3))
-case(
-    "half_circle",
-    lambda t, x: elementwise.half_circle(x),
-    between(-0.8, 0.8, 2, 3),
-    theirs=lambda t, x: t.sqrt(1 - x * x),
-)
+case("one_minus_square", lambda t, x: elementwise.one_minus_square(x), (2, 3), theirs=lambda t, x: 1 - x * x)
 case("tanh_slope", lambda t, x: elementwise.tanh_slope(x), (3, 4), theirs=lambda t, x: 1 / t.cosh(x) ** 2)
 case("logit", lambda t, x: t.logit(x), between(0.1, 0.9, 2, 3))
 case("ndtri", lambda t, x: t.special.ndtri(x), between(0.1, 0.9, 2, 3))
@@ -1023,7 +1018,7 @@ for _name in ("square", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "
     _complex(_name, lambda t, z, f=_name: getattr(t, f)(z), (3, 2))
 for _name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"):
     _complex(_name, lambda t, z, f=_name: getattr(t, f)(z), (3, 2))
-_complex("half_circle", lambda t, z: elementwise.half_circle(z), (3, 2), theirs=lambda t, z: t.sqrt(1 - z * z))
+_complex("one_minus_square", lambda t, z: elementwise.one_minus_square(z), (3, 2), theirs=lambda t, z: 1 - z * z)
 _complex("tanh_slope", lambda t, z: elementwise.tanh_slope(z), (3, 2), theirs=lambda t, z: 1 / t.cosh(z) ** 2)
 _complex("sigmoid", lambda t, z: t.sigmoid(z), (3, 2))
 _complex("silu", lambda t, z: t.nn.functional.silu(z), (3, 2), theirs=lambda t, z: z * t.sigmoid(z))

@@ -38,6 +38,8 @@ WHOLE: dict[str, Reference] = {  # on the whole line; an order is 2, 1 of polyga
     "bessel_j1": lambda x: mp.besselj(1, x),
     "cos": mp.cos,
     "cosh": mp.cosh,
+    "one_minus_square": lambda x: 1 - x * x,
+    "tanh_slope": lambda x: mp.sech(x) ** 2,
     "erf": mp.erf,
     "erfc": mp.erfc,
     "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x),

@@ -167,7 +167,7 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel's forward, element by element, whose results lie in memory as ``x``: it gets axes in that order."""
 
     def call(needs: Any, x: Array, *args: Any) -> Any:
-        if x.flags.c_contiguous:
+        if type(x) is not np.ndarray or x.flags.c_contiguous:
             return forward(needs, x, *args)
         order = memory_order(x)
         others = (a.transpose(order) if getattr(a, "shape", None) == x.shape else a for a in args)
