@@ -67,7 +67,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         if converted is not None:
             op, args, narrow = converted
             return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
-    usual = ERRORS.get()
+    before = ERRORS.get()
     try:
         try:
             ERRORS.set(IGNORED)
@@ -76,13 +76,13 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             else:  # which is the same
                 result = tape.record(op, args, 0, op.compute(arrays)[0])
         finally:
-            ERRORS.set(usual)
+            ERRORS.set(before)
     except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error
     finally:
-        ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
+        ERRORS.set(before)  # twice, as Ctrl-C may come before any line
     if op.view:
         note_view(op, args, result)
     return result
