@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from .arguments import axis, rounded_once, scaled
 from .creation import arange, eye, zeros_like
 from .define import function, method
-from .pointwise import level
+from .pointwise import level, where
 from .shaping import stack
 from .spelling import factors_first
 
@@ -373,6 +373,9 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
     """p-norms of differences along the last axis, also of none; of p = 0 how many are not 0, NaN if one is NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
+    if p == 1:  # the slope at NaN is NaN, unlike that of a norm
+        rest = apart.detach()
+        return (apart * where(rest.isnan(), rest, rest.sign())).sum(-1)
     return apart.norm(p, -1) if p and apart.shape[-1] else apart.abs().ceil().clamp(max=1).sum(-1)
 
 

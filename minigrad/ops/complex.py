@@ -17,7 +17,7 @@ import numpy as np
 from ..backend import xp
 from ..backend.dtype import Array
 from . import cumulative, device, elementwise, indexing, joining, reduction, shape
-from .elementwise import only, zeros_of
+from .elementwise import only, where, zeros_of
 from .op import Op, Rule, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -81,7 +81,7 @@ def phase(x: Array) -> Array:
 def _length(x: Array) -> Array:
     """|x|, and 1 in place of 0."""
     size = modulus(x)
-    return size + (size == 0)
+    return where(size == 0, 1.0, size)
 
 
 def _across(g: Array, y: Array) -> Array:
@@ -97,10 +97,8 @@ def angle(x: Array) -> Array:
 
 def _turned(g: Array, x: Array) -> Array:
     """g (-b + ai) / (a² + b²), 0 at 0"""
-    a, b = real(x), imag(x)
-    square = a * a + b * b
-    square = square + (square == 0)
-    return complex(-g * b / square, g * a / square)
+    a, b, size = real(x), imag(x), _length(x)
+    return complex(-g * (b / size / size), g * (a / size / size))
 
 
 def _of(module: Any) -> list[Op]:

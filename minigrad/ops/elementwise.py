@@ -273,16 +273,34 @@ def log10(x: Array) -> Array:
     return xp(x).log10(x)
 
 
-@op("dx = g / x + g / (1 − x)", x=lambda g, x: g / x + g / (1 - x), promote="float", holomorphic=True)
+@op("dx = g / x + g / (1 − x), NaN where y is", x=lambda g, x: _logit_slope(g, x), promote="float", holomorphic=True)
 def logit(x: Array) -> Array:
     """ln(x / (1 - x))"""
     return xp(x).log(x / (1 - x))
 
 
+def _logit_slope(g: Array, x: Array) -> Array:
+    """Of real x outside of [0, 1], where the logarithm has no value, NaN; of -0, as of 0, infinite."""
+    if bare(x).dtype.kind != "c":
+        x = where((x < 0) | (x > 1), math.nan, x + 0)
+    return g / x + g / (1 - x)
+
+
 @op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
 def log1p(x: Array) -> Array:
     """ln(1 + x), exact near 0"""
-    return xp(x).log1p(x)
+    return _complex_log1p(x) if x.dtype.kind == "c" else xp(x).log1p(x)
+
+
+def _complex_log1p(x: Array) -> Array:
+    """ln |1 + x| from |1 + x|² − 1 where that is small, as NumPy rounds 1 + x first; and the angle."""
+    m, out = xp(x), xp(x).empty_like(x)
+    a, b = x.real, x.imag
+    more = a * (2 + a) + b * b
+    near = m.absolute(more) < 0.5
+    out.real[...] = m.where(near, m.log1p(m.where(near, more, 0)) / 2, m.log(m.hypot(1 + a, b)))
+    out.imag[...] = m.arctan2(b, 1 + a)
+    return out
 
 
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
@@ -705,7 +723,7 @@ def log_of_sum(a: Array, b: Array) -> Array:
     m = xp(_array_of(a, b))
     swap = m.real(a) < m.real(b)
     top, low = m.where(swap, b, a), m.where(swap, a, b)
-    return m.where(m.isneginf(m.real(top)), top, top + m.log1p(m.exp(low - top)))
+    return m.where(m.isneginf(m.real(top)), top, top + _complex_log1p(m.exp(low - top)))
 
 
 # Copies and dtypes -----------------------------------------------------------------------------------------

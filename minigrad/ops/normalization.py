@@ -5,10 +5,11 @@ Numbers of 16 bits are computed with in float32: a square of 256 is beyond float
 
 from __future__ import annotations
 
+from ..backend import holds
 from ..backend.dtype import Array
-from .elementwise import rsqrt, wide
+from .elementwise import abs, isfinite, isinf, rsqrt, where, wide
 from .op import bare, op
-from .reduction import mean
+from .reduction import amax, mean
 from .reduction import sum as sum_over
 from .shape import reshape
 
@@ -30,7 +31,7 @@ def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
     """x̂, of mean 0 and variance 1, and 1 / √(variance + eps)."""
     x = wide(x)
     centred = x - mean(x, -1, True)
-    scale = rsqrt(mean(centred * centred, -1, True) + eps)
+    scale = _inverse_rms(centred, eps)
     return centred * scale, scale
 
 
@@ -85,8 +86,15 @@ def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
 
 
 def _inverse_rms(x: Array, eps: float) -> Array:
+    """1 / √(mean of x² + eps), of x over its largest where the squares overflow."""
     x = wide(x)
-    return rsqrt(mean(x * x, -1, True) + eps)
+    squares = mean(x * x, -1, True)
+    overflow = isinf(bare(squares))
+    if not holds(overflow):
+        return rsqrt(squares + eps)
+    top = amax(abs(bare(x)), -1, True)
+    top = where(overflow & isfinite(top), top, 1.0)
+    return rsqrt(mean((x / top) * (x / top), -1, True) + eps / top / top) / top
 
 
 def _rms_slope(g: Array, x: Array, scale: Array) -> Array:

@@ -100,7 +100,8 @@ def _count(shape: tuple[int, ...], dim: Axes) -> int:
 )
 def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """Σ |x - mean|² / (n - correction)"""
-    return _quiet_var(x, dim, correction, keepdim).astype(x.real.dtype, copy=False)
+    squares, size = _scaled_var(x, dim, correction, keepdim)
+    return (squares * size * size).astype(x.real.dtype, copy=False)
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
@@ -108,10 +109,31 @@ def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
     return max(_count(shape, dim) - correction, 0)
 
 
-def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
-    """In float32 of float16: a square of 256 is beyond its largest number. Of equal elements exactly 0, which their
-    differences from a rounded mean would not be."""
+def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[Array, Array]:
+    """The variance of x / s, and s: a power of 2 near the largest |x|, as squares overflow and underflow, or 1 on a CPU
+    where none has. In float32 of float16: a square of 256 is beyond its largest number."""
     x = x.astype(np.float32) if x.dtype == np.float16 else x
+    one, limits = xp(x).ones((), x.real.dtype), np.finfo(x.real.dtype)
+    if type(x) is np.ndarray or not x.size:
+        out = _plain_var(x, dim, correction, keepdim)
+        if not x.size or ((out > limits.tiny / limits.eps) & (out < math.inf)).all():
+            return out, one
+    size = _power_of_2(x, dim)
+    out = _plain_var(x / size, dim, correction, keepdim)
+    return out, size.reshape(out.shape)
+
+
+def _power_of_2(x: Array, dim: Axes) -> Array:
+    """The power of 2 below the largest real or imaginary part along axes, which are kept. The least is a normal number,
+    as complex numbers over others are NaN."""
+    m, parts = xp(x), (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    tops = [m.maximum(p.max(axis=dim, keepdims=True), -p.min(axis=dim, keepdims=True)) for p in parts]
+    top = m.maximum(tops[0], tops[-1])
+    return m.ldexp(m.ones_like(top), m.maximum(m.frexp(top)[1] - 1, np.finfo(top.dtype).minexp))
+
+
+def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
+    """Of equal elements exactly 0, which their differences from a rounded mean would not be."""
     if x.size and x.shape:
         x = x - x[tuple(slice(0, n) for n in keepdim_shape(x.shape, dim))]
     centred = x - _mean(x, dim, True)
@@ -122,13 +144,14 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 @op(
     "dx = g (x − mean) / (y (n − correction)), 0 where y = 0",
     x=lambda g, x, out, shape, dim, correction: (
-        spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
-        * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
+        spread(g / _degrees(shape, dim, correction), shape, dim)
+        * ((x - mean(x, dim, True)) / restored(where(out == 0, math.inf, out), shape, dim))
     ),
 )
 def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """√var; where it is 0 the gradient is 0"""
-    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim)).astype(x.real.dtype, copy=False)
+    squares, size = _scaled_var(x, dim, correction, keepdim)
+    return (xp(x).sqrt(squares) * size).astype(x.real.dtype, copy=False)
 
 
 @op(

@@ -375,3 +375,114 @@ def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, ker
     with np.errstate(invalid="ignore"):
         expected = slope(g, turned(host(y)))
     np.testing.assert_allclose(turned(host(found)), expected, 1e-4, 1e-6)
+
+
+# Numbers whose squares overflow or underflow, and NaN ---------------------------------------------------------
+
+SPREADS: dict[str, Callable[..., Any]] = {
+    "std": lambda x: x.std(),
+    "std(dim)": lambda x: x.reshape(1, 3).std(1, keepdim=True),
+    "population": lambda x: x.std(unbiased=False),
+    "std_mean": lambda x: minigrad.std_mean(x)[0],
+    "two axes": lambda x: x.reshape(3, 1).std((0, 1)),
+    "beside others": lambda x: minigrad.stack([x, minigrad.ones_like(x)], 1).std(0)[0],
+}
+
+
+@pytest.mark.parametrize("name", SPREADS)
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [(np.float32, [1e-36, 1e-23, 1e19, 4e37]), (np.float64, [1e-307, 1e-200, 1e200]), (np.complex64, [1e-23, 1e19])],
+)
+def test_deviations_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], device: str) -> None:
+    for size in sizes:
+        values = [np.array([1.0, 2.0, 4.0]) * s for s in (1.0, size)]
+        one, x = (ours(v.astype(dtype), True, device) for v in values)
+        expected, found = SPREADS[name](one), SPREADS[name](x)
+        np.testing.assert_allclose(host(found) / size, host(expected), rtol=1e-5)
+        (right,), (slope,) = grad(expected.sum(), one), grad(found.sum(), x)  # type: ignore[misc]
+        np.testing.assert_allclose(host(slope), host(right), rtol=1e-4)
+
+
+def test_a_variance_overflows_only_where_its_value_does(device: str) -> None:
+    x = ours(np.array([1e19, 2e19, 4e19] * 3, np.float32), device=device)
+    np.testing.assert_allclose(host(x.var()), 1.75e38, rtol=1e-6)
+    assert host((2 * x).var()) == INF
+
+
+DIFFERENCES: dict[str, Callable[..., Any]] = {
+    "huber_loss": lambda x, y: F.huber_loss(x, y, "sum", 0.5),
+    "smooth_l1_loss": lambda x, y: F.smooth_l1_loss(x, y, reduction="sum", beta=0.5),
+    "mse_loss": lambda x, y: F.mse_loss(x, y, reduction="sum"),
+    "cdist": lambda x, y: minigrad.cdist(x[None], y[None], 1.0),
+    "pdist": lambda x, y: F.pdist(minigrad.stack([x, y]), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
+    """It is NaN there, and finite elsewhere."""
+    for at in ([0.0, NAN, 3.0, 0.0], [0.0, 0.0, 3.0, NAN]):
+        for values in ((at, [0.0] * 4), ([0.0] * 4, at)):
+            for slope in slopes(DIFFERENCES[name], *values, device=device):
+                np.testing.assert_array_equal(np.isnan(slope), np.isnan(at))
+
+
+@pytest.mark.parametrize("x", [2.0, -1.0, 1e9, INF, -INF])
+def test_the_slope_of_a_logit_outside_of_its_domain(x: float, device: str) -> None:
+    assert np.isnan(slopes(minigrad.logit, [x], device=device)).all()
+    np.testing.assert_array_equal(slopes(minigrad.logit, [-0.0], device=device)[0], [INF])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.complex64, 3e-7), (np.complex128, 1e-15)])
+def test_a_complex_log1p_keeps_its_digits(dtype: Any, tolerance: float, device: str) -> None:
+    """The parts by their series near 0; elsewhere NumPy's logarithm of 1 + x."""
+    near = np.array([1e-6, -1e-6j, 1e-10 + 1e-10j, -3e-12 + 2e-7j, 0])
+    far = np.array([1 + 1j, -3 + 0.5j, -1.5, 1e15 - 1e15j, 1e30j, -1 + 1e-3j, 0.5 - 2j])
+    for x, right in ((near, near - near**2 / 2 + near**3 / 3 - near**4 / 4), (far, np.log(1 + far))):
+        found = host(minigrad.log1p(ours(x.astype(dtype), device=device)))
+        for part in ("real", "imag"):
+            np.testing.assert_allclose(getattr(found, part), getattr(right, part), rtol=4 * tolerance, atol=1e-25)
+    assert host(minigrad.log1p(ours(np.array([-1 + 0j], dtype), device=device))).real == -INF
+
+
+@pytest.mark.parametrize("name", ["abs", "sgn", "angle"])
+@pytest.mark.parametrize(("dtype", "sizes"), [(np.complex64, [1e-23, 1e-37, 1e25]), (np.complex128, [1e-200, 1e200])])
+def test_slopes_of_the_parts_of_tiny_and_large_complex_numbers(
+    name: str, dtype: Any, sizes: list[float], device: str
+) -> None:
+    """The slope of the modulus does not depend on the size; those of phase and angle are over it."""
+    z = np.array([3 + 4j, -1 + 2j, -2j, 1 + 0j, 0])
+
+    def slope(size: float) -> Any:
+        x = ours((z * size).astype(dtype), True, device)
+        out = getattr(minigrad, name)(x)
+        (found,) = grad((out.real + out.imag if out.is_complex() else out).sum(), x)
+        return host(found) * (1 if name == "abs" else size)
+
+    for size in sizes:
+        np.testing.assert_allclose(slope(size), slope(1.0), rtol=1e-5)
+
+
+NORMALISED: dict[str, Callable[..., Any]] = {
+    "layer_norm": lambda x: F.layer_norm(x, (3,)),
+    "rms_norm": lambda x: F.rms_norm(x, (3,)),
+    "group_norm": lambda x: F.group_norm(x.reshape(-1, 3, 1), 1).reshape(-1, 3),
+    "instance_norm": lambda x: F.instance_norm(x[None])[0],
+}
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("name", NORMALISED)
+@pytest.mark.parametrize(("dtype", "sizes"), [(np.float32, [1e20, 1e36]), (np.float64, [1e155, 1e200, 1e307])])
+def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], plain: bool, device: str) -> None:
+    """They are those of the numbers over a factor, by kernels and by the ops' own formulas, beside other rows."""
+    kernel = {"instance_norm": "group_norm"}.get(name, name)
+    rows, g = np.tile([[1.0, 2, 4], [-3, 1, 1]], (20, 1)), ours(np.array([1.0, 2, 0], dtype), device=device)
+    with without_kernel(REGISTRY[kernel]) if plain else nullcontext():
+        for size in sizes:
+            x, one = (ours((rows * s).astype(dtype), True, device) for s in (size, 2.0**20))
+            found, right = (NORMALISED[name](minigrad.cat([v, v.detach() / v.detach()])) for v in (x, one))
+            np.testing.assert_allclose(host(found), host(right), rtol=1e-5)
+            slope, expected = grad((found[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
+            np.testing.assert_allclose(host(slope) * size, host(expected) * 2.0**20, rtol=1e-4, atol=1e-6)

@@ -39,7 +39,7 @@ def normalise(
                 for j in range(some.size):
                     part += some[j]
                 total += float(part)
-        middle = F(total) * share
+        middle = F(total / (size * width))
         for r in range(i * size, (i + 1) * size):
             for a in range(0, width, _PART):
                 some, part = x[r, a : a + _PART], F(0.0)
@@ -47,6 +47,12 @@ def normalise(
                     part += (some[j] - middle) * (some[j] - middle)
                 squares += float(part)
         mean[i], scale[i] = middle, np.sqrt(F(1.0) / (F(squares) * share + F(eps)))
+        if scale[i] == F(0.0):  # the squares overflow
+            squares = 0.0
+            for r in range(i * size, (i + 1) * size):
+                for j in range(width):
+                    squares += np.float64(x[r, j] - middle) * np.float64(x[r, j] - middle)
+            scale[i] = F(1.0 / np.sqrt(squares / (size * width) + eps))
         for r in range(i * size, (i + 1) * size):
             factor = scale[i] * weight[r % channels] if weight.size else scale[i]
             offset = bias[r % channels] if bias.size else F(0.0)

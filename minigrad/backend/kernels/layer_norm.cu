@@ -13,6 +13,13 @@ extern "C" __global__ void layer_norm(const real* x, const real* weight, const r
         wide squares = 0;  // about the mean: the mean of squares less the squared mean would cancel
         EACH_COLUMN(j, n) squares += ((wide)in[j] - center) * ((wide)in[j] - center);
         wide scale = rsqrt(row_sum(squares) / n + (wide)eps);
+        if (scale == 0) {  // the squares overflow: those of x over its largest do not
+            wide top = 0, part = 0;
+            EACH_COLUMN(j, n) top = max(top, abs((wide)in[j] - center));
+            top = row_max(top);
+            EACH_COLUMN(j, n) part += ((wide)in[j] - center) / top * (((wide)in[j] - center) / top);
+            scale = 1 / sqrt(row_sum(part) / n) / top;
+        }
         EACH_COLUMN(j, n) {
             wide normal = ((wide)in[j] - center) * scale;
             if (weight) normal *= (wide)weight[j];

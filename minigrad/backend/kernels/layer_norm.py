@@ -28,7 +28,7 @@ def forward(
         if mean is not None:
             mean[a:b] = row_sum(block) / width
             block = np.subtract(block, mean[a:b, None], out=out[a:b])
-        scale[a:b] = 1 / np.sqrt(row_dot(block, block) / width + eps)
+        scale[a:b] = _inverse_rms(block, eps)
         block = np.multiply(block, scale[a:b, None], out=out[a:b])
         if weight is not None:
             block *= weight
@@ -37,6 +37,17 @@ def forward(
 
     over_rows(work, len(rows), 2 * rows.itemsize * width)
     return out.reshape(x.shape), (mean, scale)
+
+
+def _inverse_rms(block: Array, eps: float) -> Array:
+    """1 / √(mean of x² + eps) of each row, of x over its largest where the squares overflow."""
+    out: Array = 1 / np.sqrt(row_dot(block, block) / block.shape[1] + eps)
+    if not out.all():
+        high = out == 0
+        top = np.abs(block[high]).max(axis=1)
+        part = block[high] / np.where(np.isinf(top), 1, top)[:, None]
+        out[high] = 1 / np.sqrt(row_dot(part, part) / block.shape[1]) / top
+    return out
 
 
 def backward(

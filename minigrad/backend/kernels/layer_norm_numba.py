@@ -36,11 +36,16 @@ def normalise(
         if centred:
             for j in range(width):
                 total += x[i, j]
-        middle = total * share
+        middle = total / F(width)
         squares = F(0.0)
         for j in range(width):
             squares += (x[i, j] - middle) * (x[i, j] - middle)
         factor = np.sqrt(F(1.0) / (squares * share + F(eps)))  # 1 / √ would be an estimate, NaN for infinity
+        if factor == F(0.0):  # the squares overflow
+            long = 0.0
+            for j in range(width):
+                long += np.float64(x[i, j] - middle) * np.float64(x[i, j] - middle)
+            factor = F(1.0 / np.sqrt(long / width + eps))
         mean[i], scale[i] = middle, factor
         if weight.size == 0:
             for j in range(width):
@@ -105,7 +110,7 @@ def slope(
                 level += g[i, j] * weight[j]
                 tilt += g[i, j] * weight[j] * (x[i, j] - middle)
         level = level * share if centred else F(0.0)
-        tilt *= share * factor * factor
+        tilt = F(np.float64(tilt) * share * factor * factor)  # as factor² may underflow
         if weight.size == 0:
             for j in range(width):
                 out[i, j] = factor * (g[i, j] - level - (x[i, j] - middle) * tilt)

@@ -83,9 +83,15 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     difference = _difference("smooth_l1_loss", input, target)
-    d, low = difference.abs(), difference.clamp(-beta, beta)  # an infinite d² has a gradient of NaN, also where unused
-    losses = pointwise.where(d < beta, low * low * (0.5 / beta), d - 0.5 * beta)
-    return reduced(losses, reduction, size_average, reduce)
+    square, d = _near(difference, beta)
+    return reduced(pointwise.where(d >= beta, d - 0.5 * beta, square * (0.5 / beta)), reduction, size_average, reduce)
+
+
+def _near(difference: Tensor, end: float) -> tuple[Tensor, Tensor]:
+    """d² where d = |difference| is less than ``end``, or NaN, else 0 (an infinite d² has a gradient of NaN, also where
+    it is unused); and d."""
+    d = difference.abs()
+    return difference.masked_fill(d.detach() >= end, 0.0).square(), d
 
 
 @rounded_once
@@ -96,8 +102,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     difference = _difference("huber_loss", input, target)
-    d, low = difference.abs(), difference.clamp(-delta, delta)
-    losses = pointwise.where(d < delta, low * low * 0.5, (d - 0.5 * delta) * delta)
+    square, d = _near(difference, delta)
+    losses = pointwise.where(d >= delta, (d - 0.5 * delta) * delta, square * 0.5)
     return reduced(losses, reduction, weight=weight)
 
 
