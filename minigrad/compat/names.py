@@ -187,6 +187,8 @@ NAMES: dict[str, dict[str, str]] = {
         "torch": "",
         "matrix_rank": "linalg:matrix_rank",
         **_of("backend.storage:", "TypedStorage UntypedStorage"),
+        **_of("autograd.anomaly:", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
+        "set_anomaly_enabled": "autograd:set_detect_anomaly",
         "trapz": "functions.reduction:trapezoid",
         "vmap": "func:vmap",
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",

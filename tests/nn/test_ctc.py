@@ -110,6 +110,24 @@ def test_a_target_too_long_for_its_frames(device: str) -> None:
     assert not host(x.grad)[:, 1:].any()
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_the_gradient_of_an_impossible_target_is_nan(reduction: str, device: str) -> None:
+    """In the frames that are used, and in no other sample, unless such losses are 0."""
+    labels = np.array([[1, 1, 2], [1, 2, 3], [3, 3, 1], [1, 0, 0]])
+    scores = np.random.default_rng(2).standard_normal((5, 4, 4))
+    (x, tx), (t, tt) = pair(scores, device, True), pair(labels, device)
+    ends: Any = ((2, 1, 5, 0), (3, 3, 2, 1))
+    for zero in (False, True):
+        x.grad = tx.grad = None
+        options: dict[str, Any] = {"reduction": reduction, "zero_infinity": zero}
+        loss = F.ctc_loss(x.log_softmax(-1), t, *ends, **options)
+        expected = torch.nn.functional.ctc_loss(tx.log_softmax(-1), tt, *ends, **options)
+        assert_close(loss, expected)
+        loss.sum().backward(), expected.sum().backward()
+        assert np.isnan(host(x.grad)).sum() == (0 if zero else 12)
+        assert_close(x.grad, tx.grad)
+
+
 def test_impossible_classes_have_finite_gradients(device: str) -> None:
     scores = np.log(rng.dirichlet(np.ones(4), (5, 1)))
     scores[2, 0, 1] = -np.inf

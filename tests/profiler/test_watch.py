@@ -77,9 +77,12 @@ def test_observers_that_a_program_registers_meanwhile_stay(before: dict[str, Any
     try:
         with profile():
             mg.autograd.set_detect_anomaly(True)
-        assert mg.autograd.anomaly.is_anomaly_enabled()
+        assert mg.is_anomaly_enabled() and mg.is_anomaly_check_nan_enabled()
+        mg.set_anomaly_enabled(True, False)
+        assert mg.is_anomaly_enabled() and not mg.is_anomaly_check_nan_enabled()
     finally:
         mg.autograd.set_detect_anomaly(False)
+    assert not mg.is_anomaly_enabled()
 
 
 CALLS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import wrap
-from ...backend import of, xp
+from ...backend import holds, of, xp
 from ...functions import pointwise, shaping
 from ...functions.arguments import raw, rounded_once
 from ...ops.indexing import check_indices
@@ -42,7 +42,8 @@ def ctc_loss(
         input_lengths, target_lengths: (N) integers, or ().
         blank: the class that stands for no label.
         reduction: "none"; "mean", of each loss over its target's length; "sum".
-        zero_infinity: replace infinite losses, of targets too long for their frames, by 0.
+        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their
+            gradients are NaN in the frames that are used.
 
     Raises:
         RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1.
@@ -71,6 +72,9 @@ def ctc_loss(
     losses = -_log_likelihood(_as_log_softmax(frames), labels, used, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
+    elif holds(impossible := losses.array == float("inf")):
+        rows = frames[wrap((xp(used).arange(count)[:, None] < used) & impossible)]
+        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0, whose slope is NaN
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
