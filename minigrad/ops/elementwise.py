@@ -224,7 +224,8 @@ def sqrt(x: Array) -> Array:
     return xp(x).sqrt(x)
 
 
-@op("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)), promote="float", holomorphic=True)
+# y³ may underflow beside a large g.
+@op("dx = −½ g y³", x=lambda g, out: (g * out) * out * (-0.5 * out), promote="float", holomorphic=True)
 def rsqrt(x: Array) -> Array:
     """1 / √x"""
     return 1 / xp(x).sqrt(x)

@@ -486,3 +486,11 @@ def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], 
             np.testing.assert_allclose(host(found), host(right), rtol=1e-5)
             slope, expected = grad((found[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
             np.testing.assert_allclose(host(slope) * size, host(expected) * 2.0**20, rtol=1e-4, atol=1e-6)
+
+
+def test_batch_norm_of_large_numbers(device: str) -> None:
+    """Its slope is that of the numbers over a factor, though the cube of its scale underflows."""
+    x, one = (ours(np.array([[1.0], [2], [4]], np.float32) * np.float32(s), True, device) for s in (1e16, 1e3))
+    g = ours(np.array([[1.0], [2], [0]], np.float32), device=device)
+    found, right = (grad((F.batch_norm(v, None, None, training=True) * g).sum(), v)[0] for v in (x, one))
+    np.testing.assert_allclose(host(found) * 1e16, host(right) * 1e3, rtol=1e-4)
