@@ -74,15 +74,16 @@ def test_nobody_watches_where_it_cannot_begin(before: dict[str, Any], monkeypatc
 
 
 def test_observers_that_a_program_registers_meanwhile_stay(before: dict[str, Any]) -> None:
+    names: Any = mg
     try:
         with profile():
             mg.autograd.set_detect_anomaly(True)
-        assert mg.is_anomaly_enabled() and mg.is_anomaly_check_nan_enabled()
-        mg.set_anomaly_enabled(True, False)
-        assert mg.is_anomaly_enabled() and not mg.is_anomaly_check_nan_enabled()
+        assert names.is_anomaly_enabled() and names.is_anomaly_check_nan_enabled()
+        names.set_anomaly_enabled(True, False)
+        assert names.is_anomaly_enabled() and not names.is_anomaly_check_nan_enabled()
     finally:
         mg.autograd.set_detect_anomaly(False)
-    assert not mg.is_anomaly_enabled()
+    assert not names.is_anomaly_enabled()
 
 
 CALLS: dict[str, Any] = {
