@@ -83,15 +83,15 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     difference = _difference("smooth_l1_loss", input, target)
-    square, d = _near(difference, beta)
-    return reduced(pointwise.where(d >= beta, d - 0.5 * beta, square * (0.5 / beta)), reduction, size_average, reduce)
+    low, rest = _factors(difference, beta)
+    return reduced(low / beta * rest, reduction, size_average, reduce)
 
 
-def _near(difference: Tensor, end: float) -> tuple[Tensor, Tensor]:
-    """d² where d = |difference| is less than ``end``, or NaN, else 0 (an infinite d² has a gradient of NaN, also where
-    it is unused); and d."""
-    d = difference.abs()
-    return difference.masked_fill(d.detach() >= end, 0.0).square(), d
+def _factors(d: Tensor, end: float) -> tuple[Tensor, Tensor]:
+    """Of d² / 2 where |d| < ``end``, else end (|d| - end / 2). Unlike a choice between the two, their product has a
+    slope also where d is infinite, and NaN where d is."""
+    low = d.clamp(-end, end)
+    return low, d - low * 0.5
 
 
 @rounded_once
@@ -102,9 +102,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     difference = _difference("huber_loss", input, target)
-    square, d = _near(difference, delta)
-    losses = pointwise.where(d >= delta, (d - 0.5 * delta) * delta, square * 0.5)
-    return reduced(losses, reduction, weight=weight)
+    low, rest = _factors(difference, delta)
+    return reduced(low * rest, reduction, weight=weight)
 
 
 @rounded_once
