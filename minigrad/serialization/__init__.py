@@ -51,8 +51,9 @@ def save(
             the program's classes) is pickled, and ``load`` needs ``weights_only=False`` or the classes among
             ``safe_globals``. Tensors in the same memory, and views of it, are written once, and share it again
             when they are loaded.
-        f: a path, which is replaced in one step, or a binary file object. Data goes into a safetensors file
-            if the path ends in ".safetensors", else into an archive that ``torch.load`` reads.
+        f: a path, which is replaced in one step (a pipe or a device gets the bytes), or a binary file object.
+            Data goes into a safetensors file if the path ends in ".safetensors", else into an archive that
+            ``torch.load`` reads.
         pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
             other objects.
 

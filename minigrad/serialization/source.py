@@ -11,11 +11,12 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..autograd.mode import at_end
 from ..backend import dtype as dt
 from .schema import reason
 from .stream import Stream
@@ -23,6 +24,7 @@ from .stream import Stream
 Ndarray = np.ndarray[Any, Any]
 _LONGEST_PATH = 200  # characters in a message
 _MOST_AXES = 64  # of NumPy's arrays
+_BLOCK = 1 << 20  # bytes to copy at once
 _MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
 
@@ -114,12 +116,17 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
     shown = os.fspath(path)[:_LONGEST_PATH]
     try:
         return open(path, "rb")
-    except ValueError:  # NUL, or half a character
-        raise FileNotFoundError(errno.ENOENT, "No file can have that name", shown) from None
+    except ValueError:
+        raise _nameless(shown) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             error.filename = shown
         raise
+
+
+def _nameless(path: str | bytes) -> OSError:
+    """The error for a name with NUL, or with half a character."""
+    return FileNotFoundError(errno.ENOENT, "No file can have that name", path[:_LONGEST_PATH])
 
 
 def is_endless(path: str | os.PathLike[str]) -> bool:
@@ -182,31 +189,69 @@ def _put_in_place(temporary: str, target: str) -> None:
             time.sleep(0.05)
 
 
+def _writable(path: Any) -> str:
+    """A path. Raises OSError: no file can have that name."""
+    target = os.fsdecode(path)
+    try:
+        os.lstat(target)
+    except ValueError:
+        raise _nameless(target) from None
+    except OSError as error:
+        if not target or error.errno == errno.ENAMETOOLONG:
+            error.filename = target[:_LONGEST_PATH]
+            raise
+    return target
+
+
+def _write_through(temporary: str, target: str) -> None:
+    """Write what a file holds to a pipe or a device. Raises OSError."""
+    try:
+        with open(temporary, "rb") as file, open(target, "wb") as through:
+            while block := file.read(_BLOCK):
+                through.write(block)
+    except OSError as error:
+        error.filename = target  # which the system forgets once it is open
+        raise
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder of files, as far as it is there. Interrupted, it can be called again, which rmtree cannot."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            os.remove(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
     """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
     old file is still there. It has a hidden folder of its own beside ``path``, in which whoever writes may put other
-    files (safetensors does), and which goes with all of them. Raises OSError; RuntimeError, as PyTorch, if the folder
-    of ``path`` does not exist."""
-    import shutil  # here, since it brings every compression of the standard library
+    files (safetensors does), and which goes with all of them. A pipe or a device stays, and gets the bytes at the end.
+    Raises OSError, also for a name that no file can have; RuntimeError, as PyTorch, if the folder of ``path`` does not
+    exist."""
+    import tempfile  # here, since it brings every compression of the standard library
 
-    target = os.path.realpath(os.fspath(path))
+    target = _writable(path)
+    is_through = is_endless(target)
+    target = target if is_through else os.path.realpath(target)
     folder, name = os.path.split(target)
+    if is_through:
+        folder, name = tempfile.gettempdir(), name or "data"
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
     hidden = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
-    os.mkdir(hidden)
-    try:
+    with at_end(_remove, hidden) as end, end:
+        os.mkdir(hidden, 0o700 if is_through else 0o777)
         temporary = os.path.join(hidden, name)
         with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
             mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
         yield temporary
+        if is_through:
+            return _write_through(temporary, target)
         os.chmod(temporary, mode)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         _put_in_place(temporary, target)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
     if os.name == "posix":  # brings the new name itself to the disk
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+import minigrad as mg
+from minigrad.compat.hub import download_url_to_file
+from minigrad.music import Note, write_midi
 from minigrad.serialization import source
+from tests.support.interrupts import Lines
 
 
 class Busy:
@@ -48,3 +55,53 @@ def test_a_file_that_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         write(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+WRITERS: dict[str, Callable[[str], object]] = {
+    "save": lambda path: mg.save({"w": mg.arange(3)}, path),
+    "save, pickled": lambda path: mg.save({"w": mg.arange(3), "f": Fraction(1, 2)}, path),
+    "save, .safetensors": lambda path: mg.save({"w": mg.arange(3)}, path),
+    "save_file, .safetensors": lambda path: mg.serialization.save_file({"w": mg.arange(3)}, path, {"a": "1", "b": "2"}),
+    "write_midi": lambda path: write_midi(path, [Note(60, 64, 0.0, 0.5)]),
+    "download": lambda path: download_url_to_file(Path(__file__).as_uri(), path),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("link", [False, True], ids=["pipe", "link"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_pipe_gets_the_bytes_and_stays(name: str, link: bool, tmp_path: Path) -> None:
+    ending = ".safetensors" * name.endswith(".safetensors")
+    path, plain = tmp_path / f"pipe{ending}", tmp_path / f"plain{ending}"
+    os.mkfifo(path)
+    target = tmp_path / f"link{ending}" if link else path
+    if link:
+        target.symlink_to(path)
+    WRITERS[name](str(plain))
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        WRITERS[name](str(target))
+        assert reader.read() == plain.read_bytes()
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert sorted(tmp_path.iterdir()) == sorted({path, plain, target})
+
+
+def test_no_interrupt_leaves_a_folder(tmp_path: Path) -> None:
+    path, moment = tmp_path / "weights", 1
+    while Lines(moment).run(lambda: write(path, "new")):
+        assert [file for file in tmp_path.iterdir() if file != path] == []
+        moment += 1
+    assert moment > 20 and path.read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other names")
+@pytest.mark.parametrize("ending", [".pt", ".safetensors"])
+@pytest.mark.parametrize("name", ["", "a\0b", "a\ud800b", "a" * 5000], ids=["empty", "NUL", "surrogate", "long"])
+def test_names_that_no_file_can_have(name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = name + ending * bool(name)
+    with pytest.raises(OSError) as loading:
+        mg.load(path)
+    with pytest.raises(OSError) as saving:
+        mg.save({}, path)
+    assert type(saving.value) is type(loading.value) and str(saving.value) == str(loading.value)
+    assert len(str(saving.value)) < 300 and not list(tmp_path.iterdir())
