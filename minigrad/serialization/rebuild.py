@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +64,7 @@ class Rebuilder:
         self._memories: dict[tuple[str, Format], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
         self._turned: dict[tuple[str, int], Ndarray] = {}  # by key and width of numbers: of the other byte order
+        self._signed: dict[tuple[Any, ...], Storage] = {}  # by storage and functions: of conjugates and negatives
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
 
@@ -157,9 +160,12 @@ class Rebuilder:
 
     # Tensors ------------------------------------------------------------------------------------------------
 
-    def tensor(self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, *_: Any) -> Tensor:
-        """A tensor of a storage's elements, which offset and strides count; ``flag`` is its requires_grad."""
-        array = view(_checked(storage).array, offset, size, stride)
+    def tensor(
+        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
+    ) -> Tensor:
+        """A tensor of a storage's elements, which offset and strides count. ``flag`` is its requires_grad; ``bits``
+        says whether PyTorch shows the elements as their conjugates ("conj") or negatives ("neg")."""
+        array = view(self._shown(_checked(storage), bits).array, offset, size, stride)
         if array.dtype == np.bool_:  # not the whole storage: others of its bytes may be of other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
@@ -168,13 +174,33 @@ class Rebuilder:
         return self._moved(tensor.requires_grad_(bool(flag)), storage.device)
 
     def tensor_of_bytes(
-        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, *_: Any
+        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, bits: Any = None
     ) -> Tensor:
         """A tensor of some dtype in a storage of bytes."""
         if not isinstance(dtype, DType):
             raise TypeError(f"a tensor of dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
-        return self.tensor(typed, offset, size, stride, flag)
+        return self.tensor(typed, offset, size, stride, flag, hooks, bits)
+
+    def _shown(self, storage: Storage, bits: Any) -> Storage:
+        """The storage, or the one of the conjugates and negatives of its elements, which ``finish`` fills in."""
+        if not bits:
+            return storage
+        if not isinstance(bits, dict) or any(type(bits.get(name, False)) is not bool for name in ("conj", "neg")):
+            raise TypeError(f"{short(bits)} in the place of a tensor's metadata")
+        array = storage.array
+        signs = [
+            function
+            for name, function, kinds in (("conj", np.conjugate, "c"), ("neg", np.negative, "fciu"))
+            if bits.get(name) and dt.kind_of(array) in kinds
+        ]
+        key = storage, *signs
+        if key not in self._signed:
+            self._signed[key] = replace(storage, array=np.zeros_like(array))
+            tasks = [partial(np.copyto, self._signed[key].array, array)]
+            tasks += [partial(sign, self._signed[key].array, out=self._signed[key].array) for sign in signs]
+            self._pending += tasks
+        return self._signed[key]
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
         """A Parameter in the memory of a tensor, with attributes."""

@@ -78,7 +78,7 @@ def check_flag(tensor: Tensor, requires_grad: bool) -> None:
     """Raise ValueError for a tensor that cannot require a gradient, and should; TypeError: the flag is none."""
     if not isinstance(requires_grad, int):
         raise TypeError(f"{short(requires_grad)} in the place of requires_grad")
-    if requires_grad and not tensor.is_floating_point():
+    if requires_grad and dt.kind_of(tensor.array) not in "fc":
         raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
 
 

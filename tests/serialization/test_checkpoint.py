@@ -25,6 +25,9 @@ from tests.support.parity import host, in_torch_words, torch
 KINDS = ["zip", "legacy"]
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
 
+NEGATED = ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16", "complex64"]
+GRADIENTS = ["float16", "float32", "float64", "complex64", "complex128"]
+
 
 def by_torch(obj: Any, kind: str = "zip", protocol: int = 2) -> io.BytesIO:
     """A checkpoint that PyTorch wrote."""
@@ -258,6 +261,71 @@ def test_what_was_saved_on_a_device_that_is_not_here() -> None:
     assert found.device.type == "cpu" and found.tolist() == [1, 1]
     assert load(archive(moved, {"0": bytes(8)}), map_location=where).tolist() == [0, 0]
     assert seen == [("cuda:77", 8)]
+
+
+def signed() -> dict[str, Any]:
+    """PyTorch's tensors that show conjugates or negatives of their memory."""
+    z = torch.randn(3, 4, dtype=torch.complex64)
+    noted = z.conj()
+    noted.note = "attributes"
+    return {
+        "memory": z,
+        "conjugates": z.conj(),
+        "the same": z.conj()[1:, ::2].t(),
+        "negatives": z.clone().conj().imag,
+        "both": torch._neg_view(z.conj()),
+        "complex128": torch.ones(2, dtype=torch.complex128).mul(1j).conj(),
+        "expanded": torch.tensor(1j).conj().expand(5, 100),
+        "empty": torch.empty(0, 2, dtype=torch.complex64).conj(),
+        "with a gradient": z.clone().conj().requires_grad_(),
+        "parameter": torch.nn.Parameter(z.conj()),
+        "attributes": noted,
+        **{name: torch._neg_view(torch.arange(3).to(getattr(torch, name))) for name in NEGATED},
+    }
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_conjugates_and_negatives(kind: str, trusted: bool, tmp_path: Path) -> None:
+    tensors = signed()
+    (tmp_path / "x").write_bytes(by_torch(tensors, kind).getvalue())
+    for mmap in (False, True):
+        loaded = load(tmp_path / "x", weights_only=not trusted, mmap=mmap)
+        for name, tensor in tensors.items():
+            if tensor.dtype != torch.bfloat16 or minigrad.bfloat16.is_available:
+                assert in_torch_words(loaded[name].dtype) == str(tensor.dtype), name
+            assert loaded[name].tolist() == tensor.tolist(), name
+            assert loaded[name].requires_grad == tensor.requires_grad, name
+        assert type(loaded["parameter"]) is nn.Parameter and loaded["attributes"].note == "attributes"
+        loaded["conjugates"][1, 0] = 5  # a view of the same memory, but not of that without the bit
+        assert loaded["the same"][0, 0].item() == 5 and loaded["memory"][1, 0].item() != 5
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("bits", ["conj", {"conj": 1}, {"neg": [True]}, [True]])
+def test_bits_that_make_no_sense(bits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._utils, "get_tensor_metadata", lambda tensor: bits)
+    with pytest.raises(RuntimeError, match=r"makes no sense.*in the place of a tensor's metadata"):
+        load(by_torch(torch.ones(2)))
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", GRADIENTS)
+def test_each_dtype_that_may_require_a_gradient(dtype: str, kind: str, tmp_path: Path) -> None:
+    kinds: Any = getattr(torch, dtype)
+    theirs = {
+        "tensor": torch.ones(2).to(kinds).requires_grad_(),
+        "parameter": torch.nn.Parameter(torch.ones(2).to(kinds)),
+    }
+    loaded = load(by_torch(theirs, kind))
+    save(loaded, tmp_path / "x.pt")
+    save(loaded, tmp_path / "x.safetensors")
+    for again in (loaded, load(tmp_path / "x.pt"), load(tmp_path / "x.safetensors")):
+        assert str(again["tensor"].dtype) == f"minigrad.{dtype}"
+        assert again["tensor"].requires_grad and again["tensor"].tolist() == theirs["tensor"].tolist()
+        assert type(again["parameter"]) is nn.Parameter and again["parameter"].requires_grad
 
 
 # What is refused --------------------------------------------------------------------------------------------
