@@ -25,7 +25,7 @@ from .checkpoint import How, load_archive, load_legacy
 from .placing import placing
 from .schema import cause, short
 from .source import DAMAGE, Ndarray, Source
-from .tree import NotPlain, Reader, Writer
+from .tree import NoFormat, NotPlain, Reader, Writer
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals"]
 __all__ += ["save", "save_file"]
@@ -59,6 +59,7 @@ def save(
 
     Raises:
         pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda.
+        TypeError: a tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes.
         AttributeError: ``f`` is neither a path nor a file object. OSError: the file cannot be written.
 
     >>> import os, tempfile
@@ -79,6 +80,11 @@ def save(
         except NotPlain:
             return _save_described(obj, f)
     except NotPlain as reason:
+        if isinstance(reason, NoFormat) and _is_safetensors(f):
+            raise TypeError(
+                f"cannot write {f}: files of safetensors cannot hold {reason}. What to do: save it to a path that ends "
+                "in .pt"
+            ) from None
         try:
             save_any(obj, f, pickle_module, pickle_protocol)
         except Exception as error:
@@ -210,7 +216,8 @@ def _is_beside(file: str) -> bool:
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, as ``safetensors.torch.save_file`` does, with a sum of all. Raises TypeError, OSError."""
+    """Write tensors by name, as ``safetensors.torch.save_file`` does, with a sum of all. Raises TypeError, OSError;
+    ValueError: a name that has half a character."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):

@@ -25,18 +25,29 @@ SUM = "minigrad.sum"  # the checksum of a file, within the description or beside
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's own limit
-_KINDS = {stored: name for name, stored in plain_safetensors.NAMES.items() if not name.endswith("fnuz")}
+_KINDS = {stored: name for name, stored in plain_safetensors.NAMES.items()}
 _DTYPES = {stored: np.dtype(name) for stored, name in _KINDS.items() if stored != "BF16" and stored[:2] != "F8"}
 
 
 def holds(kind: np.dtype[Any]) -> bool:
     """Whether arrays of a NumPy dtype can be written and read."""
-    return kind.isnative and (kind in _DTYPES.values() or kind.name == "bfloat16")
+    return kind.isnative and kind.name in plain_safetensors.NAMES
+
+
+def has_half(text: str) -> bool:
+    """Whether a text has surrogates, which UTF-8 cannot hold."""
+    return text != text.encode(errors="replace").decode()
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
-    OSError."""
+    OSError; ValueError: a name or metadata with half a character."""
+    for text in (*arrays, *(part for item in (metadata or {}).items() for part in item)):
+        if isinstance(text, str) and has_half(text):
+            raise ValueError(
+                f"cannot write {f}: {short(text)} has half a character (a surrogate), which files of safetensors "
+                "cannot hold. What to do: give it a name in UTF-8"
+            )
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
         entries = [

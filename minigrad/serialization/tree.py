@@ -45,6 +45,10 @@ class NotPlain(Exception):
     """A value that only a pickle can hold; the text says which, and where it is."""
 
 
+class NoFormat(NotPlain):
+    """A tensor of a dtype that files of safetensors cannot hold, such as complex128."""
+
+
 # Values without parts: type -> (tag, to JSON, from JSON)
 _LEAVES: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     int: ("int", hex, lambda text: int(text, 16)),
@@ -158,8 +162,8 @@ class Writer:
         ]
 
     def _encode_tensor(self, obj: Tensor, where: str, name: str) -> dict[str, Any]:
-        if not holds(obj.array.dtype):  # the file format has no complex128
-            raise NotPlain(f"{where}: a tensor of dtype {obj.dtype.name}")
+        if not holds(obj.array.dtype):
+            raise NoFormat(f"{where}: a tensor of dtype {obj.dtype.name}")
         tag = "parameter" if isinstance(obj, Parameter) else "tensor"
         node = self._node(tag, obj.array, name)
         if obj.requires_grad:
@@ -205,9 +209,10 @@ class Writer:
         """The name of an array, the same for the same memory."""
         place: Any = id(array)
         if isinstance(array, np.ndarray) and array.size:  # several objects may show the same memory
-            place = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
+            place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # whose letters floats of 8 bits share
         if place in self._names:
             return self._names[place]
+        name = name.encode(errors="backslashreplace").decode()  # the description has the true one
         free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is the format's own
         self._parts[free] = Part(array)
         self._names[place] = free

@@ -321,8 +321,11 @@ def test_each_dtype_that_may_require_a_gradient(dtype: str, kind: str, tmp_path:
     }
     loaded = load(by_torch(theirs, kind))
     save(loaded, tmp_path / "x.pt")
-    save(loaded, tmp_path / "x.safetensors")
-    for again in (loaded, load(tmp_path / "x.pt"), load(tmp_path / "x.safetensors")):
+    files = [tmp_path / "x.pt"]
+    if dtype != "complex128":  # which the other form cannot hold
+        save(loaded, tmp_path / "x.safetensors")
+        files.append(tmp_path / "x.safetensors")
+    for again in (loaded, *map(load, files)):
         assert str(again["tensor"].dtype) == f"minigrad.{dtype}"
         assert again["tensor"].requires_grad and again["tensor"].tolist() == theirs["tensor"].tolist()
         assert type(again["parameter"]) is nn.Parameter and again["parameter"].requires_grad
