@@ -71,8 +71,8 @@ class Lines(Texts):
     which goes with this object. The file must not change.
 
     Raises:
-        ValueError: a device or a pipe; bytes that are not UTF-8, with their line; a damaged archive; or, later, a
-            shorter file.
+        ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
+            later, a shorter file.
         OSError: the file cannot be read.
     """
 
@@ -86,7 +86,7 @@ class Lines(Texts):
             if not os.fstat(self._file.fileno()).st_size and self._file.read(1):
                 raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
             self._starts, self._digest, self._by_returns = _scan(self._file)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise ValueError(_bad_line(path, self._file)) from None
         except OSError as error:  # of /proc
             raise OSError(error.errno, error.strerror, str(path)) from None
@@ -157,7 +157,7 @@ def _unpacked(path: Path) -> IO[bytes]:
 
 def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bool]:
     """The offsets of all lines, and of the end, (lines + 1,) int64; a checksum of the file; and whether carriage
-    returns end its lines. Raises UnicodeDecodeError: it is not UTF-8."""
+    returns end its lines. Raises UnicodeError: it is not UTF-8, or has NUL in it."""
     file.seek(0)
     marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
     starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
@@ -171,6 +171,8 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bo
         last = block[-1:]
         checksum.update(block)
         decoder.decode(block)
+        if b"\0" in block:
+            raise UnicodeError("NUL")
         starts.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
         size += len(block)
     decoder.decode(b"", final=True)
@@ -195,18 +197,34 @@ def _starts_by_returns(file: IO[bytes]) -> Iterator[np.ndarray[Any, np.dtype[np.
         before, size = data[-1:], size + len(block)
 
 
+def fault(line: bytes) -> str:
+    """Why a line is no text: bytes that are not UTF-8, or NUL; "" if it is text."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
+    return f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
+
+
+def _encoding(start: bytes) -> str:
+    """The likely encoding of a file that is not UTF-8, of which the first bytes are there; "" if it is UTF-8 with NUL.
+    In UTF-16 tabs and line feeds have a NUL beside them."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16"
+    for encoding in ("UTF-16LE", "UTF-16BE"):
+        text = start[: len(start) // 2 * 2].decode(encoding, "replace")
+        if "\0" not in text and 2 * sum(map(text.count, "\t\n")) > sum(map(start.count, (b"\t", b"\n"))):
+            return encoding
+    return "" if 0 in start and not fault(start[: start.index(0)]) else "WINDOWS-1252"
+
+
 def _bad_line(path: Path, file: IO[bytes]) -> str:
-    """The message for a file that is not UTF-8."""
+    """The message for a file that is not UTF-8, or has NUL in it."""
     file.seek(0)
-    wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    encoding = "UTF-16" if wide else "WINDOWS-1252"
+    encoding = _encoding(file.read(1 << 16))
+    repair = f"; or, if it is {encoding}: iconv -f {encoding} -t UTF-8" if encoding else ", without NUL"
     file.seek(0)
     for number, raw in enumerate(file, 1):
-        try:
-            raw.decode()
-        except UnicodeDecodeError as error:
-            return (
-                f"{path}, line {number}: not UTF-8 (byte {raw[error.start]:#04x} at {error.start}). "
-                f"Save it as UTF-8 in an editor or spreadsheet; or, if it is {encoding}: iconv -f {encoding} -t UTF-8"
-            )
+        if wrong := fault(raw):
+            return f"{path}, line {number}: {wrong}. Save it as UTF-8 in an editor or spreadsheet{repair}"
     return f"{path}: not UTF-8"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import minigrad as mg
 from minigrad.serialization.source import replaced
 from minigrad.text import Lines, read_pairs
+from minigrad.text.lines import fault
 from minigrad.text.scores import check_installed, tokenizer_for
 from minigrad.utils.bar import bar
 
@@ -154,7 +155,7 @@ def _stdin() -> Iterator[list[str]]:
     """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
 
     Raises:
-        ValueError: a line is not UTF-8, or does not end.
+        ValueError: a line is not UTF-8, has NUL in it, or does not end.
     """
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
@@ -177,12 +178,9 @@ def _too_long(number: int) -> str:
 
 
 def _decoded(line: bytes, number: int) -> str:
-    try:
-        return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
-        ) from None
+    if wrong := fault(line):
+        raise ValueError(f"standard input, line {number}: {wrong}")
+    return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
 
 
 def _tell(text: str) -> None:

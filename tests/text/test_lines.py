@@ -120,6 +120,10 @@ def test_the_digest_is_of_what_the_file_says(tmp_path: Path) -> None:
         (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
         (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\).*if it is UTF-16: iconv -f UTF-16"),
         (b"ok\nok\ncut \xe2\x80", r"x, line 3: not UTF-8 \(byte 0xe2 at 4\)"),
+        (b"one\tuno\ntwo\t\0due\n", r"x, line 2: not text \(NUL, the byte 0x00, at 4\).*as UTF-8 .*, without NUL$"),
+        (b"one\tuno\0\n", r"x, line 1: not text \(NUL, the byte 0x00, at 7\).*, without NUL$"),
+        (b"one\0\0\0\tuno\n", r"x, line 1: not text \(NUL, the byte 0x00, at 3\).*, without NUL$"),
+        (b"caf\xe9\t\0\n", r"x, line 1: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
         (b"a surrogate: \xed\xa0\x80\n", r"x, line 1: not UTF-8 \(byte 0xed at 13\)"),
     ],
 )
@@ -128,6 +132,18 @@ def test_not_utf8(data: bytes, told: str, block: int, tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "BLOCK", block)
     with pytest.raises(ValueError, match=told):
         Lines(write(tmp_path / "x", data))
+
+
+@pytest.mark.parametrize(
+    "text", ["one\tuno\ntwo\tdue\n", "caffè\té\n", "я\tio\r\n", "猫が好き\t我喜欢猫\n犬\t狗\n", "\ta"]
+)
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize("ending", [".tsv", ".gz"])
+def test_utf16_without_a_mark(text: str, encoding: str, ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path / f"x{ending}", text.encode(encoding))
+    told = rf"x\{ending}, line 1: not (UTF-8|text) .* Save it as UTF-8 .* if it is {encoding}: iconv -f {encoding} "
+    with pytest.raises(ValueError, match=told):
+        Lines(path)
 
 
 def test_damaged_archives(tmp_path: Path) -> None:

@@ -516,7 +516,9 @@ def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture
 # What can be wrong ------------------------------------------------------------------------------------------
 
 
-def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_sentences(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert cli.main(["translate", " ", *trained]) == 1
     assert "the sentence is empty" in capsys.readouterr().err
     long = Translator.load(table / "run")
@@ -528,6 +530,13 @@ def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFi
     (table / "latin1.txt").write_bytes("caffè".encode("latin1"))
     assert cli.main(["translate", "--input", str(table / "latin1.txt"), *trained]) == 1
     assert "line 1: not UTF-8" in capsys.readouterr().err
+    (table / "wide.txt").write_bytes("one\ntwo\n".encode("utf-16-le"))
+    assert cli.main(["translate", "--input", str(table / "wide.txt"), *trained]) == 1
+    assert "line 1: not text (NUL, the byte 0x00, at 1)" in capsys.readouterr().err
+    for line, wrong in ((b"caff\xe8\n", "not UTF-8 (byte 0xe8 at 4)"), (b"on\0e\n", "not text (NUL")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n" + line)))
+        assert cli.main(["translate", *trained]) == 1
+        assert f"standard input, line 2: {wrong}" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without an end")
@@ -588,6 +597,9 @@ def test_a_run_of_other_settings(table: Path, trained: list[str], capsys: pytest
         (b"a\nb\n", b"a\n", "has 2 lines and"),
         (b"a\n\n", b"\nb\n", "no sentence pairs"),
         (b"caff\xe8\n", b"b\n", "line 1: not UTF-8"),
+        (b"a\nb\n", b"a\nb\0\n", "b, line 2: not text (NUL"),
+        ("à\n".encode("utf-16-le"), b"b\n", "a, line 1: not UTF-8 (byte 0xe0 at 0). Save it as UTF-8"),
+        ("a\n".encode("utf-16-be"), b"b\n", "if it is UTF-16BE"),
     ],
 )
 def test_bad_corpora(
