@@ -12,6 +12,7 @@ import struct
 from typing import Any
 
 _MOST = 1 << 24  # bytes to read at once: a stream of a few bytes may name any length
+_LEAST = 10  # bytes of any file of safetensors
 _MOST_HEADER = 100_000_008  # bytes, the limit of safetensors
 _LONG = 0xFFFFFFFF  # in place of a number that has a field of 64 bits
 
@@ -114,7 +115,8 @@ class Stream:
 
     def _rest(self) -> int:
         """The length of all that follows the beginning of an archive or a pickle; an archive's end record says it."""
-        if not self.data.startswith((b"P", b"\x80")):
+        if not self.data.startswith((b"P", b"\x80")):  # no object: enough to see that, as of a path
+            self._has(_MOST if self.data.startswith(b"{") else _LEAST)
             return len(self.data)
         while self._has(len(self.data) + _MOST):
             pass

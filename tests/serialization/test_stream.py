@@ -170,3 +170,38 @@ def test_no_more_is_read_than_makes_sense(begin: bytes) -> None:
 def test_modules_in_a_row() -> None:
     file = io.BytesIO(written(nn.Linear(2, 1), nn.Linear(3, 1)))
     assert [load(file, weights_only=False).in_features for _ in range(2)] == [2, 3]
+
+
+NO_CHECKPOINTS = [
+    b"<!DOCTYPE html><html><body>404</body></html>",
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    b"\x93NUMPY\x01\0v\0{'descr': '<f8'}",
+    b"version https://git-lfs.github.com/spec/v1\n",
+    gzip.compress(b"a"),
+    bytes(100),
+    b"12345678{and more",
+    b"short",
+    b"PK, but no archive",
+    b"PK\x03\x04, but no archive",
+    b"\x80\x02, but no pickle",
+    b'{"a": 1}',
+    b'{"weight_map": {"a": "b"}, ',
+]
+
+
+@pytest.mark.parametrize("content", NO_CHECKPOINTS)
+def test_files_of_other_kinds_are_refused_alike(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+
+    def message(f: Any, name: str) -> str:
+        with pytest.raises(RuntimeError, match=r"^cannot load ") as caught:
+            load(f)
+        return str(caught.value).replace(name, "it", 1)
+
+    pipe = os.pipe()
+    os.write(pipe[1], content)
+    os.close(pipe[1])
+    with open(path, "rb") as file, open(pipe[0], "rb") as piped:
+        for f in (io.BytesIO(content), file, piped):
+            assert message(f, f"the {type(f).__name__}") == message(path, str(path))
