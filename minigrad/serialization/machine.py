@@ -162,10 +162,10 @@ class Machine(Unpickler):  # type: ignore[misc]
     # Containers ---------------------------------------------------------------------------------------------
 
     def _target(self, kind: type) -> Any:
-        """The container on top of the stack, of some kind or a subclass."""
+        """The container on top of the stack, of some kind or a subclass, or of a safe class, such as deque."""
         target = self.stack[-1]
         self._bounds.forget(target)
-        if not isinstance(target, kind):
+        if not isinstance(target, kind) and not self._is_safe(type(target)):
             raise TypeError(f"its pickle fills a {type(target).__name__} like a {kind.__name__}")
         return target
 
@@ -183,12 +183,21 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(self._fill(tuple(values), values))
 
     def _append(self, values: list[Any]) -> None:
-        self._fill(self._target(list), values).extend(values)
+        target = self._fill(self._target(list), values)
+        if hasattr(target, "extend"):
+            target.extend(values)
+            return
+        for value in values:
+            target.append(value)
 
     def _set_items(self, items: list[Any]) -> None:
         self._spend(hashed(items[::2], self._bounds))
-        self._fill(self._target(dict), items)
-        put(self._target(dict), zip(items[::2], items[1::2], strict=True))
+        target, pairs = self._fill(self._target(dict), items), zip(items[::2], items[1::2], strict=True)
+        if isinstance(target, dict):
+            put(target, pairs)
+            return
+        for key, value in pairs:
+            target[key] = value
 
     def _add_items(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))

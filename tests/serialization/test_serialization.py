@@ -11,11 +11,12 @@ import json
 import math
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
 import zipfile
-from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -187,6 +188,52 @@ def test_objects_of_a_programs_classes_need_its_word(value: Any, path: Path) -> 
             assert found["config"] == value
         found["model"]["w"][0] = 5
         assert found["model"]["v"].tolist() == [5, 1]
+
+
+class Queue(deque[Any]):
+    """A deque, which is no list, and which a pickle fills like one."""
+
+
+@dataclasses.dataclass
+class Log:
+    """Neither list nor dict; ``__reduce__`` gives it items of both kinds."""
+
+    lines: list[Any] = dataclasses.field(default_factory=list)
+    marks: dict[Any, Any] = dataclasses.field(default_factory=dict)
+
+    def append(self, line: Any) -> None:
+        self.lines.append(line)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.marks[key] = value
+
+    def __reduce__(self) -> Any:
+        return Log, (), None, iter(self.lines), iter(self.marks.items())
+
+
+def filled_log() -> Log:
+    log = Log()
+    log.append("one")
+    log.append(2)
+    log["a"] = [3]
+    return log
+
+
+FILLED = [deque([1, 2], maxlen=3), deque(["one"]), deque(), Queue([1, [2]]), filled_log(), OrderedDict(a=deque([1]))]
+
+
+@pytest.mark.parametrize("ending", [".pt", ".safetensors"])
+@pytest.mark.parametrize("value", FILLED, ids=lambda value: type(value).__name__)
+def test_the_advice_about_safe_globals_helps(value: Any, ending: str, tmp_path: Path) -> None:
+    path, named = tmp_path / f"x{ending}", {"deque": deque, "Queue": Queue, "Log": Log}
+    save([value, minigrad.ones(1)], path)
+    with pytest.raises(pickle.UnpicklingError, match="What to do: ") as caught:
+        load(path)
+    (name,) = re.findall(r"safe_globals\(\[(\w+)\]\)", str(caught.value))
+    with safe_globals([named[name]]):
+        found = load(path)[0]
+    assert type(found) is type(value) and found == value
+    assert getattr(found, "maxlen", None) == getattr(value, "maxlen", None)
 
 
 def test_a_class_under_another_name(path: Path) -> None:
