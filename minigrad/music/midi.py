@@ -165,7 +165,7 @@ def _without_extras(data: bytes) -> bytes:
 
 def _plain_track(track: bytes) -> bytes:
     """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
-    has no meaning."""
+    has no meaning. Raises ValueError: a tempo has too few bytes."""
     plain, place, status = bytearray(track), 8, 0
     try:
         while place < len(track):
@@ -178,7 +178,9 @@ def _plain_track(track: bytes) -> bytes:
             elif track[place] >= 0x80:
                 status, place = track[place], place + 1
             if is_meta or status in (0xF0, 0xF7):
-                length, place = _number(track, place)
+                kind, (length, place) = track[place - 1], _number(track, place)
+                if is_meta and kind == _TEMPO and length < 3:
+                    raise ValueError(f"a tempo has a length of {length} bytes, not 3")
                 place += length
             else:
                 place += 0 if status in _ALONE else 1 if status >> 4 in (0xC, 0xD) or status in (0xF1, 0xF3) else 2

@@ -349,7 +349,13 @@ TUNE = midi(track((0, tempo(400_000)), (0, on(60)), (480, off(60)), (0, pedal(80
         (b"RIFF\x0c\0\0\0RMIDLIST\0\0\0\0", "no MIDI file"),
         (midi(track((0, b"\x90\x80\x40"))), "damaged: data byte"),
         (midi(track((0, b"\x40\x40"))), "damaged: running status"),
-        (midi(track((0, b"\xff\x51\x01\x63"))), "damaged"),
+        *(
+            (
+                midi(track((0, on(60)), (9, b"\xff\x51" + bytes([n]) + bytes(n)))),
+                f"damaged: a tempo has a length of {n} ",
+            )
+            for n in range(3)
+        ),
         (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
         (midi(track((0, on(60))), kind=3), "of type 3"),
         (midi(track((0, on(60))), division=0), "time division is 0"),
