@@ -34,20 +34,19 @@ def holds(kind: np.dtype[Any]) -> bool:
     return kind.isnative and kind.name in plain_safetensors.NAMES
 
 
-def has_half(text: str) -> bool:
-    """Whether a text has surrogates, which UTF-8 cannot hold."""
-    return text != text.encode(errors="replace").decode()
+def has_half(text: Any) -> bool:
+    """Whether it is a text with surrogates, which UTF-8 cannot hold."""
+    return isinstance(text, str) and text != text.encode(errors="replace").decode()
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
     OSError; ValueError: a name or metadata with half a character."""
-    for text in (*arrays, *(part for item in (metadata or {}).items() for part in item)):
-        if isinstance(text, str) and has_half(text):
-            raise ValueError(
-                f"cannot write {f}: {short(text)} has half a character (a surrogate), which files of safetensors "
-                "cannot hold. What to do: give it a name in UTF-8"
-            )
+    for text in filter(has_half, (*arrays, *(metadata or {}), *(metadata or {}).values())):
+        raise ValueError(
+            f"cannot write {f}: {short(text)} has half a character (a surrogate), which files of safetensors "
+            "cannot hold. What to do: give it a name in UTF-8"
+        )
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
         entries = [

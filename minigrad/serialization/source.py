@@ -190,7 +190,7 @@ def _put_in_place(temporary: str, target: str) -> None:
 
 
 def _writable(path: Any) -> str:
-    """A path. Raises OSError: no file can have that name."""
+    """A path. Raises OSError: no file can have that name, or a folder has it."""
     target = os.fsdecode(path)
     try:
         os.lstat(target)
@@ -200,6 +200,8 @@ def _writable(path: Any) -> str:
         if not target or error.errno == errno.ENAMETOOLONG:
             error.filename = target[:_LONGEST_PATH]
             raise
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
     return target
 
 
