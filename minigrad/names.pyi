@@ -795,6 +795,8 @@ __all__ = [
     "i0_",
     "index_put_",
     "instance_norm",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
@@ -854,6 +856,7 @@ __all__ = [
     "segment_reduce",
     "selu",
     "selu_",
+    "set_anomaly_enabled",
     "set_autocast_cache_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
@@ -1729,6 +1732,8 @@ hub: Any
 i0_: Any
 index_put_: Any
 instance_norm: Any
+is_anomaly_check_nan_enabled: Any
+is_anomaly_enabled: Any
 is_autocast_cache_enabled: Any
 is_autocast_cpu_enabled: Any
 is_autocast_enabled: Any
@@ -1788,6 +1793,7 @@ rsqrt_: Any
 segment_reduce: Any
 selu: Any
 selu_: Any
+set_anomaly_enabled: Any
 set_autocast_cache_enabled: Any
 set_autocast_dtype: Any
 set_autocast_enabled: Any
