@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from inspect import unwrap
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -155,12 +156,12 @@ def _cuda_sources(kernel: str) -> list[Path]:
 
 
 def _file(op: Any) -> str:
-    return _relative(Path(op.forward.__code__.co_filename))
+    return _relative(Path(unwrap(op.forward).__code__.co_filename))
 
 
 def _line(op: Any) -> int:
     """The line of the op's ``def``, not of its decorator."""
-    first = int(op.forward.__code__.co_firstlineno)
+    first = int(unwrap(op.forward).__code__.co_firstlineno)
     lines = (ROOT / _file(op)).read_text(encoding="utf-8").splitlines()
     return next(n for n in range(first, len(lines) + 1) if lines[n - 1].startswith("def "))
 

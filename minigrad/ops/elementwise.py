@@ -281,9 +281,9 @@ def logit(x: Array) -> Array:
 
 
 def _logit_slope(g: Array, x: Array) -> Array:
-    """Of real x outside of [0, 1], where the logarithm has no value, NaN; of -0, as of 0, infinite."""
+    """Of real x outside of [0, 1], where the logarithm has no value, NaN."""
     if bare(x).dtype.kind != "c":
-        x = where((x < 0) | (x > 1), math.nan, x + 0)
+        x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
 
 

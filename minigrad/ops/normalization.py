@@ -5,7 +5,8 @@ Numbers of 16 bits are computed with in float32: a square of 256 is beyond float
 
 from __future__ import annotations
 
-from ..backend import holds
+import numpy as np
+
 from ..backend.dtype import Array
 from .elementwise import abs, isfinite, isinf, rsqrt, where, wide
 from .op import bare, op
@@ -90,7 +91,7 @@ def _inverse_rms(x: Array, eps: float) -> Array:
     x = wide(x)
     squares = mean(x * x, -1, True)
     overflow = isinf(bare(squares))
-    if not holds(overflow):
+    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels look themselves
         return rsqrt(squares + eps)
     top = amax(abs(bare(x)), -1, True)
     top = where(overflow & isfinite(top), top, 1.0)

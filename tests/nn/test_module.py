@@ -426,7 +426,7 @@ def test_conversions() -> None:
         weight = net.weight
         net.to_empty(device="cpu")
         found += [net.weight is weight, tuple(net.weight.shape), net._get_name()]
-        net._apply(lambda t: t * 0 + 2)
+        net._apply(lambda t: t.new_zeros(t.shape) + 2)
         found += [net.weight.tolist(), net.weight is weight, net.weight.requires_grad]
         return [*found, [n for n, _ in net._named_members(lambda m: m._buffers.items())]]
 

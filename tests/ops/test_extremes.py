@@ -431,7 +431,7 @@ def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
 @pytest.mark.parametrize("x", [2.0, -1.0, 1e9, INF, -INF])
 def test_the_slope_of_a_logit_outside_of_its_domain(x: float, device: str) -> None:
     assert np.isnan(slopes(minigrad.logit, [x], device=device)).all()
-    np.testing.assert_array_equal(slopes(minigrad.logit, [-0.0], device=device)[0], [INF])
+    np.testing.assert_array_equal(slopes(minigrad.logit, [-0.0], device=device)[0], [-INF])
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.complex64, 3e-7), (np.complex128, 1e-15)])
@@ -475,13 +475,13 @@ NORMALISED: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("name", NORMALISED)
 @pytest.mark.parametrize(("dtype", "sizes"), [(np.float32, [1e20, 1e36]), (np.float64, [1e155, 1e200, 1e307])])
-def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], plain: bool, device: str) -> None:
+def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], plain: bool) -> None:
     """They are those of the numbers over a factor, by kernels and by the ops' own formulas, beside other rows."""
     kernel = {"instance_norm": "group_norm"}.get(name, name)
-    rows, g = np.tile([[1.0, 2, 4], [-3, 1, 1]], (20, 1)), ours(np.array([1.0, 2, 0], dtype), device=device)
+    rows, g = np.tile([[1.0, 2, 4], [-3, 1, 1]], (20, 1)), ours(np.array([1.0, 2, 0], dtype))
     with without_kernel(REGISTRY[kernel]) if plain else nullcontext():
         for size in sizes:
-            x, one = (ours((rows * s).astype(dtype), True, device) for s in (size, 2.0**20))
+            x, one = (ours((rows * s).astype(dtype), True) for s in (size, 2.0**20))
             found, right = (NORMALISED[name](minigrad.cat([v, v.detach() / v.detach()])) for v in (x, one))
             np.testing.assert_allclose(host(found), host(right), rtol=1e-5)
             slope, expected = grad((found[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]

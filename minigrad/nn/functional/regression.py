@@ -83,15 +83,13 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     difference = _difference("smooth_l1_loss", input, target)
-    low, rest = _factors(difference, beta)
-    return reduced(low / beta * rest, reduction, size_average, reduce)
+    return reduced(_square_near_0(difference, beta) / beta, reduction, size_average, reduce)
 
 
-def _factors(d: Tensor, end: float) -> tuple[Tensor, Tensor]:
-    """Of d² / 2 where |d| < ``end``, else end (|d| - end / 2). Unlike a choice between the two, their product has a
-    slope also where d is infinite, and NaN where d is."""
-    low = d.clamp(-end, end)
-    return low, d - low * 0.5
+def _square_near_0(d: Tensor, end: float) -> Tensor:
+    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): with a slope where d is infinite, and NaN where d is."""
+    size = d.abs()
+    return pointwise.where(size >= end, (size - end * 0.5) * end, d * d.clamp(-end, end) * 0.5)
 
 
 @rounded_once
@@ -102,8 +100,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     difference = _difference("huber_loss", input, target)
-    low, rest = _factors(difference, delta)
-    return reduced(low * rest, reduction, weight=weight)
+    return reduced(_square_near_0(difference, delta), reduction, weight=weight)
 
 
 @rounded_once
