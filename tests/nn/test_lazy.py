@@ -172,6 +172,7 @@ def test_a_layer_of_ones_own_is_loaded_and_pickled() -> None:
 
 
 def test_a_layer_of_ones_own_without_values() -> None:
+    pytest.importorskip("torch")
     refuse(lambda t: own_layer(t).load_state_dict({"factor": t.ones(2)}))
     refuse(lambda t: own_layer(t).offset.shape)
 
