@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side (pytest-xdist): one core each
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -154,3 +155,9 @@ def seed() -> int:
     minigrad.manual_seed(0)
     np.random.seed(0)
     return 0
+
+
+@pytest.fixture(params=["minigrad", "torch"])
+def t(request: pytest.FixtureRequest) -> Any:
+    """Each of the two libraries, for programs that run on both."""
+    return pytest.importorskip(request.param)

@@ -100,10 +100,10 @@ class AccumulateGrad:
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
         """That of a leaf."""
-        found = cls._known.get(id(variable))
-        if found is None:
-            found = cls._known[id(variable)] = cls(variable)
-        return found
+        edge = cls._known.get(id(variable))
+        if edge is None:
+            edge = cls._known[id(variable)] = cls(variable)
+        return edge
 
     __getattr__ = _of_node
 

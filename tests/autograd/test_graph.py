@@ -6,21 +6,6 @@ from typing import Any
 
 import pytest
 
-import minigrad as mg
-
-
-def libraries() -> list[Any]:
-    try:
-        import torch
-    except ImportError:
-        return [mg]
-    return [mg, torch]
-
-
-@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
-def t(request: pytest.FixtureRequest) -> Any:
-    return request.param
-
 
 def leaves(t: Any, count: int) -> list[Any]:
     return [t.tensor([float(i + 1)], requires_grad=True) for i in range(count)]

@@ -10,19 +10,6 @@ import pytest
 import minigrad as mg
 
 
-def libraries() -> list[Any]:
-    try:
-        import torch
-    except ImportError:
-        return [mg]
-    return [mg, torch]
-
-
-@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
-def t(request: pytest.FixtureRequest) -> Any:
-    return request.param
-
-
 def test_hooks_on_a_node_see_and_replace_gradients(t: Any) -> None:
     x = t.tensor([1.0, 2.0], requires_grad=True)
     y = x * t.tensor([3.0, 4.0])

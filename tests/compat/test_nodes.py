@@ -12,19 +12,6 @@ from minigrad.compat import nodes
 from minigrad.ops.op import REGISTRY
 
 
-def libraries() -> list[Any]:
-    try:
-        import torch
-    except ImportError:
-        return [mg]
-    return [mg, torch]
-
-
-@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
-def t(request: pytest.FixtureRequest) -> Any:
-    return request.param
-
-
 def operands(t: Any) -> dict[str, Any]:
     t.manual_seed(0)
     return {

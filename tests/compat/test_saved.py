@@ -11,19 +11,6 @@ import minigrad as mg
 from minigrad.utils.checkpoint import checkpoint
 
 
-def libraries() -> list[Any]:
-    try:
-        import torch
-    except ImportError:
-        return [mg]
-    return [mg, torch]
-
-
-@pytest.fixture(params=libraries(), ids=lambda t: t.__name__)
-def t(request: pytest.FixtureRequest) -> Any:
-    return request.param
-
-
 def through_numpy(t: Any, log: list[str]) -> Any:
     """Hooks that keep NumPy's arrays in place of tensors."""
 
