@@ -38,7 +38,7 @@ BELOW = {
         *("decoding", "generation", "pretrained", "translation"),
     ),
     "minigrad.nn": ("attention", "parallel"),
-    "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn", "stateless"),
+    "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn"),
     "minigrad.ops": ("op",),
     "minigrad.optim": ("swa_utils",),
     "minigrad.profiler": ("summary",),
