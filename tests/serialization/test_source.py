@@ -71,6 +71,8 @@ WRITERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("link", [False, True], ids=["pipe", "link"])
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_pipe_gets_the_bytes_and_stays(name: str, link: bool, tmp_path: Path) -> None:
+    if name == "write_midi":
+        pytest.importorskip("mido", reason="mido writes MIDI files")
     ending = ".safetensors" * name.endswith(".safetensors")
     path, plain = tmp_path / f"pipe{ending}", tmp_path / f"plain{ending}"
     os.mkfifo(path)
