@@ -85,9 +85,8 @@ and derived from, and says so when it is called.
   packages that were imported under `as_torch`. After `import minigrad as torch` it draws from a faster stream, as it
   does on a GPU, where PyTorch has a generator of its own. `set_dropout_stream("pytorch")` or `("fast")`, or the
   environment variable `MINIGRAD_DROPOUT_STREAM`, chooses for any program and device. The price of PyTorch's stream:
-  an update of a default `nn.TransformerEncoderLayer` takes 1.07 to 1.08 times as long, one of a small BERT of
-  transformers 1.00 times (one core of an AMD EPYC, 2026-11-27). A million elements take 1.3 ms in place of 0.13 ms;
-  without compiled loops 18 ms. PyTorch itself takes 14 ms.
+  an update of a default `nn.TransformerEncoderLayer` takes 1.07 to 1.09 times as long (one core of an AMD EPYC,
+  2026-11-27). A million elements take 4.5 ms in place of 0.13 ms; PyTorch itself takes 14 ms.
 - `channels_last` is an order in memory, as in PyTorch. Layers compute in the order of indices, so it saves no time. In
   a program that runs as PyTorch's, their results lie in memory as PyTorch's do, because dropout draws in that order.
   Two do not: those of `adaptive_avg_pool2d`, and of `scaled_dot_product_attention` with dropout.

@@ -27,8 +27,8 @@ FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
 _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
+_53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
-_MANY = 2048  # elements of a mask from which on a compiled loop draws it
 
 
 def _state_tensor(state: Any) -> Any:
@@ -56,6 +56,10 @@ class _Streams:
     @cached_property
     def bits(self) -> Any:
         return vars(self).setdefault("bits", np.random.RandomState(self.seed % _WORD)._bit_generator)
+
+    @cached_property
+    def draws(self) -> np.random.Generator:
+        return np.random.Generator(self.bits)
 
     @cached_property
     def masks(self) -> Any:
@@ -136,30 +140,20 @@ class Generator:
         """Another generator at the same position."""
         return Generator(self.device).set_state(self.get_state())
 
-    def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """``count`` raw 32-bit words, (count,) uint64."""
-        return self._streams.bits.random_raw(count)
+    def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        """``count`` raw 32-bit words, (count,) uint32."""
+        return self._streams.draws.integers(0, _WORD, count, np.uint32)
 
     def words64(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """``count`` 64-bit words, each of two raw ones, the high one first, (count,) uint64."""
-        pairs = self.words(2 * count).reshape(-1, 2)
-        return pairs[:, 0] << np.uint64(32) | pairs[:, 1]
-
-    def below(self, count: int, bound: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """(count,) bools: whether the 53 bits of ``count`` uniform float64 numbers are less than a bound."""
-        if count >= _MANY and store.library("mersenne_numba") is not None:
-            from .kernels import mersenne_numba
-
-            return mersenne_numba.draw(self._streams.bits, count, bound)
-        return self.words64(count) & np.uint64((1 << 53) - 1) < np.uint64(bound)
+        return self._streams.draws.integers(0, 1 << 64, count, np.uint64)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
         """Numbers in [0, 1): 24 random bits each in float32, 53 in float64."""
         count = int(np.prod(shape, dtype=np.int64))
         if dtype == np.float64:
-            bits = self.words64(count) & np.uint64((1 << 53) - 1)
-            return (bits * 2.0**-53).reshape(shape)
-        bits24 = (self.words(count) & np.uint64((1 << 24) - 1)).astype(np.float32)
+            return ((self.words64(count) & _53) * 2.0**-53).reshape(shape)
+        bits24 = (self.words(count) & np.uint32((1 << 24) - 1)).astype(np.float32)
         return (bits24 * np.float32(2.0**-24)).astype(dtype, copy=False).reshape(shape)
 
     def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
@@ -336,7 +330,7 @@ def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.
     """
     if p == 1:
         return np.zeros(shape, np.bool_)
-    draw = default_generator.below(math.prod(shape), math.ceil((1 - p) * 2**53))
+    draw = default_generator.words64(math.prod(shape)) & _53 < np.uint64(math.ceil((1 - p) * 2**53))
     return draw.reshape(shape) if like is None else laid_as(draw, like)
 
 

@@ -99,8 +99,9 @@ MODULES: dict[str, Sources] = {
     **_layers(
         "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
     ),
-    **_layers("flatten:shaping fold:shaping instancenorm:normalization lazy linear loss normalization padding"),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
+    "nn.modules.lazy": "compat.lazy",
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": ("compat.types",),
     "nn.attention.flex_attention": "compat.flex_attention",
@@ -270,11 +271,16 @@ NAMES: dict[str, dict[str, str]] = {
         "start_processes": "distributed.spawn:spawn",
     },
     "nn": {
+        **_of("compat.lazy:", "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d"),
+        **_of("compat.lazy:", "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d"),
+        **_of("compat.lazy:", "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear"),
+        **_of("compat.lazy:", "UninitializedBuffer UninitializedParameter"),
         **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
         **_of("nn.loss:", "_Loss _WeightedLoss"),
         "_get_clones": "nn.transformer:_get_clones",
     },
     "nn.functional": {"grouped_mm": "compat.native:grouped_mm", "pdist": "functions.linalg:pdist"},
+    "nn.parameter": _of("compat.lazy:", "UninitializedBuffer UninitializedParameter UninitializedTensorMixin"),
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.modules.utils": _of("compat.internal:", "consume_prefix_in_state_dict_if_present"),
     "nn.utils.parametrizations": _of("compat.orthogonal:", "orthogonal"),

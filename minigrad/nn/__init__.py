@@ -1,5 +1,7 @@
 """Layers and what they are made of, by PyTorch's names."""
 
+from typing import TYPE_CHECKING
+
 from . import functional as functional
 from . import init as init
 from . import utils as utils
@@ -10,7 +12,6 @@ from .containers import *
 from .convolution import *
 from .dropout import *
 from .embedding import *
-from .lazy import *
 from .linear import *
 from .loss import *
 from .module import Module as Module
@@ -22,3 +23,6 @@ from .positional import *
 from .recurrent import *
 from .shaping import *
 from .transformer import *
+
+if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+    from ..compat.lazy import *

@@ -17,7 +17,7 @@ from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
 from ..tracebacks import border_methods, shorten
 from . import hooks
-from .parameter import Buffer, Parameter, UninitializedBuffer
+from .parameter import Buffer, Parameter
 from .state import Stateful
 
 T = TypeVar("T", bound="Module")
@@ -470,9 +470,7 @@ class Module(Stateful):
                 if parameter is not None:
                     _convert(parameter, fn)
             for name, buffer in self._buffers.items():
-                if isinstance(buffer, UninitializedBuffer):
-                    _convert(buffer, fn)
-                elif buffer is not None:
+                if buffer is not None:
                     self._buffers[name] = fn(buffer)
         return self
 

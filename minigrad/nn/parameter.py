@@ -1,4 +1,4 @@
-"""Parameter, a tensor that a module learns, and Buffer, one that it only keeps; both may wait for a shape."""
+"""Parameter, a tensor that a module learns, and Buffer, one that it only keeps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from ..autograd.tape import wrap
 from ..backend.storage import copied, owner
 from ..functions.creation import empty
-from ..tensor import Size, Tensor, everything
+from ..tensor import Tensor, everything
 from ..tracebacks import answers, disabled_torch_function
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+__all__ = ["Buffer", "Parameter"]
 
 
 class _Kind(type):
@@ -80,68 +80,9 @@ class Buffer(Tensor):
         return buffer
 
 
-class UninitializedTensorMixin(Tensor):
-    """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser may hold it already."""
-
-    cls_to_become: Any = Tensor
-
-    @property
-    def shape(self) -> Size:
-        """There is none."""
-        raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
-            "counting parameters. Call the module with an input first to initialize it"
-        )
-
-    def numel(self) -> int:
-        """There is no shape to count by."""
-        return self.shape.numel()
-
-    def detach(self) -> Any:
-        """Itself: a state dict tells that there is nothing yet."""
-        return self
-
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give it a shape; it becomes a Parameter or a Tensor, whose values are not set."""
-        self.array = empty(shape, device=device or self.device, dtype=dtype or self.dtype).array
-        self.__class__ = self.cls_to_become
-
-    def __repr__(self, **kwargs: Any) -> str:
-        return f"<{type(self).__name__}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        return memo[id(self)]
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return type(self), (self.requires_grad, self.device, self.dtype)
-
-
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that waits for its shape."""
-
-    cls_to_become = Parameter
-
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        parameter: Any = Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
-        return parameter
-
-
-class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer that waits for its shape."""
-
-    def __new__(
-        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> UninitializedBuffer:
-        buffer: Any = Buffer.__new__(cls, empty(0, device=device, dtype=dtype), persistent=persistent)
-        return buffer
-
-
 def is_lazy(param: Any) -> bool:
-    """Whether a tensor's shape is not known yet."""
-    return isinstance(param, UninitializedTensorMixin)
+    """Whether a tensor's shape is not known yet (``compat/lazy.py``)."""
+    return hasattr(type(param), "materialize")
 
 
 def _sharing(cls: type[Any], data: Tensor | None) -> Any:

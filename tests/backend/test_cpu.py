@@ -42,7 +42,7 @@ def test_every_kernel_belongs_to_an_op(name: str) -> None:
 
 def test_every_fused_op_has_a_kernel() -> None:
     fused = {op.kernel for op in REGISTRY.values() if op.kernel}
-    assert fused == kernels.NAMES - {"adam", "clip_grad_norm", "keep_mask", "mersenne", "muon", "sgd"}
+    assert fused == kernels.NAMES - {"adam", "clip_grad_norm", "keep_mask", "muon", "sgd"}
 
 
 def test_no_other_backend_is_known_by_chance() -> None:

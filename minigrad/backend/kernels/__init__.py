@@ -3,7 +3,7 @@
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
 fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``muon``, ``sgd``,
-``clip_grad_norm``, ``keep_mask`` and ``mersenne`` belong to no op. A file that begins with "_" is what several kernels
+``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what several kernels
 share.
 """
 

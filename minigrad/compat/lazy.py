@@ -10,17 +10,82 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
-from ..tensor import Tensor
-from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .layer import Layer
-from .linear import Linear
-from .module import Module
-from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from .parameter import UninitializedBuffer, UninitializedParameter, UninitializedTensorMixin, is_lazy
+from ..functions.creation import empty
+from ..nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from ..nn.layer import Layer
+from ..nn.linear import Linear
+from ..nn.module import Module
+from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+from ..nn.parameter import Buffer, Parameter, is_lazy
+from ..tensor import Size, Tensor
 
 __all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"]
 __all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"]
-__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear"]
+__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "UninitializedBuffer", "UninitializedParameter"]
+
+# Tensors without a shape ------------------------------------------------------------------------------------
+
+
+class UninitializedTensorMixin(Tensor):
+    """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser may hold it already."""
+
+    cls_to_become: Any = Tensor
+
+    @property
+    def shape(self) -> Size:
+        """There is none."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
+            "counting parameters. Call the module with an input first to initialize it"
+        )
+
+    def numel(self) -> int:
+        """There is no shape to count by."""
+        return self.shape.numel()
+
+    def detach(self) -> Any:
+        """Itself: a state dict tells that there is nothing yet."""
+        return self
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give it a shape; it becomes a Parameter or a Tensor, whose values are not set."""
+        self.array = empty(shape, device=device or self.device, dtype=dtype or self.dtype).array
+        self.__class__ = self.cls_to_become
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter that waits for its shape."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        parameter: Any = Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        return parameter
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer that waits for its shape."""
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        buffer: Any = Buffer.__new__(cls, empty(0, device=device, dtype=dtype), persistent=persistent)
+        return buffer
+
+
+# Modules ----------------------------------------------------------------------------------------------------
 
 
 class LazyModuleMixin(Module):
@@ -67,6 +132,15 @@ class LazyModuleMixin(Module):
             return super()._hooked_call(*args, **kwargs)
         self._infer_parameters(self, args, kwargs)
         return self._hooked_call(*args, **kwargs)  # of the class that it has become
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Convert waiting buffers in place."""
+        waiting: dict[str, Any] = {name: buffer for name, buffer in self._buffers.items() if is_lazy(buffer)}
+        super()._apply(fn, recurse)
+        for name, buffer in waiting.items():
+            converted: Any = self._buffers[name]
+            buffer.array, self._buffers[name] = converted.array, buffer
+        return self
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
         """Take the shapes of what is loaded."""

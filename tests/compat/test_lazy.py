@@ -14,7 +14,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, optim
-from minigrad.nn.lazy import LazyModuleMixin
+from minigrad.compat.lazy import LazyModuleMixin
 from tests.support.both import agree, numbers, refuse
 from tests.support.parity import assert_close, ours, theirs, torch
 
