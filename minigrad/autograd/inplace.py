@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..ops.indexing import assign_view
+from ..ops.indexing import assign_view, put
 from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
@@ -156,13 +156,18 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
 
 def _check_own_memory(array: Array, name: str) -> None:
     """Refuse to write where elements share memory (``expand``), or to read-only memory."""
-    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+    if repeats(array):
         raise RuntimeError(
             f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "
             f"location (expand() makes such tensors): clone() it before changing it in place"
         )
     if not getattr(array.flags, "writeable", True):
         raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")
+
+
+def repeats(array: Array) -> bool:
+    """Whether elements of an array share memory because an axis was expanded."""
+    return any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True))
 
 
 def check_fits(target: Viewing, result: Array, name: str) -> None:
@@ -195,13 +200,33 @@ def rebase(target: Viewing, result: Any) -> None:
     if base is None or not (result._needs or base._wanted()):
         return
     view, args, slot = target._view  # type: ignore[misc]
-    shares = view.name == "as_strided" or (view.name == "broadcast_to" and base._wanted())
-    if shares or (base._view is not None and base._view[0].name in ("as_strided", "broadcast_to")):
+    index: Any = None
+    if view.name != "as_strided" and repeats(base.array):
+        base, index = _places(target)
+    is_strided = view.name == "as_strided" or (base._view is not None and base._view[0].name == "as_strided")
+    if is_strided or repeats(target.array):
         raise RuntimeError(
             f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
+    if index is None:
+        rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
+    else:
+        rebase(base, record_observed(put, (base, result, index), mask, base.array))
     target._seen = -1  # from now on its history is the base's, as that of other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps
+
+
+def _places(target: Viewing) -> tuple[Viewing, Any]:
+    """Of a view of an expanded tensor: what that was expanded from, and the index of the view's elements in it."""
+    steps, base = [target._view], target._parent
+    while base is not None and base._view is not None and repeats(base.array):
+        steps.append(base._view)
+        base = base._parent
+    assert base is not None
+    numbers = np.arange(base.array.size).reshape(base.array.shape)
+    for op, args, slot in reversed(steps):  # type: ignore[misc]
+        numbers = op.forward(numbers, *args)
+        numbers = numbers[slot] if isinstance(numbers, tuple) else numbers
+    return base, np.unravel_index(numbers, base.array.shape)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from ..autograd.calls import apply
-from ..autograd.inplace import at_once, bump, check_mutable, mutate
+from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..backend import is_array, of, xp
@@ -189,7 +189,11 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    check_mutable(input, "put", _written(input.array, index))
+    written = _written(input.array, index)
+    check_mutable(input, "put", written)
+    is_wanted = input._wanted() or getattr(source, "_needs", False)
+    if is_wanted and written is not None and _PLAIN.issuperset(map(type, index)):
+        return setitem(apply(i.getitem, (input, index)), Ellipsis, source)
     try:
         input.array[index] = _to_store(raw(source), input)
     except (ValueError, TypeError) as error:
@@ -202,7 +206,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         ) from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
-    if input._wanted() or getattr(source, "_needs", False):
+    if is_wanted:
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
@@ -210,7 +214,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
 
 def _written(array: Any, index: tuple[Any, ...]) -> Any:
     """The part of an array that an assignment changes, where elements share memory (``expand``); else None."""
-    if 0 not in array.strides:
+    if 0 not in array.strides or not repeats(array):
         return None
     try:
         return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, without axes, too

@@ -312,6 +312,68 @@ def test_memory_is_shared_as_in_torch() -> None:
         assert not np.shares_memory(copy.array, x.array)
 
 
+def _row(t: Any, b: Any, w: Any) -> Any:
+    v = b.expand(2, 3)
+    v[0] = w * 3
+    return v
+
+
+def _element(t: Any, b: Any, w: Any) -> Any:
+    v = b.expand(2, 3)
+    v[0, 1] = w * 3
+    return v
+
+
+def _part_in_place(t: Any, b: Any, w: Any) -> Any:
+    v = b.expand(2, 3)
+    v[1, :2].mul_(w)
+    return v
+
+
+def _expanded_twice(t: Any, b: Any, w: Any) -> Any:
+    v = b.reshape(3, 1).t().expand(2, 3).unsqueeze(0).expand(2, 2, 3)
+    v[0, 1, ::2] = w
+    return v[1]
+
+
+def _copied_into(t: Any, b: Any, w: Any) -> Any:
+    v = b.expand(2, 3)
+    v.select(0, 0).copy_(w * t.ones(3, dtype=w.dtype))
+    return v
+
+
+def _one_row(t: Any, b: Any, w: Any) -> Any:
+    v = b.expand(1, 3)
+    v.mul_(w)
+    v[0, 1] = 4.0
+    return v.expand(2, 3)
+
+
+@pytest.mark.parametrize("write", [_row, _element, _part_in_place, _expanded_twice, _copied_into, _one_row])
+def test_a_part_of_an_expanded_tensor_is_written_to(write: Callable[[Any, Any, Any], Any]) -> None:
+    def run(t: Any) -> list[Any]:
+        x = t.arange(1.0, 4.0, dtype=t.float64, requires_grad=True)
+        w = t.tensor(2.0, dtype=t.float64, requires_grad=True)
+        b = x * 1
+        v = write(t, b, w)
+        weights = t.arange(6.0, dtype=t.float64).reshape(2, 3)
+        ((v * weights).sum() + b.square().sum()).backward()
+        return [host(y) for y in (v.detach(), b.detach(), x.grad, w.grad)]
+
+    for got, expected in zip(run(minigrad), run(torch), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("write", [lambda v: v.mul_(2), lambda v: v.index_fill_(0, minigrad.tensor([0]), 2.0)])
+def test_an_expanded_tensor_as_a_whole_is_not(write: Callable[[Any], Any]) -> None:
+    b = minigrad.ones(3, requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match=r"share memory|single memory location"):
+        write(b.expand(2, 3))
+    v = b.expand(2, 3)
+    with pytest.raises(RuntimeError, match="share memory"):
+        v[minigrad.tensor([0])] = 1.0
+
+
 def test_view_of_what_cannot_be_viewed() -> None:
     with pytest.raises(RuntimeError, match=r"Use \.reshape"):
         minigrad.zeros(3, 4).t().view(12)
