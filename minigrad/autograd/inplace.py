@@ -29,9 +29,9 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
     also because something is wrong, nothing has changed, and ``mutate`` tells."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
-    if watch.observers or 0 in array.strides or (grad and (target._needs or target._parent is not None)):
+    if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
         return False
-    if dtype is not FLOAT32 and dtype is not FLOAT64:
+    if grad and (target._needs or target._parent is not None):
         return False
     for a in others:
         if isinstance(a, Variable):

@@ -40,9 +40,12 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
         general, names, least = usual or changing(function), op.params, op.arity - 1
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            fits = not kwargs or (*kwargs,) == names[len(args) + 1 : len(args) + 1 + len(kwargs)]
-            others = (*args, *kwargs.values()) if kwargs else args
-            if fits and (args or not least) and isinstance(self, Viewing) and at_once(self, op, others):
+            others = args
+            if kwargs:
+                if (*kwargs,) != names[len(args) + 1 : len(args) + 1 + len(kwargs)]:
+                    return general(self, *args, **kwargs)
+                others = (*args, *kwargs.values())
+            if (others or not least) and isinstance(self, Viewing) and at_once(self, op, others):
                 return self
             return general(self, *args, **kwargs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..backend import is_array, of, xp
 from ..deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
+from ..ops.op import watch
 from ..tensor import Tensor
 from ..tracebacks import border, met, shorten
 from . import return_types
@@ -95,6 +97,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
         n = input.array.shape[0]
         if -n <= index[0] < n:
             return
+    if len(index) <= input.array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
+        return
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
         if not input.array.ndim and isinstance(index[0], int):
@@ -564,12 +568,21 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
-    check_mutable(input, "index_put")
     key = tuple(slice(None) if part is None else part for part in indices)
     if not accumulate:
         setitem(input, key, values)
         return input
-    index = tuple(index_of(input, key))
+    check_mutable(input, "index_put")
+    index = index_of(input, key)
+    _check(input, index)
+    if values.array.dtype != input.array.dtype:
+        goal, source = dt.of(input.array), dt.of(values.array)
+        raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
+    if not (input._wanted() or values._needs or watch.observers) and all(map(is_array, index)):
+        with suppress(IndexError, ValueError):  # the next lines say what is wrong
+            i.add_in_place(input.array, index, values.array)
+            bump(input, "index_put")
+            return input
     shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
     values = values if is_one or values.array.shape == shape else values.expand(shape)

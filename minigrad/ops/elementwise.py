@@ -617,7 +617,7 @@ def addcdiv(a: Array, b: Array, c: Array, value: float = 1) -> Array:
 )
 def lerp(a: Array, b: Array, weight: Array) -> Array:
     """a + weight (b - a), from the nearer end, so that a weight of 1 gives b"""
-    far = abs(weight) >= 0.5
+    far = not -0.5 < weight < 0.5 if weight.__class__ is float else abs(weight) >= 0.5
     if far is True or far is False or isinstance(far, np.bool_):
         return b - (b - a) * (1 - weight) if far else a + weight * (b - a)
     return xp(a).where(far, b - (b - a) * (1 - weight), a + weight * (b - a))

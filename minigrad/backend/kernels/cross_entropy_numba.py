@@ -14,13 +14,14 @@ from ..compiled.native import row, sgemm
 from ..dtype import Array
 from ..in_parts import InParts, Slopes
 from . import Needs, wanted
-from ._softmax_numba import exp_sum, log, log1p, top
+from ._softmax_numba import INFINITY, exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
 LARGE = 1 << 20  # logits whose gradient is made part by part, if a linear map has given them
 SHARES = 16  # of all classes, for threads; as many whatever their number is
-FEW = 8  # classes that are not worth vector code
+FEW = 8  # classes that are too few for vector code
+BLOCK = 256  # rows of few classes
 TILE = 256  # rows and classes of a part: it stays in a second-level cache
 SIDES = 1 << 21  # float32 of what the shares add to the inputs' gradients: as many rows at a time, but at least
 ROWS = 1024  # so many, as the gradient of all weights is read and written for each time
@@ -54,16 +55,10 @@ def losses(
             continue
         most = top(x, i)
         own = exp(x[i, t] - most)
-        if classes <= FEW:
-            others = F(0.0)
-            for j in range(classes):
-                others += exp(x[i, j] - most) if j != t else F(0.0)
-            total = others + own
-        else:
-            total = exp_sum(x, i, most, 0, classes)
-            others = total - own
-            if own > F(0.75) * total:  # own would take their digits
-                others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
+        total = exp_sum(x, i, most, 0, classes)
+        others = total - own
+        if own > F(0.75) * total:  # own would take their digits
+            others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
         above = log(total)  # ln Σ eˣ, above the largest logit: the sum of both could have none of its digits
         level[i], sums[i], miss[i] = most, total, others / total
         depth = most - x[i, t]
@@ -83,6 +78,55 @@ def losses(
         out[i] = loss
 
 
+@loop
+def losses_of_few(
+    start: int,
+    stop: int,
+    x: Rows,
+    target: Indices,
+    weight: Flat,
+    ignored: int,
+    out: Flat,
+    level: Flat,
+    sums: Flat,
+    miss: Flat,
+) -> None:
+    """``losses`` without smoothing, where a row has too few classes for vector code: many rows at a time."""
+    classes = x.shape[1]
+    for a in range(start, stop, BLOCK):
+        n = min(BLOCK, stop - a)
+        part, ts, most = x[a : a + n], target[a : a + n], level[a : a + n]
+        at, own, others = out[a : a + n], sums[a : a + n], miss[a : a + n]
+        for i in range(n):
+            most[i], at[i], own[i], others[i] = -INFINITY, F(0.0), F(0.0), F(0.0)
+        for j in range(classes):
+            for i in range(n):
+                most[i] = part[i, j] if part[i, j] > most[i] else most[i]
+        for i in range(n):
+            most[i] = F(0.0) if most[i] == -INFINITY else most[i]
+        for j in range(classes):
+            for i in range(n):
+                power = exp(part[i, j] - most[i])
+                own[i] = power if ts[i] == j else own[i]
+                at[i] = part[i, j] if ts[i] == j else at[i]
+                others[i] += F(0.0) if ts[i] == j else power
+        for i in range(n):
+            total = own[i] + others[i]
+            depth = most[i] - at[i]
+            depth = F(0.0) if depth <= F(0.0) else depth
+            at[i] = log1p(others[i] / own[i]) if others[i] < own[i] else log(total) + depth
+            others[i] /= total
+            own[i] = total
+        for i in range(n):
+            t = ts[i]
+            if t == ignored:
+                at[i] = most[i] = own[i] = others[i] = F(0.0)
+            elif t < 0 or t >= classes:
+                at[i], most[i], own[i], others[i] = F(np.nan), F(0.0), F(0.0), F(0.0)
+            elif weight.size:
+                at[i] *= weight[t]
+
+
 def _given(
     logits: Array, target: Array, weight: Array | None, ignored: int, smoothing: float
 ) -> tuple[Array, Array, Array | None, float, int, float]:
@@ -99,7 +143,11 @@ def forward(
     rows, classes = logits.shape
     given = _given(logits, target, weight, ignore_index, label_smoothing)
     loss, *saved = np.empty((4, rows), FLOAT32)
-    losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
+    if classes <= FEW and not label_smoothing:
+        x, targets, weights, _, ignored, _ = given
+        losses_of_few(rows, grain(rows, 4 * classes), x, targets, weights, ignored, loss, *saved)
+    else:
+        losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
     return loss, saved
 
 
