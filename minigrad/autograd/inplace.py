@@ -226,7 +226,7 @@ def _places(target: Viewing) -> tuple[Viewing, Any]:
         base = base._parent
     assert base is not None
     numbers = np.arange(base.array.size).reshape(base.array.shape)
-    for op, args, slot in reversed(steps):  # type: ignore[misc]
+    for op, args, slot in reversed(steps):
         numbers = op.forward(numbers, *args)
         numbers = numbers[slot] if isinstance(numbers, tuple) else numbers
     return base, np.unravel_index(numbers, base.array.shape)

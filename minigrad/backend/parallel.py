@@ -41,17 +41,27 @@ _threads: int | None = None
 
 
 def get_num_threads() -> int:
-    """The number of threads of kernels: ``set_num_threads``, else MINIGRAD_NUM_THREADS, else the CPUs allowed."""
+    """The number of threads of kernels: ``set_num_threads``, else the environment's, else the CPUs allowed."""
     global _threads
     if _threads is None:
-        asked = os.environ.get("MINIGRAD_NUM_THREADS", "")
-        if asked and not (asked.isdecimal() and int(asked) > 0):
-            raise ValueError(f"MINIGRAD_NUM_THREADS must be a positive whole number, not {asked!r}")
-        if asked:
-            set_num_threads(int(asked))
+        if count := threads_of_environment():
+            set_num_threads(count)
         else:
             _threads = len(_cpus()) or os.cpu_count() or 1
     return _threads or 1
+
+
+def threads_of_environment() -> int | None:
+    """MINIGRAD_NUM_THREADS, or the first number of OMP_NUM_THREADS.
+
+    Raises:
+        ValueError: MINIGRAD_NUM_THREADS is not a positive whole number; such an OMP_NUM_THREADS is ignored.
+    """
+    ours, general = os.environ.get("MINIGRAD_NUM_THREADS", ""), os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if ours and not (ours.isdecimal() and int(ours) > 0):
+        raise ValueError(f"MINIGRAD_NUM_THREADS must be a positive whole number, not {ours!r}")
+    text = ours or general.strip()
+    return int(text) if text.isdecimal() and int(text) > 0 else None
 
 
 def set_num_threads(n: int) -> None:

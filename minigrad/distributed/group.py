@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from ..backend import xp
-from ..backend.parallel import set_num_threads
+from ..backend.parallel import set_num_threads, threads_of_environment
 from . import mpi, place
 from .agreement import header
 from .meeting import STATUS, Meeting
@@ -254,12 +254,11 @@ def _share_cores(ranks: int, may_be_bound: bool) -> None:
     Args:
         may_be_bound: mpiexec or srun has started them, and may have given each its own cores.
     """
-    if os.environ.get("MINIGRAD_NUM_THREADS"):
+    if threads_of_environment() is not None:
         return
-    asked = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     alone = may_be_bound and cores < (os.cpu_count() or 1)
-    set_num_threads(int(asked) if asked.isdecimal() and int(asked) else max(1, cores if alone else cores // ranks))
+    set_num_threads(max(1, cores if alone else cores // ranks))
 
 
 @functools.cache

@@ -128,18 +128,24 @@ def test_numbers_of_threads() -> None:
         minigrad.set_num_threads(0)
 
 
-@pytest.mark.parametrize(("value", "expected"), [("3", "3"), ("", None), ("none", "ValueError"), ("0", "ValueError")])
-def test_environment(value: str, expected: str | None) -> None:
+ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of threads, or the error; None is one a CPU
+    *(("3", "", "3"), ("", "", None), ("none", "", "ValueError"), ("0", "", "ValueError"), ("3", "2", "3")),
+    *(("", "2", "2"), ("", "5,2", "5"), ("", "none", None), ("", "0", None)),
+]
+
+
+@pytest.mark.parametrize(("value", "general", "expected"), ENVIRONMENTS)
+def test_environment(value: str, general: str, expected: str | None) -> None:
     program = "from minigrad.backend.parallel import get_num_threads as n\nprint(n())"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "MINIGRAD_NUM_THREADS": value},
+        env={**os.environ, "MINIGRAD_NUM_THREADS": value, "OMP_NUM_THREADS": general},
     )
-    told = done.stdout.strip() if done.returncode == 0 else done.stderr
-    assert (expected or str(len(os.sched_getaffinity(0)))) in told
+    answer = done.stdout.strip() if done.returncode == 0 else done.stderr
+    assert (expected or str(len(os.sched_getaffinity(0)))) in answer
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -346,7 +352,8 @@ def test_where_threads_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     _works()
     in_two_threads(lambda i: None)
     monkeypatch.setattr(parallel, "_threads", None)
-    monkeypatch.delenv("MINIGRAD_NUM_THREADS", raising=False)
+    for name in ("MINIGRAD_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
     assert parallel.get_num_threads() == (os.cpu_count() or 1)
 
 
