@@ -591,7 +591,7 @@ def where(condition: Array, a: Array, b: Array) -> Array:
 )
 def addcmul(a: Array, b: Array, c: Array, value: float = 1) -> Array:
     """a + value b c"""
-    return a + (b * c if value == 1 else b * c * value)
+    return a + (b * c if value == 1 else b * value * c)
 
 
 @op(
@@ -604,7 +604,7 @@ def addcmul(a: Array, b: Array, c: Array, value: float = 1) -> Array:
 )
 def addcdiv(a: Array, b: Array, c: Array, value: float = 1) -> Array:
     """a + value b / c"""
-    return a + (b / c if value == 1 else b / c * value)
+    return a + (b / c if value == 1 else b * value / c)
 
 
 @op(
