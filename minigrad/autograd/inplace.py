@@ -167,7 +167,7 @@ def _check_own_memory(array: Array, name: str) -> None:
 
 def repeats(array: Array) -> bool:
     """Whether elements of an array share memory because an axis was expanded."""
-    return any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True))
+    return bool(array.size) and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True))
 
 
 def check_fits(target: Viewing, result: Array, name: str) -> None:

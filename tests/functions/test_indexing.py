@@ -495,6 +495,8 @@ def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
     for key in (..., (slice(None), 0), slice(None)):
         with pytest.raises(RuntimeError, match="single memory location"):
             minigrad.ones(1, 3).expand(2, 3)[key] = minigrad.tensor(5.0, requires_grad=wanted)
+    empty = minigrad.ones(1, 0, 3, requires_grad=wanted) * 1
+    empty[...] = 2.0
     v = minigrad.ones(1, 3).expand(2, 3)
     v[0] /= 2
     assert v.tolist() == [[0.5] * 3] * 2
