@@ -8,6 +8,7 @@ where NumPy prefers the order of indices. Other programs have none of this, and 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -29,11 +30,36 @@ _WEIGHTED = ("convolve", "convolve_back")
 _CPU = Device("cpu")
 
 
+class _Spans(threading.local):
+    """The spans that this thread is in: of a walk the leaves that it has reached, of others None."""
+
+    def __init__(self) -> None:
+        self.now: list[list[Any] | None] = []
+
+
 class _Formats(Observer):
-    """Lays out the results of ops: it moves elements, and changes none."""
+    """Lays out the results of ops, and the gradients of leaves: it moves elements, and changes none."""
 
     sees_arrays = False
     lasts = True
+
+    def __init__(self) -> None:
+        self.spans = _Spans()
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        self.spans.now.append([] if name == "backward" and kind == "walk" else None)
+
+    def left(self) -> None:
+        for leaf in self.spans.now.pop() or ():
+            grad = leaf.grad
+            if grad is not None and grad.array.shape == leaf.array.shape and _is_in_order(grad.array):
+                grad.array = in_order(grad.array, CHANNELS_LAST[grad.array.ndim])
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        """A gradient lies in memory as its leaf, where a pass makes it; one that is added to stays as it is."""
+        leaves = self.spans.now[-1] if self.spans.now and isinstance(target, Variable) else None
+        if leaves is not None and target._grad is None and prefers_channels_last(target.array):
+            leaves.append(target)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
         keeps = op.name in _KEEPING or (op.promote and op.name not in _IN_ORDER)

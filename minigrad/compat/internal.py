@@ -15,6 +15,7 @@ from ..backend.dtype import int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..func.stateless import swap
+from ..functions.conversion import target_of
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
 from ..tensor import Tensor
@@ -86,17 +87,8 @@ def _element_size(dtype: Any) -> int:
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
     """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``: ``torch._C._nn._parse_to``."""
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    blocking = kwargs.get("non_blocking", False)
-    for value in args:
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, bool):
-            blocking = value
-        elif isinstance(value, (Device, int, str)):
-            device = value
-        elif value is not None:
-            dtype = value
+    dtype, device, blocking, _ = target_of(args, kwargs.get("dtype"), kwargs.get("device"))
+    blocking = kwargs.get("non_blocking", blocking)
     return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
 
 

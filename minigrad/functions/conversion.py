@@ -18,6 +18,21 @@ from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
 
 
+def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> tuple[Any, Any, bool, bool]:
+    """(dtype, device, non_blocking, copy) of the arguments of ``to``. Raises TypeError if one is not in its place."""
+    rest = list(args)
+    if rest and isinstance(rest[0], Variable):
+        like = rest.pop(0).array
+        dtype, device = dt.of(like), of(like).device_of(like)
+    elif rest:
+        if rest[0] is None or rest[0].__class__ in (Device, int) or _names_device(rest[0]):
+            device = rest.pop(0)
+        dtype = rest.pop(0) if rest else dtype
+    if isinstance(dtype, bool) or len(rest) > 2 or any(flag.__class__ is not bool for flag in rest):
+        raise TypeError(f"to() takes (device, dtype), (dtype) or (tensor), then non_blocking and copy, not {args}")
+    return dtype, device, *(*rest, False, False)[:2]  # type: ignore[return-value]
+
+
 @method(free=False)
 def to(
     input: Tensor,
@@ -35,15 +50,9 @@ def to(
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
     """
-    for value in args if tensor is None else (tensor,):
-        if isinstance(value, Variable):
-            dtype, device = dt.of(value.array), of(value.array).device_of(value.array)
-        elif isinstance(value, bool) or value is None:
-            continue  # non_blocking, which means nothing here
-        elif isinstance(value, (Device, int)) or _names_device(value):
-            device = value
-        else:
-            dtype = value
+    if args or tensor is not None:
+        dtype, device, _, copies = target_of(args if tensor is None else (tensor, *args), dtype, device)
+        copy = copy or copies
     out: Any = input
     here = of(input.array).device_of(input.array)
     if device is not None and not _includes(Device(device), here):

@@ -12,6 +12,7 @@ from ..autograd import no_grad
 from ..autograd.observer import span
 from ..backend import dtype as dt
 from ..backend.device import NO_DATA, Device
+from ..functions.conversion import target_of
 from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
@@ -480,6 +481,7 @@ class Module(Stateful):
         device: Any = None,
         dtype: Any = None,
         non_blocking: bool = False,
+        copy: bool = False,
         memory_format: Any = None,
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
@@ -488,23 +490,17 @@ class Module(Stateful):
         dtype.
 
         Raises:
-            TypeError: the dtype is of integers or bools.
+            TypeError: the dtype is of integers or bools, or an argument is not in its place. RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
         """
-        for value in args:
-            if isinstance(value, Tensor):
-                device, dtype = value.device, value.dtype
-            elif isinstance(value, (dt.DType, type)):
-                dtype = value
-            elif value is not None and not isinstance(value, bool):
-                device = value
+        dtype, device, _, copies = target_of(args, dtype, device)
+        if copy or copies:
+            raise RuntimeError(".to() does not accept copy argument: a module changes in place")
         target = None if device is None else Device(device)
         if dtype is not None and not dt.has_gradient((dtype := dt.as_dtype(dtype)).numpy):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired {dtype=}")
         try:
             return self._apply(
                 lambda t: t.to(

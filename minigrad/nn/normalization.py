@@ -199,8 +199,8 @@ class _NormBase(_Affine):
     ) -> None:
         """Files from before version 2 have no ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
-        if (version is None or version < 2) and self.num_batches_tracked is not None:
-            state_dict.setdefault(key, self.num_batches_tracked)
+        if (version is None or version < 2) and (count := self.num_batches_tracked) is not None:
+            state_dict.setdefault(key, tensor(0, dtype=dt.int64) if count.is_meta else count)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *others, **named)
 
 
@@ -354,7 +354,7 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        is_single = input.array.ndim == self._dims[0]
+        is_single = input.array.ndim == self._get_no_batch_dim()
         self._check_features(input, 0 if is_single else 1)
         x = input.unsqueeze(0) if is_single else input
         uses_input = self.training or not self.track_running_stats
@@ -362,6 +362,9 @@ class _InstanceNorm(_NormBase):
         parameters = (self.running_mean, self.running_var, self.weight, self.bias)
         out = F.instance_norm(x, *parameters, uses_input, momentum, self.eps)
         return out.squeeze(0) if is_single else out
+
+    def _get_no_batch_dim(self) -> int:
+        return self._dims[0]
 
     def _check_features(self, input: Tensor, dim: int) -> None:
         size = input.array.shape[dim]

@@ -176,7 +176,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         "expected stride to be one integer or 1",
     ),
-    "fold": (lambda: F.fold(one(1, 8, 5), (3, 3), 2), RuntimeError, r"of size \(N, C \* 4, 4\)"),
+    "fold": (lambda: F.fold(one(1, 8, 5), (3, 3), 2), RuntimeError, r"sliding blocks as \(2, 2\).*\(1, 8, 5\)"),
 }
 
 

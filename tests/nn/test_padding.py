@@ -98,9 +98,9 @@ def test_errors() -> None:
         minigrad.nn.CircularPad1d(1)(minigrad.ones(2, 3, 4, 5))
     with pytest.raises(NotImplementedError, match="Unrecognised padding mode foo"):
         F.pad(x, (1, 1), mode="foo")
-    with pytest.raises(RuntimeError, match="at most 2 for mode 'reflect' on axis 1 of length 3"):
+    with pytest.raises(RuntimeError, match=r"less than .* \(3, 1\) at dimension 1 of 3"):
         F.pad(x, (3, 1), mode="reflect")
-    with pytest.raises(RuntimeError, match="at most 3 for mode 'circular'"):
+    with pytest.raises(RuntimeError, match=r"at most .* \(4, 1\) at dimension 1 of 3"):
         F.pad(x, (4, 1), mode="circular")
     with pytest.raises(NotImplementedError, match="1 pairs for 1 axes"):
         F.pad(minigrad.ones(3), (1, 1), mode="replicate")

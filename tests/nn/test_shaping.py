@@ -159,7 +159,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "integers": (
         lambda: F.interpolate(one(1, 2, 5, 5).long(), 3, mode="bilinear"),
         NotImplementedError,
-        r"not provided for .*int64: use .float\(\)",
+        r"not implemented for .*int64: use .float\(\)",
     ),
     "recompute": (
         lambda: F.interpolate(one(1, 2, 5), 3, recompute_scale_factor=True),

@@ -21,8 +21,8 @@ def check(x: Array, weight: Array) -> None:
     if x.shape[-1:] != weight.shape[1:]:
         raise RuntimeError(
             f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
-            f"{x.shape[-1] if x.ndim else 'missing'} (shape {tuple(x.shape)}), the weight "
-            f"{tuple(weight.shape)} wants {weight.shape[-1]}"
+            f"{x.shape[-1] if x.ndim else 'missing, both arguments need to be at least 1D'} "
+            f"(shape {tuple(x.shape)}), the weight {tuple(weight.shape)} wants {weight.shape[-1]}"
         )
 
 

@@ -82,7 +82,7 @@ class Axes(NamedTuple):
             raise RuntimeError(
                 f"{self.name}: Calculated padded input size per channel: ({by(window.padded(lengths))}). "
                 f"Kernel size: ({by(window.span())}). Kernel size can't be greater than actual input size. "
-                f"Calculated output size: {window.places(lengths)}"
+                f"Calculated output size: {window.places(lengths)}, but its components must be at least one"
             )
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
@@ -100,6 +100,12 @@ class Axes(NamedTuple):
             )
         out = run(input.unsqueeze(0))
         return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
+
+
+def check_not_empty(name: str, input: Tensor, n: int) -> None:
+    """Refuse an input (N, C, ...) or (C, ...) with ``n`` spatial axes that is empty, unless N is 0."""
+    if 0 in input.array.shape[-n - 1 :]:
+        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D input, not empty, but got {list(input.array.shape)}")
 
 
 def by(numbers: Ints) -> str:

@@ -16,6 +16,7 @@ from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
 from ...functions.random import rand
+from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.op import Op
@@ -111,11 +112,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _activate(a.hardswish, input, inplace)
 
 
+@spelled
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| <= λ, else x, elementwise."""
     return _activate(a.hardshrink, input, False, lambd)
 
 
+@spelled
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| <= λ, else x - λ sign x, elementwise. λ must not be negative."""
     if lambd < 0:
@@ -201,11 +204,13 @@ leaky_relu_, hardtanh_ = _in_place(leaky_relu), _in_place(hardtanh)
 threshold_, rrelu_ = _in_place(threshold), _in_place(rrelu)
 
 
+@spelled
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """ln(1 + eᵝˣ) / β, elementwise; x itself where βx is above the threshold."""
     return _activate(e.softplus, input, False, float(beta), float(threshold))
 
 
+@spelled
 def logsigmoid(input: Tensor) -> Tensor:
     """ln σ(x), elementwise."""
     return _activate(e.logsigmoid, input, False)

@@ -122,13 +122,14 @@ def _rows(
         problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
         if target.array.shape == shape and batched:
             problem += ": take .argmax(1) of classes that are 1 of 0 and 1, or .float() of probabilities"
-        raise kind(f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
+        rule = "Expected a target of the input batch_size" if same_rank else f"{len(expected)}D target tensor expected"
+        raise kind(f"{name}: {rule}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     classes = shape[1] if batched else shape[0]
     if weight is not None:
         same_dtype(name, input, weight=weight)
         if weight.array.shape != (classes,):
-            problem = f"({classes},), a number for each class, not {weight.shape}"
-            raise RuntimeError(f"{name}: weight must have shape {problem}")
+            problem = f"either for all {classes} classes or no classes, but got weight of shape {weight.shape}"
+            raise RuntimeError(f"{name}: weight tensor should be defined {problem}")
     if len(shape) != 2:
         last = input.movedim(1, -1) if batched else input
         input, target = last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)

@@ -11,7 +11,7 @@ from ...functions.arguments import rounded_once
 from ...ops import convolution as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
-from ._spatial import Axes, Each, by, over
+from ._spatial import Axes, Each, by, check_not_empty, over
 from .padding import pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
@@ -121,6 +121,7 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
     window = axes.window(kernel_size, stride, padding, dilation)
 
     def run(x: Tensor) -> Any:
+        check_not_empty("unfold", x, 2)
         axes.check_fits(window, x.array.shape[2:])
         taken = apply(ops.columns, (x, window))  # (C, KH, KW, N, PH, PW)
         n, c = x.array.shape[:2]
@@ -145,9 +146,10 @@ def fold(
 
     def run(x: Tensor) -> Any:
         n, rows, count = x.array.shape
-        if rows % kernel or count != prod(places):
-            expected = f"expected input of size (N, C * {kernel}, {prod(places)}), but got {(n, rows, count)}"
-            raise RuntimeError(f"fold: Given output_size={lengths} and kernel_size={window.kernel}, {expected}")
+        if rows % kernel or count != prod(places) or min(places) < 1:
+            call = f"Given {window} and {lengths}, calculated shape of the array of sliding blocks as {places}"
+            fits = "1 to be divisible by the product of kernel_size, 2 to match the calculated number of sliding blocks"
+            raise RuntimeError(f"fold: {call}, expected input's dimension {fits}, but got {(n, rows, count)}")
         taken = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
         return apply(ops.overlay, (taken, window, lengths))
 

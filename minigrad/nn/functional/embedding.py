@@ -78,14 +78,14 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 stands for the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
-    if num_classes < 0:
-        if tensor.numel() == 0:
+    low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, -1)
+    if num_classes == -1:
+        if not tensor.numel():
             raise RuntimeError("Can not infer total number of classes from empty tensor: pass num_classes")
-        num_classes = int(tensor.max().item()) + 1
-    elif num_classes == 0:
-        raise RuntimeError("num_classes should be positive")
-    if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
-        low, high = int(tensor.min()), int(tensor.max())
+        num_classes = high + 1
+    elif num_classes < 1:
+        raise RuntimeError(f"num_classes should be positive, or -1, but got {num_classes}")
+    if low < 0 or high >= num_classes:
         bound = "non-negative" if low < 0 else f"smaller than num_classes ({num_classes})"
         raise RuntimeError(f"one_hot: Class values must be {bound}, but there is {low if low < 0 else high}")
     return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()

@@ -49,9 +49,9 @@ def grid_sample(
         if value not in known:
             raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {value!r}")
     is_aligned = _aligned(align_corners)
-    n, lengths = input.array.ndim - 2, input.array.shape[2:]
+    lengths = input.array.shape[2:]
     _check(input, grid, mode)
-    places = grid.reshape(grid.array.shape[0], -1, n).unbind(2)[::-1]  # (N, P) for each axis, the first axis first
+    places = grid.flatten(1, -2).unbind(2)[::-1]  # (N, P) for each axis, the first axis first
     taps = []
     for place, length in zip(places, lengths, strict=True):
         at = (place + 1) / 2 * (length - 1) if is_aligned else ((place + 1) * length - 1) / 2
@@ -76,13 +76,15 @@ def _aligned(align_corners: bool | None) -> bool:
 def _check(input: Tensor, grid: Tensor, mode: str) -> None:
     shape, places, n = input.array.shape, grid.array.shape, input.array.ndim - 2
     same_dtype("grid_sample", input, grid=grid)
-    if n not in (2, 3) or len(places) != n + 2 or shape[0] != places[0] or places[-1] != n:
-        expected = "expected input (N, C, H, W) and grid (N, P, Q, 2), or (N, C, D, H, W) and (N, O, P, Q, 3)"
-        raise RuntimeError(f"grid_sample: {expected}, but got {list(shape)} and {list(places)}")
-    if 0 in shape[2:]:
-        raise RuntimeError(f"grid_sample: expected input to have non-empty spatial dimensions, but got {list(shape)}")
-    if mode == "bicubic" and n != 2:
-        raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
+    for is_right, expected in (
+        (shape[:1] == places[:1], "grid and input to have same batch size"),
+        (places[-1:] == (n,), f"grid to have size {n} in last dimension"),
+        (n in (2, 3) and len(places) == n + 2, "4D or 5D input and grid with same number of dimensions"),
+        (0 not in shape[2:], "input to have non-empty spatial dimensions"),
+        (mode != "bicubic" or n == 2, "a plane, as bicubic interpolation only supports 4D input"),
+    ):
+        if not is_right:
+            raise RuntimeError(f"grid_sample: expected {expected}, but got {list(shape)} and {list(places)}")
 
 
 def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Tensor:
@@ -163,6 +165,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"{expected}. Got {list(theta.shape)}.")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    if is_aligned and 1 in lengths:
+        warn("An axis of length 1 has no corners to align. See the documentation of affine_grid for details.")
     kinds: dict[str, Any] = {"dtype": theta.dtype, "device": theta.device}
     places = []
     for axis, length in enumerate(lengths):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ...autograd.calls import apply
-from ...backend.dtype import kind_of, uint8
-from ...backend.order import is_channels_last
+from ...backend.dtype import channels_last, kind_of, uint8
+from ...backend.order import is_channels_last, prefers_channels_last
 from ...backend.taps import Taps
 from ...functions.arguments import rounded_once
 from ...ops.resampling import resample
@@ -50,7 +51,7 @@ def interpolate(
 
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-            NotImplementedError: the mode does not fit the number of axes.
+            NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
@@ -63,10 +64,12 @@ def interpolate(
     _check_mode(ndim, mode, antialias)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[ndim - 3](input, sizes)
+    if not 0 < min(sizes) <= max(sizes) < 2**31:
+        raise RuntimeError(f"Input and output sizes should be greater than 0, and below 2³¹, but got output {sizes}")
     out, rounded = input, mode in _SMOOTH and kind_of(input.array) not in "fc"
     if rounded:
         if input.dtype is not uint8:
-            raise NotImplementedError(f"interpolate: mode {mode!r} is not provided for {input.dtype}: use .float()")
+            raise NotImplementedError(f"interpolate: mode {mode!r} is not implemented for {input.dtype}: use .float()")
         out = input.float()
     for axis, (new, factor) in reversed(list(enumerate(zip(sizes, factors, strict=True), 2))):
         length = input.array.shape[axis]
@@ -93,7 +96,10 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
         sizes = f"{list(lengths)} and {'output size' if scale_factor is None else 'scale_factor'} of {argument}"
         raise ValueError(f"Input and output must have the same number of spatial dimensions, but got {sizes}")
     if scale_factor is None:
-        return tuple(map(int, values)), (None,) * len(lengths)
+        try:
+            return tuple(map(index, values)), (None,) * len(lengths)
+        except TypeError:
+            raise TypeError(f"expected size to be one of int or a tuple of ints, but got {size}") from None
     return tuple(math.floor(n * float(f)) for n, f in zip(lengths, values, strict=True)), values
 
 
@@ -160,8 +166,7 @@ def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
     """``interpolate`` under its old name."""
-    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
-    return interpolate(input, size, scale_factor, mode, align_corners)
+    return _renamed("upsample", interpolate(input, size, scale_factor, mode, align_corners))
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
@@ -175,32 +180,38 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _renamed(name: str, result: Tensor) -> Tensor:
-    old = f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead."
-    warn(old)
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
     return result
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
-    (c, _, _), r = _plane("pixel_shuffle", input), upscale_factor
+    (c, _, _), r = _plane("pixel_shuffle", input, upscale_factor), upscale_factor
     if c % (r * r):
         expected = "its input's 'channel' dimension to be divisible by the square of upscale_factor"
         raise RuntimeError(f"pixel_shuffle expects {expected}, but input.size(-3)={c} is not divisible by {r * r}")
     split = input.unflatten(-3, (c // (r * r), r, r)).movedim((-4, -3), (-3, -1))  # (..., C, H, r, W, r)
-    return split.flatten(-2).flatten(-3, -2)
+    return _laid_as(input, split.flatten(-2).flatten(-3, -2))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
-    (_, h, w), r = _plane("pixel_unshuffle", input), downscale_factor
+    (_, h, w), r = _plane("pixel_unshuffle", input, downscale_factor), downscale_factor
     if h % r or w % r:
         expected = "height and width to be divisible by downscale_factor"
         raise RuntimeError(f"pixel_unshuffle expects {expected}, but {h} x {w} is not divisible by {r}")
     split = input.unflatten(-1, (w // r, r)).unflatten(-3, (h // r, r))  # (..., C, H, r, W, r)
-    return split.movedim((-3, -1), (-4, -3)).flatten(-5, -3)
+    return _laid_as(input, split.movedim((-3, -1), (-4, -3)).flatten(-5, -3))
 
 
-def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
+def _laid_as(input: Tensor, out: Tensor) -> Tensor:
+    """Images with their channels last in memory if those of the input are."""
+    return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
+
+
+def _plane(name: str, input: Tensor, factor: int) -> tuple[int, int, int]:
+    if factor < 1:
+        raise RuntimeError(f"{name} expects a positive factor, but got {factor}")
     if input.array.ndim < 3:
         raise RuntimeError(f"{name} expects an input of at least 3 dimensions, but got {input.array.ndim} dimension(s)")
     c, h, w = input.array.shape[-3:]

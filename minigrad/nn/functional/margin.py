@@ -138,8 +138,8 @@ def multi_margin_loss(
     shape = tuple(input.array.shape)
     if p not in (1, 2):
         raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
-    if len(shape) not in (1, 2):
-        raise RuntimeError(f"multi_margin_loss: expected input of shape (N, C) or (C), but got {list(shape)}")
+    if len(shape) > 2 or not shape[-1]:
+        raise RuntimeError(f"multi_margin_loss: Expected a non-empty input (N, C) or (C), but got {list(shape)}")
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
     chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
     if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
@@ -181,8 +181,8 @@ def multilabel_margin_loss(
         RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
-    if len(shape) > 2 or tuple(array.shape) != shape:
-        sizes = f"{list(array.shape)} for input of size: {list(shape)}; it takes (N, C) or (C)"
+    if len(shape) > 2 or 0 in shape[-1:] or tuple(array.shape) != shape:
+        sizes = f"{list(array.shape)} for input of size: {list(shape)}. Expected a non-empty input (N, C) or (C)"
         raise RuntimeError(f"multilabel_margin_loss: inconsistent target size: {sizes}")
     classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)

@@ -11,6 +11,7 @@ from ...autograd.calls import apply
 from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
 from ...tensor import Tensor
+from ._spatial import check_not_empty
 
 __all__ = ["pad"]
 
@@ -74,14 +75,16 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
     left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
     if mode != "circular" and (min(left) < 0 or max(left) < 1):
         raise RuntimeError(f"pad: mode {mode!r} leaves nothing of shape {list(lengths)} after a padding of {pairs}")
+    if mode != "circular":
+        check_not_empty("pad", input, padded)
     source = input = _cropped(input, pairs) if mode == "circular" else input
     for axis in range(ndim - padded, ndim):
         before, after = pairs[axis]
         most = {"reflect": lengths[axis] - 1, "circular": lengths[axis]}.get(mode, max(before, after))
         n = source.array.shape[axis]
-        if before > most or after > most or (n == 0 and max(before, after) > 0):
-            place = f"for mode {mode!r} on axis {axis} of length {n}"
-            raise RuntimeError(f"pad: Padding size should be at most {most if n else 0} {place}, not {(before, after)}")
+        if before > most or after > most:
+            limit = f"should be {'less than' if mode == 'reflect' else 'at most'} the corresponding input dimension"
+            raise RuntimeError(f"pad: Padding size {limit}, but got {(before, after)} at dimension {axis} of {n}")
         if mode == "circular":
             before, after = max(before, 0), max(after, 0)
         if before or after:

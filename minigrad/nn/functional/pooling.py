@@ -153,6 +153,8 @@ def _fractional_max_pool(
     if output_size is None and output_ratio is None:
         raise ValueError(f"{axes.name} requires specifying either an output_size or an output_ratio")
     if output_size is None:
+        if len(tuple_of(output_ratio, n)) != n:
+            raise ValueError(f"{axes.name} requires output_ratio to either be a single Int or tuple of Ints.")
         output_size = [int(a * ratio) for a, ratio in zip(lengths, tuple_of(output_ratio, n), strict=True)]
     kernel, places = axes.each("kernel_size", kernel_size), axes.each("output_size", output_size)
     if any(k < 1 or p < 1 or p + k - 1 > a for k, p, a in zip(kernel, places, lengths, strict=True)):

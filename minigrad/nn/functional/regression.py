@@ -23,10 +23,9 @@ __all__ += ["l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     """input - target, with PyTorch's warning where one is broadcast."""
     if input.array.shape != target.array.shape:
-        warn(
-            f"{name}: the target's size ({tuple(target.shape)}) is not the input's ({tuple(input.shape)}). "
-            "This will likely lead to incorrect results due to broadcasting. Please make them the same size."
-        )
+        sizes = f"Using a target size ({target.shape}) that is different to the input size ({input.shape})"
+        rest = "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
+        warn(f"{name}: {sizes}. {rest}")
     common = dt.result_type(input.array, target.array)
     return input.to(common) - target.to(common)
 
@@ -159,8 +158,8 @@ def binary_cross_entropy_with_logits(
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
     if input.array.shape != target.array.shape:
-        shapes = f"target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)})"
-        raise ValueError(f"{name}: {shapes}")
+        shapes = f"Using a target size ({target.shape}) that is different to the input size ({input.shape})"
+        raise ValueError(f"{name}: {shapes}: it must be the same as input size")
 
 
 @rounded_once
