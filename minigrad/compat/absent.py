@@ -31,7 +31,6 @@ ABSENT = _by_name(
         "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
         "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
         "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
-        "nothing is fused; use the layers themselves": "nn.utils.fusion",
         "nothing is quantised; use float16 or float32": """
             _make_per_tensor_quantized_tensor ao backends.quantized
             nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*

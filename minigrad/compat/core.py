@@ -10,11 +10,62 @@ from typing import Any
 from ..autograd import Function
 from ..autograd.mode import state
 from ..backend.device import Device
+from ..backend.dtype import bool_, float32
 from ..cuda import is_available
 from ..functions.arguments import in_float32
 from ..functions.creation import tensor
-from ..nn import Module
+from ..nn import LocalResponseNorm, Module
+from ..nn import functional as F
 from ..tensor import Tensor
+
+
+def _softmax(input: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
+    """``F.softmax``; of float16 in float32 with ``half_to_float``."""
+    return F.softmax(input, dim, dtype=float32 if half_to_float else None)
+
+
+def _log_softmax(input: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
+    """``F.log_softmax``; of float16 in float32 with ``half_to_float``."""
+    return F.log_softmax(input, dim, dtype=float32 if half_to_float else None)
+
+
+def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    """softmax of the elements that a mask leaves; the others are 0, also in rows where it leaves none (PyTorch: NaN).
+
+    Args:
+        x: (B, H, T, S), or of any shape with a mask of that shape.
+        mask: bool, True where an element is left out.
+        dim: None for the last axis.
+        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding, 2 for one of the shape of ``x``.
+
+    Raises:
+        RuntimeError: the mask is not of bools, or its shape does not fit its type.
+    """
+    shapes = {0: x.shape[-2:], 1: (*x.shape[:1], *x.shape[-1:])}
+    if mask.dtype is not bool_:
+        raise RuntimeError("Mask should be a boolean tensor")
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask.shape not in (x.shape, shapes.get(mask_type, x.shape)):
+        raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
+    if mask_type == 1 and mask.shape != x.shape:
+        mask = mask[:, None, None]
+    return F.softmax(x.masked_fill(mask, float("-inf")), -1 if dim is None else dim)
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """``nn.LocalResponseNorm`` of images, from the time of Lua. Its window has the channel in its middle, so of an even
+    size it has an element less. (PyTorch's never drops channel 0 from its window, so it differs after the first ones.)
+
+    Raises:
+        ValueError: the input is not (N, C, H, W).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        width = self.size - (self.size + 1) % 2
+        return F.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
 
 
 def softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:

@@ -53,6 +53,41 @@ def native_batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
 
 
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Maybe, running_var: Maybe, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of each channel, (C), of (N, C, ...); running ones move towards them, in place, the
+    variance towards the unbiased one.
+
+    Raises:
+        RuntimeError: the input is empty.
+    """
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    axes = (0, *range(2, input.ndim))
+    for running, now in ((running_mean, input.mean(axes)), (running_var, input.var(axes))):
+        if running is not None:
+            running.lerp_(now, momentum)
+    return input.mean(axes), input.var(axes, correction=0)
+
+
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """``F.grid_sample`` with numbers for the names of its modes."""
+    names = list(GRID_SAMPLE_INTERPOLATION_MODES)[interpolation_mode], list(GRID_SAMPLE_PADDING_MODES)[padding_mode]
+    return F.grid_sample(input, grid, *names, align_corners)
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """``F.affine_grid``."""
+    return F.affine_grid(theta, size, align_corners)
+
+
 @rounded_once
 def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The mean, and 1 / √(variance + eps)."""

@@ -28,7 +28,7 @@ def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> t
         if rest[0] is None or rest[0].__class__ in (Device, int) or _names_device(rest[0]):
             device = rest.pop(0)
         dtype = rest.pop(0) if rest else dtype
-    if isinstance(dtype, bool) or len(rest) > 2 or any(flag.__class__ is not bool for flag in rest):
+    if isinstance(dtype, (bool, Variable)) or len(rest) > 2 or any(flag.__class__ is not bool for flag in rest):
         raise TypeError(f"to() takes (device, dtype), (dtype) or (tensor), then non_blocking and copy, not {args}")
     return dtype, device, *(*rest, False, False)[:2]  # type: ignore[return-value]
 
