@@ -36,20 +36,19 @@ def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: 
         x: (B, H, T, S), or of any shape with a mask of that shape.
         mask: bool, True where an element is left out.
         dim: None for the last axis.
-        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding, 2 for one of the shape of ``x``.
+        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding; ignored for one of the shape of ``x``.
 
     Raises:
         RuntimeError: the mask is not of bools, or its shape does not fit its type.
     """
-    shapes = {0: x.shape[-2:], 1: (*x.shape[:1], *x.shape[-1:])}
     if mask.dtype is not bool_:
         raise RuntimeError("Mask should be a boolean tensor")
-    if mask_type is None:
-        raise RuntimeError("Mask Type should be defined")
-    if mask.shape not in (x.shape, shapes.get(mask_type, x.shape)):
-        raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
-    if mask_type == 1 and mask.shape != x.shape:
-        mask = mask[:, None, None]
+    if mask.shape != x.shape:
+        if mask_type is None:
+            raise RuntimeError("Mask Type should be defined")
+        if mask.shape != {0: x.shape[-2:], 1: (x.shape[0], x.shape[-1])}.get(mask_type):
+            raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
+        mask = mask[:, None, None] if mask_type == 1 else mask
     return F.softmax(x.masked_fill(mask, float("-inf")), -1 if dim is None else dim)
 
 

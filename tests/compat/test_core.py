@@ -21,6 +21,37 @@ def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     assert_close(actual, expected)
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize(("kind", "shape"), [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
+def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    x, g, mask = rng.normal(size=(2, 2, 3, 3)), rng.normal(size=(2, 2, 3, 3)), rng.random(shape) < 0.5
+    mask[..., 0] = False  # rows of which nothing is left are NaN there
+    found = []
+    for t, make in ((minigrad, ours), (torch, theirs)):
+        leaf = make(x, True)
+        out = t._masked_softmax(leaf, make(mask), None, kind)
+        if mask.shape == x.shape:  # PyTorch has no gradient with other masks
+            out.backward(make(g))
+        found.append((out, out if leaf.grad is None else leaf.grad))
+    for a, b in zip(*found, strict=True):
+        assert_close(a, b)
+    nothing = minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True]))
+    assert nothing.tolist() == [0, 0]
+
+
+@pytest.mark.parity
+def test_response_norm_across_maps() -> None:
+    x = np.random.default_rng(2).normal(size=(2, 3, 2, 2))  # few channels: PyTorch's window keeps the first for ever
+    for size in (4, 5):
+        layers = [t.nn.CrossMapLRN2d(size, 0.3, 0.6, k=1.5) for t in (minigrad, torch)]
+        assert_close(layers[0](ours(x[:, :2])), layers[1](theirs(x[:, :2])))
+    assert_close(layers[0](ours(x)), layers[1](theirs(x)))
+    assert repr(layers[0]) == repr(layers[1])
+    with pytest.raises(ValueError, match="Expected input to be 4D, got 3D"):
+        layers[0](ours(x[0]))
+
+
 def test_guards_and_annotations() -> None:
     core = minigrad._C
     assert core._get_tracing_state() is None and core._log_api_usage_once("x") is None

@@ -49,8 +49,24 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "groups of columns": lambda t, make: t._grouped_mm(make(EXPERTS), make(ROWS), offs=ends(t, 0, 4, 8)),
     "groups within": lambda t, make: t._grouped_mm(make(ROWS), make(ROWS), offs=ends(t, 4, 4, 8)),
     "pairs": lambda t, make: t.nn.functional.grouped_mm(make(EXPERTS), make(EXPERTS), out_dtype=t.float32),
+    "statistics": lambda t, make: t.batch_norm_update_stats(make(X), None, None, 0.1),
+    "channels": lambda t, make: t.native_channel_shuffle(make(X), 2),
+    "grid": lambda t, make: t.grid_sampler(make(X[None]), make(X[None, 0, :2, :2] / 3)[None], 1, 2, False),
+    "grid of planes": lambda t, make: t.grid_sampler_2d(make(X[None]), make(X[None, 0, :2, :2] / 3)[None], 2, 1, True),
+    "places": lambda t, make: t.affine_grid_generator(make(X[:, :2, :3]), [2, 1, 3, 2], False),
+    "softmax": lambda t, make: [t._softmax(make(X), 1, False), t._log_softmax(make(X), -1, False)],
     "chunk_cat": lambda t, make: t._chunk_cat([make(X), make(X[:, :1])], 1, 3),
 }
+
+
+def test_running_statistics_move() -> None:
+    found = []
+    for t, make in ((minigrad, ours), (torch, theirs)):
+        mean, var = make(ROW[:4]), make(ROW[1:5])
+        t.batch_norm_update_stats(make(X), mean, var, 0.3)
+        found.append((mean, var))
+    for a, b in zip(*found, strict=True):
+        assert_close(a, b)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -186,6 +186,19 @@ def test_ends_of_intervals(device: str) -> None:
         assert_close(x.grad, tx.grad, what=name)
 
 
+@pytest.mark.parametrize("name", ["gelu", "hardshrink", "logsigmoid", "softplus", "softshrink"])
+def test_results_in_memory_of_the_program(name: str, device: str) -> None:
+    x, tx = pair(rng.standard_normal((3, 2)), device)
+    function, expected = getattr(F, name), getattr(torch.nn.functional, name)(tx)
+    for out in (x.new_empty(0), x.new_empty(2, 3).t(), x):
+        assert function(x.clone(), out=out) is out
+        assert_close(out, expected)
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        function(x, out=x[:1].expand(3, 2))
+    with pytest.raises(RuntimeError, match=r"out=... arguments don't support automatic differentiation"):
+        function(x.requires_grad_(), out=x.new_empty(0))
+
+
 def test_old_keywords_of_hardtanh() -> None:
     with pytest.warns(FutureWarning, match="use `min_val`"):
         layer = nn.Hardtanh(min_value=-2.0)

@@ -105,6 +105,12 @@ def test_state_of_before_version_two() -> None:
     old = {k: v.clone() for k, v in nn.BatchNorm1d(2).state_dict().items() if k != "num_batches_tracked"}
     layer.load_state_dict(old)
     assert "num_batches_tracked" not in old
+    for key, value in (("cpu", 7), ("meta", 0)):  # without data there is no count that could stay
+        layer = nn.BatchNorm1d(2, device=key)
+        if key == "cpu":
+            layer.num_batches_tracked.fill_(value)
+        layer.load_state_dict({}, strict=False, assign=True)
+        assert layer.state_dict()["num_batches_tracked"].item() == value
 
 
 def test_functions_in_evaluation(device: str) -> None:

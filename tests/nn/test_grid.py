@@ -66,6 +66,15 @@ def test_affine_grid(size: tuple[int, ...], align_corners: bool, device: str) ->
     assert_close(theta.grad, ttheta.grad)
 
 
+@pytest.mark.parametrize(
+    ("images", "places"), [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))]
+)
+def test_nothing_in_nothing_out(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
+    (x, tx), (grid, tgrid) = pair(np.ones(images), device), pair(np.ones(places), device)
+    out = F.grid_sample(x, grid, align_corners=False)
+    assert_close(out, torch.nn.functional.grid_sample(tx, tgrid, align_corners=False))
+
+
 def test_the_identity_is_the_input() -> None:
     x = minigrad.randn(1, 2, 3, 4)
     with pytest.warns(UserWarning, match="align_corners"):

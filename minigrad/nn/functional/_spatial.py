@@ -8,6 +8,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
+from ...backend.dtype import channels_last
+from ...backend.order import prefers_channels_last
 from ...backend.window import Window
 from ...tensor import Tensor
 
@@ -106,6 +108,11 @@ def check_not_empty(name: str, input: Tensor, n: int) -> None:
     """Refuse an input (N, C, ...) or (C, ...) with ``n`` spatial axes that is empty, unless N is 0."""
     if 0 in input.array.shape[-n - 1 :]:
         raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D input, not empty, but got {list(input.array.shape)}")
+
+
+def laid_as(input: Tensor, out: Tensor) -> Tensor:
+    """Images with their channels last in memory if those of the input are."""
+    return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
 
 
 def by(numbers: Ints) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...backend.dtype import channels_last, kind_of, uint8
-from ...backend.order import is_channels_last, prefers_channels_last
+from ...backend.dtype import kind_of, uint8
+from ...backend.order import is_channels_last
 from ...backend.taps import Taps
 from ...functions.arguments import rounded_once
 from ...ops.resampling import resample
 from ...tensor import Tensor
 from ...tracebacks import warn
-from ._spatial import tuple_of
+from ._spatial import laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear"]
@@ -191,7 +191,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         expected = "its input's 'channel' dimension to be divisible by the square of upscale_factor"
         raise RuntimeError(f"pixel_shuffle expects {expected}, but input.size(-3)={c} is not divisible by {r * r}")
     split = input.unflatten(-3, (c // (r * r), r, r)).movedim((-4, -3), (-3, -1))  # (..., C, H, r, W, r)
-    return _laid_as(input, split.flatten(-2).flatten(-3, -2))
+    return laid_as(input, split.flatten(-2).flatten(-3, -2))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -201,12 +201,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         expected = "height and width to be divisible by downscale_factor"
         raise RuntimeError(f"pixel_unshuffle expects {expected}, but {h} x {w} is not divisible by {r}")
     split = input.unflatten(-1, (w // r, r)).unflatten(-3, (h // r, r))  # (..., C, H, r, W, r)
-    return _laid_as(input, split.movedim((-3, -1), (-4, -3)).flatten(-5, -3))
-
-
-def _laid_as(input: Tensor, out: Tensor) -> Tensor:
-    """Images with their channels last in memory if those of the input are."""
-    return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
+    return laid_as(input, split.movedim((-3, -1), (-4, -3)).flatten(-5, -3))
 
 
 def _plane(name: str, input: Tensor, factor: int) -> tuple[int, int, int]:

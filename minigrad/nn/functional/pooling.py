@@ -19,7 +19,7 @@ from ...functions.shaping import stack
 from ...ops import pooling as ops
 from ...ops.elementwise import only
 from ...tensor import Tensor
-from ._spatial import Axes, Each, Ints, over, tuple_of
+from ._spatial import Axes, Each, Ints, laid_as, over, tuple_of
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
 __all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d"]
@@ -295,9 +295,10 @@ def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     Args:
         output_size: the number of bins, or one an axis; None keeps an axis as it is.
     """
+    out = input
     for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
-        input = _binned_mean(input, axis, size)
-    return input.contiguous()
+        out = _binned_mean(out, axis, size)
+    return laid_as(input, out.contiguous())
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, _adaptive_avg_pool)
