@@ -703,6 +703,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "addmv_",
     "adjoint",
+    "affine_grid_generator",
     "alpha_dropout",
     "alpha_dropout_",
     "amp",
@@ -722,6 +723,7 @@ __all__ = [
     "avg_pool1d",
     "backends",
     "batch_norm",
+    "batch_norm_update_stats",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "cdouble",
@@ -787,6 +789,9 @@ __all__ = [
     "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "group_norm",
     "hardshrink",
     "has_mps",
@@ -826,6 +831,7 @@ __all__ = [
     "multiprocessing",
     "nan_to_num_",
     "native_batch_norm",
+    "native_channel_shuffle",
     "native_dropout",
     "native_group_norm",
     "native_layer_norm",
@@ -1640,6 +1646,7 @@ adaptive_avg_pool1d: Any
 adaptive_max_pool1d: Any
 addmv_: Any
 adjoint: Any
+affine_grid_generator: Any
 alpha_dropout: Any
 alpha_dropout_: Any
 amp: Any
@@ -1659,6 +1666,7 @@ autocast: Any
 avg_pool1d: Any
 backends: Any
 batch_norm: Any
+batch_norm_update_stats: Any
 bilinear: Any
 binary_cross_entropy_with_logits: Any
 cdouble: Any
@@ -1724,6 +1732,9 @@ get_deterministic_debug_mode: Any
 get_device_module: Any
 get_float32_matmul_precision: Any
 get_num_interop_threads: Any
+grid_sampler: Any
+grid_sampler_2d: Any
+grid_sampler_3d: Any
 group_norm: Any
 hardshrink: Any
 has_mps: Any
@@ -1763,6 +1774,7 @@ mtia: Any
 multiprocessing: Any
 nan_to_num_: Any
 native_batch_norm: Any
+native_channel_shuffle: Any
 native_dropout: Any
 native_group_norm: Any
 native_layer_norm: Any

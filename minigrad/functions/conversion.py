@@ -30,7 +30,7 @@ def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> t
         dtype = rest.pop(0) if rest else dtype
     if isinstance(dtype, (bool, Variable)) or len(rest) > 2 or any(flag.__class__ is not bool for flag in rest):
         raise TypeError(f"to() takes (device, dtype), (dtype) or (tensor), then non_blocking and copy, not {args}")
-    return dtype, device, *(*rest, False, False)[:2]  # type: ignore[return-value]
+    return dtype, device, *(*rest, False, False)[:2]
 
 
 @method(free=False)
