@@ -2,8 +2,9 @@
 
 Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
 order of memory, by dropout above all. So a program that runs as PyTorch's and lays a tensor out in ``channels_last``
-gets an observer, which lays out results as PyTorch does. In all such programs the first operand of arithmetic decides,
-where NumPy prefers the order of indices. Other programs have none of this, and pay nothing.
+gets an observer, which lays out results as PyTorch does, and the gradients of leaves as the leaves. In all such
+programs the first operand of arithmetic decides, where NumPy prefers the order of indices. Other programs have none of
+this, and pay nothing.
 """
 
 from __future__ import annotations

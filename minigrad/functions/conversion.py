@@ -20,17 +20,17 @@ from .define import attached, method, named
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> tuple[Any, Any, bool, bool]:
     """(dtype, device, non_blocking, copy) of the arguments of ``to``. Raises TypeError if one is not in its place."""
-    rest = list(args)
-    if rest and isinstance(rest[0], Variable):
-        like = rest.pop(0).array
-        dtype, device = dt.of(like), of(like).device_of(like)
-    elif rest:
-        if rest[0] is None or rest[0].__class__ in (Device, int) or _names_device(rest[0]):
-            device = rest.pop(0)
-        dtype = rest.pop(0) if rest else dtype
-    if isinstance(dtype, (bool, Variable)) or len(rest) > 2 or any(flag.__class__ is not bool for flag in rest):
+    first, flags = args[0] if args else None, args[1:]
+    if isinstance(first, Variable):
+        dtype, device = dt.of(first.array), of(first.array).device_of(first.array)
+    elif first is not None and first.__class__ not in (Device, int) and not _names_device(first):
+        dtype = first
+    else:
+        device = device if first is None else first
+        dtype, flags = (flags[0], flags[1:]) if flags else (dtype, flags)
+    if len(args) > 1 and (isinstance(dtype, (bool, Variable)) or len(flags) > 2 or not {*flags} <= {True, False}):
         raise TypeError(f"to() takes (device, dtype), (dtype) or (tensor), then non_blocking and copy, not {args}")
-    return dtype, device, *(*rest, False, False)[:2]
+    return (dtype, device, *flags, False, False)[:4]
 
 
 @method(free=False)
@@ -50,7 +50,9 @@ def to(
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
     """
-    if args or tensor is not None:
+    if len(args) == 1 and args[0].__class__ is dt.DType:  # the usual case, in less time
+        dtype = args[0]
+    elif args or tensor is not None:
         dtype, device, _, copies = target_of(args if tensor is None else (tensor, *args), dtype, device)
         copy = copy or copies
     out: Any = input
