@@ -18,7 +18,7 @@ from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
 
 
-def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> tuple[Any, Any, bool, bool]:
+def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
     """(dtype, device, non_blocking, copy) of the arguments of ``to``. Raises TypeError if one is not in its place."""
     first, flags = args[0] if args else None, args[1:]
     if isinstance(first, Variable):
@@ -30,7 +30,7 @@ def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> t
         dtype, flags = (flags[0], flags[1:]) if flags else (dtype, flags)
     if len(args) > 1 and (isinstance(dtype, (bool, Variable)) or len(flags) > 2 or not {*flags} <= {True, False}):
         raise TypeError(f"to() takes (device, dtype), (dtype) or (tensor), then non_blocking and copy, not {args}")
-    return (dtype, device, *flags, False, False)[:4]
+    return dtype, device, *flags, *(False, copy)[len(flags) :]
 
 
 @method(free=False)
@@ -53,8 +53,7 @@ def to(
     if len(args) == 1 and args[0].__class__ is dt.DType:  # the usual case, in less time
         dtype = args[0]
     elif args or tensor is not None:
-        dtype, device, _, copies = target_of(args if tensor is None else (tensor, *args), dtype, device)
-        copy = copy or copies
+        dtype, device, _, copy = target_of(args if tensor is None else (tensor, *args), dtype, device, copy)
     out: Any = input
     here = of(input.array).device_of(input.array)
     if device is not None and not _includes(Device(device), here):

@@ -495,8 +495,8 @@ class Module(Stateful):
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
         """
-        dtype, device, _, copies = target_of(args, dtype, device)
-        if copy or copies:
+        dtype, device, _, copy = target_of(args, dtype, device, copy)
+        if copy:
             raise RuntimeError(".to() does not accept copy argument: a module changes in place")
         target = None if device is None else Device(device)
         if dtype is not None and not dt.has_gradient((dtype := dt.as_dtype(dtype)).numpy):

@@ -19,13 +19,14 @@ from ._checks import Flag, reduced, reduction_of, same_dtype
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]
 __all__ += ["l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
 
+_SIZES = "Using a target size ({}) that is different to the input size ({})"
+
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     """input - target, with PyTorch's warning where one is broadcast."""
     if input.array.shape != target.array.shape:
-        sizes = f"Using a target size ({target.shape}) that is different to the input size ({input.shape})"
         rest = "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
-        warn(f"{name}: {sizes}. {rest}")
+        warn(f"{name}: {_SIZES.format(target.shape, input.shape)}. {rest}")
     common = dt.result_type(input.array, target.array)
     return input.to(common) - target.to(common)
 
@@ -158,8 +159,7 @@ def binary_cross_entropy_with_logits(
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
     if input.array.shape != target.array.shape:
-        shapes = f"Using a target size ({target.shape}) that is different to the input size ({input.shape})"
-        raise ValueError(f"{name}: {shapes}: it must be the same as input size")
+        raise ValueError(f"{name}: {_SIZES.format(target.shape, input.shape)}: it must be the same as input size")
 
 
 @rounded_once
