@@ -108,8 +108,8 @@ class AccumulateGrad:
     __getattr__ = _of_node
 
     def name(self) -> str:
-        """PyTorch's name of it, "struct torch::autograd::AccumulateGrad" without the namespaces."""
-        return "AccumulateGrad"
+        """PyTorch's name of it."""
+        return "torch::autograd::AccumulateGrad"
 
 
 tape.classes_are(node=Node)

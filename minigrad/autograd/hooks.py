@@ -28,13 +28,15 @@ def shown(gradient: Any) -> Variable:
     return gradient if isinstance(gradient, Variable) else wrap(gradient)
 
 
-def check_shape(new: Variable, old: Variable) -> None:
-    """Refuse what a hook returned in place of a gradient of another shape."""
-    if new.array.shape != old.array.shape:
-        raise RuntimeError(
-            f"a hook returned a gradient of shape {tuple(new.array.shape)} for one of shape {tuple(old.array.shape)}: "
-            f"it has changed the size of the value"
-        )
+def check_like(new: Variable, old: Variable) -> None:
+    """Refuse what a hook returned in place of a gradient of another shape or dtype."""
+    for name, word in (("shape", "size"), ("dtype", "type")):
+        ours, theirs = getattr(old.array, name), getattr(new.array, name)
+        if ours != theirs:
+            raise RuntimeError(
+                f"a hook returned a gradient of {name} {theirs} for one of {name} {ours}: it has changed the {word} of "
+                f"the value"
+            )
 
 
 def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
@@ -42,13 +44,12 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
     for slot, held in sums.items():
         registered = hooks.get(slot, {})
         gradient = shown(held[0])  # one object, which hooks may write on
-        for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
-            hook, held[1] = registered[key], False  # it may keep the gradient
-            changed = hook(gradient)
+        for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's comes last
+            held[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
                 if not isinstance(changed, Variable):
                     raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
-                check_shape(changed, gradient)
+                check_like(changed, gradient)
                 held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.hooks import check_shape, shown
-from ..autograd.tape import Node, Variable
+from ..autograd.hooks import check_like, shown
+from ..autograd.tape import Node, Variable, wrap
+from ..backend import xp
 
 _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 
@@ -32,6 +33,7 @@ class Around:
         arrived = _arrived(node, sums)
         for slot, gradient in enumerate(self.seen(arrived)):
             if gradient is not arrived[slot]:
+                gradient = wrap(xp(arrived[slot].array).zeros_like(arrived[slot].array)) if gradient is None else gradient
                 sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
 
     def seen(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -80,14 +82,15 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a hook on a node gives in place of gradients; None stands for no change."""
     if result is None:
         return before
-    result = (result,) if isinstance(result, Variable) else tuple(result)
+    if not isinstance(result, tuple):
+        raise TypeError(f"a hook on a node must return a tuple or None, not {type(result).__name__}")
     if len(result) != len(before):
         raise RuntimeError(
             f"a hook on a node returned an incorrect number of gradients: {len(result)}, not {len(before)}"
         )
     for new, old in zip(result, before, strict=True):
         if new is not None and not isinstance(new, Variable):
-            raise TypeError(f"a hook on a node must return Tensors or None, not {type(new).__name__}")
+            raise TypeError(f"a hook on a node must return a tuple of Tensors, not of {type(new).__name__}")
         if new is not None and old is not None:
-            check_shape(new, old)
+            check_like(new, old)
     return result

@@ -43,17 +43,70 @@ def test_tensor_hooks_come_before_those_of_the_node(t: Any) -> None:
 
 
 def test_a_hook_may_change_only_values(t: Any) -> None:
-    for bad in ((1.0,), (), (t.ones(3),)):
-        y = t.ones(2, requires_grad=True) * 2
-        y.grad_fn.register_prehook(lambda gradients, bad=bad: bad)
+    other_dtype = t.ones(2, dtype=t.float64)
+    for bad in ((1.0,), (), (t.ones(3),), t.ones(2), [t.ones(2)]):
+        for register in ("register_prehook", "register_hook"):
+            y = t.ones(2, requires_grad=True).exp()
+            getattr(y.grad_fn, register)(lambda *gradients, bad=bad: bad)
+            with pytest.raises((RuntimeError, TypeError)):
+                y.sum().backward()
+    for bad in (t.ones(3), other_dtype, (t.ones(2),), 1.0):
+        y = t.ones(2, requires_grad=True).exp()
+        y.register_hook(lambda gradient, bad=bad: bad)
         with pytest.raises((RuntimeError, TypeError)):
             y.sum().backward()
+
+
+def test_a_prehook_may_drop_a_gradient(t: Any) -> None:
+    x = t.ones(4, requires_grad=True)
+    first, second = x.split(2)
+    first.grad_fn.register_prehook(lambda gradients: (None, gradients[1]))
+    (first + second).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 1.0, 1.0]
+    x = t.ones(2, requires_grad=True)
+    y = x.exp()
+    y.grad_fn.register_prehook(lambda gradients: (None,))
+    y.sum().backward()
+    assert x.grad is None or not x.grad.any()  # PyTorch leaves it out
+
+
+def test_a_hook_may_remove_itself_and_others(t: Any) -> None:
+    """The hooks that were there when the gradient came all see it."""
+
+    def on_a_tensor(y: Any, hook: Any) -> Any:
+        return y.register_hook(hook)
+
+    def on_a_node(y: Any, hook: Any) -> Any:
+        return y.grad_fn.register_hook(hook)
+
+    def on_an_accumulation(y: Any, hook: Any) -> Any:
+        return y.grad_fn.next_functions[0][0].register_hook(hook)
+
+    def before_a_node(y: Any, hook: Any) -> Any:
+        return y.grad_fn.register_prehook(hook)
+
+    for register in (on_a_tensor, on_a_node, on_an_accumulation, before_a_node):
+        y, calls, handles = t.ones(2, requires_grad=True).exp(), [], []
+
+        def first(*gradients: Any, calls: Any = calls, handles: Any = handles) -> None:
+            calls.append("first")
+            for handle in handles:
+                handle.remove()
+
+        def second(*gradients: Any, calls: Any = calls) -> None:
+            calls.append("second")
+
+        handles += register(y, first), register(y, second)
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+        assert calls == ["first", "second"], register.__name__
 
 
 def test_hooks_on_the_accumulation_of_a_leaf(t: Any) -> None:
     x = t.ones(2, requires_grad=True)
     y = x * 2
     accumulation = y.grad_fn.next_functions[0][0]
+    assert accumulation.name() == "torch::autograd::AccumulateGrad"
     assert accumulation.variable is x and accumulation is (x * 3).grad_fn.next_functions[0][0]
     order: list[Any] = []
     x.register_hook(lambda g: order.append("tensor"))
