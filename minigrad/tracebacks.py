@@ -61,7 +61,7 @@ def shorten(error: BaseException) -> None:
 
 def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
     """``shorten``; ``seen`` holds, by id, whether an error of the chain is the user's as well."""
-    before, error.__traceback__ = error.__traceback__, _of_user(error.__traceback__)
+    before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
     seen[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
         link = getattr(error, name)
@@ -71,7 +71,7 @@ def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
             setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
 
 
-def _of_user(trace: TracebackType | None) -> TracebackType | None:
+def of_user(trace: TracebackType | None) -> TracebackType | None:
     """A traceback without the frames of the library, and of what it called that is not the user's."""
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
@@ -182,7 +182,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         if wrong is not None:  # of a method's arguments but the first, the position is another
             which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
             return f"{function.__name__}(): {which} must be {wrong}"
-    if isinstance(error, AttributeError) and error.name in ("array", "dtype") and _of_user(error.__traceback__) is None:
+    if isinstance(error, AttributeError) and error.name in ("array", "dtype") and of_user(error.__traceback__) is None:
         return f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}"
     return ""
 

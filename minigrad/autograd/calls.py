@@ -20,6 +20,7 @@ from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast, pow
 from ..ops.op import Op, bare, watch
+from ..tracebacks import of_user
 from . import tape
 from .mode import state
 from .tape import Variable
@@ -78,6 +79,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         finally:
             ERRORS.set(before)
     except _REFUSED as error:
+        if watch.observers and of_user(error.__traceback__):  # from an observer, such as a pack hook
+            raise
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error

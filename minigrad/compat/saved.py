@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
@@ -92,35 +93,41 @@ class saved_tensors_hooks(Observer):
 
 def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
     """Pack what a node keeps: all of it, or the argument at that place of what it keeps, or (-1) its result."""
-    node.saved = Packed(node, hooks, chosen)
-    node.saved.used(node)
-    node.versions = [([0, None], 0) for _ in node.versions]
+    packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
+    counted = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
+    counted += [-1] * _results_kept(node)
+    packed.pack(hooks, chosen, node.op.backward is None)
+    packed.used(node)
+    whole = chosen is None
+    pairs = zip(counted, node.versions, strict=True)
+    node.versions = [([0, None], 0) if whole or place == chosen else version for place, version in pairs]
 
 
 class Packed(Lost):
     """What a node keeps, packed: unpacked for each walk that needs it."""
 
-    def __init__(self, node: Node, hooks: saved_tensors_hooks, chosen: int | None) -> None:
-        self.hooks, saved = hooks, node.saved
-        self.saved = [self._pack(v) if chosen in (None, i) else v for i, v in enumerate(saved)]  # type: ignore[arg-type]
-        self.out = _mapped(node.out, self._pack_array) if chosen in (None, -1) else node.out
-        whole = chosen is None and node.op.backward is None  # a Function's context stays as it is
-        self.residual = _mapped(node.residual, self._pack_array) if whole else node.residual
+    def __init__(self, node: Node) -> None:
+        self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
+        self.out, self.residual = node.out, node.residual
 
-    def _pack(self, value: Any) -> Any:
-        if isinstance(value, _Result):
-            return _Handed(self.hooks.packed(wrap(value.array)), value, None)
-        if not isinstance(value, Variable):
-            return value
-        return _Handed(self.hooks.packed(value), None, history_of(value))
+    def pack(self, hooks: saved_tensors_hooks, chosen: int | None, residual: bool) -> None:
+        """Pack all of it, or one part. A Function's ``residual`` is its context, and stays as it is."""
+        for i, value in enumerate(self.saved):
+            if isinstance(value, (Variable, _Result)) and chosen in (None, i):
+                self.saved[i] = _pack(hooks, value)
+        self.out = _mapped(self.out, partial(_pack, hooks)) if chosen in (None, -1) else self.out
+        if residual and chosen is None:
+            self.residual = _mapped(self.residual, partial(_pack, hooks))
 
-    def _pack_array(self, array: Any) -> Any:
-        return _Handed(self.hooks.packed(wrap(array)), None, None)
+    def has(self, place: int) -> bool:
+        """Whether a part is packed: an argument at that place of what the node keeps, or (-1) its result."""
+        part = self.out if place == -1 else self.saved[place]
+        return isinstance(part[0] if isinstance(part, tuple) else part, _Handed)
 
     def _unpack(self, value: Any) -> Any:
         if not isinstance(value, _Handed):
             return value
-        array = self.hooks.unpacked(value.kept)
+        array = value.hooks.unpacked(value.kept)
         if value.result is not None:
             result = object.__new__(_Result)
             result.array, result.version, result.slot = array, [0, None], value.result.slot
@@ -128,10 +135,10 @@ class Packed(Lost):
         return stand_in(array, value.history) if value.history is not None else array
 
     def restore(self, node: Node) -> None:
-        """Unpack what the node keeps."""
-        node.saved = [self._unpack(value) for value in self.saved]
-        node.out = _mapped(self.out, self._unpack, _Handed)
-        node.residual = _mapped(self.residual, self._unpack, _Handed)
+        """Unpack what the node keeps: all of it, or, if a hook raises, nothing."""
+        saved = [self._unpack(value) for value in self.saved]
+        out, residual = (_mapped(value, self._unpack, _Handed) for value in (self.out, self.residual))
+        node.saved, node.out, node.residual = saved, out, residual
 
     def used(self, node: Node) -> None:
         """Let go of what was unpacked."""
@@ -141,8 +148,16 @@ class Packed(Lost):
 class _Handed:
     """What a pack hook gave, and what is to be rebuilt from it: a result of the node, or a tensor with its history."""
 
-    def __init__(self, kept: Any, result: _Result | None, history: Any) -> None:
-        self.kept, self.result, self.history = kept, result, history
+    def __init__(self, hooks: saved_tensors_hooks, tensor: Any, result: _Result | None, history: Any) -> None:
+        self.hooks, self.kept, self.result, self.history = hooks, hooks.packed(tensor), result, history
+
+
+def _pack(hooks: saved_tensors_hooks, value: Any) -> Any:
+    if isinstance(value, _Result):
+        return _Handed(hooks, wrap(value.array), value, None)
+    if isinstance(value, Variable):
+        return _Handed(hooks, value, None, history_of(value))
+    return _Handed(hooks, wrap(value), None, None)
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
@@ -188,7 +203,7 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
             )
-        if isinstance(self._node.saved, Packed):
+        if isinstance(self._node.saved, Packed) and self._node.saved.has(self._place):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)
 

@@ -170,10 +170,41 @@ def test_hooks_on_one_saved_tensor(t: Any) -> None:
     assert (y.grad_fn._saved_self.item(), y.grad_fn._saved_other.item()) == (6.0, 3.0)
     with pytest.raises(RuntimeError, match="already been set"):
         y.grad_fn._raw_saved_self.register_hooks(lambda v: v, lambda v: v)
+    y.grad_fn._raw_saved_other.register_hooks(lambda v: v, lambda v: 5 * v)
     y.sum().backward()
-    assert x.grad.item() == 9.0
+    assert x.grad.item() == 6.0 + 15.0
     with pytest.raises(RuntimeError, match="forbidden"):
         t.autograd.SavedTensor()
+
+
+def test_what_is_not_packed_may_not_change(t: Any) -> None:
+    x, factor = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+    a, b = x * 2, factor * 2
+    y = a * b
+    y.grad_fn._raw_saved_self.register_hooks(lambda v: v.clone(), lambda v: v)
+    a.add_(1)
+    y.sum().backward(retain_graph=True)
+    assert factor.grad.tolist() == [4.0, 4.0]
+    b.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, IndexError, OverflowError, KeyError])
+def test_errors_of_hooks_are_the_programs(t: Any, kind: type[Exception]) -> None:
+    def fail(value: Any) -> Any:
+        raise kind("mine")
+
+    x = t.ones(2, requires_grad=True)
+    with pytest.raises(kind, match="^'?mine'?$"), t.autograd.graph.saved_tensors_hooks(fail, lambda v: v):
+        x.exp()
+    with t.autograd.graph.saved_tensors_hooks(lambda v: v, fail):
+        y = x.exp().sum()
+    for _ in range(2):
+        with pytest.raises(kind, match="^'?mine'?$"):
+            y.backward()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 CHANGES = {
@@ -183,6 +214,25 @@ CHANGES = {
     "random numbers": lambda b: b.detach().normal_(),
     "zeros": lambda b: b.zero_(),
 }
+
+
+FILLED = {
+    "zero_": lambda b: b.zero_(),
+    "fill_": lambda b: b.fill_(2.0),
+    "copy_": lambda b: b.copy_(b + 1),
+    "add_": lambda b: b.add_(1),
+    "uniform_": lambda b: b.uniform_(),
+}
+
+
+@pytest.mark.parametrize("change", FILLED)
+def test_saved_tensors_without_a_gradient_may_be_changed(t: Any, change: str) -> None:
+    x, b = t.ones(2, requires_grad=True), t.full((2,), 3.0)
+    with t.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (x * b).sum()
+        FILLED[change](b)
+        y.backward()
+    assert x.grad.tolist() == [3.0, 3.0]
 
 
 @pytest.mark.parametrize("change", CHANGES)
