@@ -17,7 +17,8 @@ from ..tensor import Tensor
 
 __all__ = ["assert_close", "make_tensor"]
 
-_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES |= {"complex64": _TOLERANCES["float32"], "complex128": _TOLERANCES["float64"]}
 
 
 def assert_close(
@@ -96,7 +97,11 @@ def _tensor_difference(
         return f"The values for attribute 'shape' do not match: {tuple(a.shape)} != {tuple(e.shape)}."
     default = [max(values) for values in zip(_tolerance(a), _tolerance(e), strict=True)]
     rtol, atol = default[0] if rtol is None else rtol, default[1] if atol is None else atol
-    return _compare(a.numpy(force=True), e.numpy(force=True), rtol, atol, equal_nan)
+    return _compare(_host(a), _host(e), rtol, atol, equal_nan)
+
+
+def _host(tensor: Tensor) -> Any:
+    return (tensor.float() if tensor.dtype is dt.bfloat16 else tensor).numpy(force=True)
 
 
 def _value(tensor: Tensor, attribute: str) -> Any:
@@ -109,14 +114,17 @@ def _tolerance(tensor: Tensor) -> tuple[float, float]:
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
-    wide = np.result_type(a, e, *([np.float64] if "f" in (a.dtype.kind, e.dtype.kind) else []))
+    wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
-    wrong = ~np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    with np.errstate(all="ignore"):
+        distance = np.abs(a - e)
+        relative = distance / np.abs(e)
+        if rtol or atol:  # integers of 64 bits would lose digits
+            wrong &= ~(np.isfinite(distance) & (distance <= atol + rtol * np.abs(e)))
+    if equal_nan:
+        wrong &= ~(np.isnan(a) & np.isnan(e))
     if not wrong.any():
         return ""
-    with np.errstate(all="ignore"):
-        distance = np.abs(a.astype(np.float64) - e.astype(np.float64))
-        relative = distance / np.abs(e.astype(np.float64))
     lines = [f"Mismatched elements: {int(wrong.sum())} / {wrong.size} ({wrong.mean():.1%})"]
     for name, values, allowed in (("absolute", distance, atol), ("relative", relative, rtol)):
         at = np.unravel_index(int(np.argmax(np.where(wrong, values, -1))), wrong.shape) if wrong.ndim else ()

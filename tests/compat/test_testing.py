@@ -36,6 +36,18 @@ CASES: list[tuple[Any, ...]] = [
     (lambda t: (1.0, 1.1), {}),
     (lambda t: (3, 3), {}),
     (lambda t: (None, None), {}),
+    *[
+        (lambda t, d=d, f=f: (t.ones(2, dtype=getattr(t, d)), t.ones(2, dtype=getattr(t, d)) * f), {})
+        for d in ("float16", "bfloat16", "complex64", "complex128")
+        for f in (1, 1 + 1e-8, 1.002, 1.01, 1.1)
+    ],
+    (lambda t: (t.ones(2, dtype=t.bfloat16), t.ones(2) * 1.01), {"check_dtype": False}),
+    (lambda t: (t.ones(2, dtype=t.complex64), t.ones(2, dtype=t.complex64) + 1e-3j), {}),
+    (lambda t: (1j, 1j + 1e-9), {}),
+    (lambda t: (t.tensor([2**60]), t.tensor([2**60 + 1])), {}),
+    (lambda t: (t.tensor([0], dtype=t.uint8), t.tensor([255], dtype=t.uint8)), {}),
+    (lambda t: (t.tensor([1.0]), t.tensor([float("inf")])), {}),
+    (lambda t: (t.tensor(complex("nan")), t.tensor(complex("nan"))), {"equal_nan": True}),
 ]
 
 
