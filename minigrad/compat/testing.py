@@ -18,6 +18,7 @@ from ..tensor import Tensor
 __all__ = ["assert_close", "make_tensor"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_OF_NUMBERS: dict[type, Any] = {float: dt.float64, complex: dt.complex128}
 _TOLERANCES |= {"complex64": _TOLERANCES["float32"], "complex128": _TOLERANCES["float64"]}
 
 
@@ -89,7 +90,7 @@ def _tensor_difference(
     if actual is None or expected is None or isinstance(actual, str) or isinstance(expected, str):
         return "" if actual == expected else f"{actual!r} is not {expected!r}"
     both = isinstance(actual, Tensor) and isinstance(expected, Tensor)
-    a, e = as_tensor(actual), as_tensor(expected)
+    a, e = (as_tensor(value, dtype=_OF_NUMBERS.get(type(value))) for value in (actual, expected))
     for name in attributes if both else ():
         if _value(a, name) != _value(e, name):
             return f"The values for attribute '{name}' do not match: {_value(a, name)} != {_value(e, name)}."

@@ -34,6 +34,7 @@ CASES: list[tuple[Any, ...]] = [
     (lambda t: ([t.ones(2)], [t.ones(2), t.ones(2)]), {}),
     (lambda t: (1.0, 1.0 + 1e-9), {}),
     (lambda t: (1.0, 1.1), {}),
+    (lambda t: (1.0, 1.0 + 1e-6), {}),
     (lambda t: (3, 3), {}),
     (lambda t: (None, None), {}),
     *[
