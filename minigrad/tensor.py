@@ -216,14 +216,14 @@ class Tensor(Methods["Tensor"]):
 
     def _is_view(self) -> bool:
         """Whether it was made as a view of another tensor."""
-        return self._parent is not None
+        return self._base is not None
 
     @property
     def _base(self) -> Any:
         """The tensor that it is a view of, through all views between; None for no view."""
-        base = self._parent
-        while base is not None and base._parent is not None:
-            base = base._parent
+        base, parent = None, self._parent
+        while parent is not None:
+            base, parent = base if parent._is_former else parent, parent._parent
         return base
 
     @property
@@ -255,7 +255,7 @@ class Tensor(Methods["Tensor"]):
         Raises:
             RuntimeError: the tensor is a view of another.
         """
-        if self._parent is not None:
+        if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
         return self

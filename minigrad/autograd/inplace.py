@@ -66,7 +66,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
 def overwritten(target: Viewing, source: Any) -> bool:
     """Give every element the value of a number or an array, if nothing is recorded: whether that was so, as above."""
     array = target.array
-    if 0 in array.strides or (state.grad and (target._needs or target._parent is not None)):
+    if watch.observers or 0 in array.strides or (state.grad and (target._needs or target._parent is not None)):
         return False
     try:
         array[...] = source
@@ -140,6 +140,11 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
     array = target.array if written is None else written
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
+    check_no_leaf(target, name)
+
+
+def check_no_leaf(target: Viewing, name: str) -> None:
+    """Refuse, while gradients are recorded, a leaf that wants one or a view of such a leaf."""
     if not state.grad or (target._parent is None and not target._needs):
         return
     wanted = target._wanted()
@@ -196,10 +201,10 @@ def rebase(target: Viewing, result: Any) -> None:
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
     move_retained(before, slot, target)
-    base = target._parent
+    base = target._viewed()
     if base is None or not (result._needs or base._wanted()):
         return
-    view, args, slot = target._view  # type: ignore[misc]
+    view, args, slot, _ = target._view  # type: ignore[misc]
     index: Any = None
     if view.name != "as_strided" and repeats(base.array):
         base, index = _places(target)
@@ -220,13 +225,13 @@ def rebase(target: Viewing, result: Any) -> None:
 
 def _places(target: Viewing) -> tuple[Viewing, Any]:
     """Of a view of an expanded tensor: what that was expanded from, and the index of the view's elements in it."""
-    steps, base = [target._view], target._parent
+    steps, base = [target._view], target._viewed()
     while base is not None and base._view is not None and repeats(base.array):
         steps.append(base._view)
-        base = base._parent
+        base = base._viewed()
     assert base is not None
     numbers = np.arange(base.array.size).reshape(base.array.shape)
-    for op, args, slot in reversed(steps):
+    for op, args, slot, _ in reversed(steps):
         numbers = op.forward(numbers, *args)
         numbers = numbers[slot] if isinstance(numbers, tuple) else numbers
     return base, np.unravel_index(numbers, base.array.shape)

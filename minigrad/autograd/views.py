@@ -17,21 +17,28 @@ class Viewing(Variable):
     """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
 
     _parent: Viewing | None = None  # of a view: what it is a view of,
-    _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
+    _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # by which op, which of its results, and the parent's own,
     _seen: int = 0  # and the version at which its node was recorded
+    _is_former: bool = False  # whether it is a tensor as it was before ``transpose_`` or the like
 
     def _wanted(self) -> bool:
         if self._parent is not None:
             self._source()
         return self._needs
 
+    def _viewed(self) -> Viewing | None:
+        """What it is a view of. (A ``transpose_`` since then has made the parent a view of that.)"""
+        base = self._parent
+        while base is not None and base._view is not self._view[3]:  # type: ignore[index]
+            base = base._parent
+        return base
+
     def _source(self) -> tuple[Node | None, int]:
         """Of a view whose memory has changed, the node is recorded again, as the base's history has the change."""
-        base = self._parent
-        if base is not None and self._seen != self._changes[0]:
-            self._seen = self._changes[0]
-            if base._wanted():
-                op, args, slot = self._view  # type: ignore[misc]
+        if self._parent is not None and self._seen != self._changes[0]:
+            self._seen, base = self._changes[0], self._viewed()
+            if base is not None and base._wanted():
+                op, args, slot, _ = self._view  # type: ignore[misc]
                 again = _record_again(op, (base, *args))
                 again = again[slot] if isinstance(again, tuple) else again
                 before, old_slot = self._node, self._slot
@@ -66,4 +73,4 @@ def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None
     if shared is array or (shared is not None and shared is array.base):
         result._changes = version = base._changes
         if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
-            result._parent, result._view, result._seen = base, (op, args[1:], slot), version[0]
+            result._parent, result._view, result._seen = base, (op, args[1:], slot, base._view), version[0]

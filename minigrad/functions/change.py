@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.inplace import at_once, bump, check_fits, check_mutable, rebase
-from ..autograd.mode import state
+from ..autograd.inplace import at_once, bump, check_fits, check_mutable, check_no_leaf, rebase
+from ..autograd.mode import set_grad_enabled, state
 from ..autograd.tape import Variable, wrap
 from ..autograd.views import Viewing
 from ..ops.op import Op
@@ -55,21 +55,25 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
 
 
 def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method after which a tensor is the view of itself that ``function`` returns."""
+    """The method after which a tensor is the view of itself that ``function`` returns. Nothing is written, so that the
+    tensor may be expanded, and its history goes on where no gradients are recorded."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = object.__new__(type(self))
         everything(before).update(everything(self))
         try:
-            check_mutable(self, name)
-            view = function(before, *args, **kwargs)
+            check_no_leaf(self, name)
+            with set_grad_enabled(state.grad or self._source()[0] is not None):
+                view = function(before, *args, **kwargs)
         except Exception as error:
             shorten(error)
             raise
         if view is not before:
+            before._is_former = True
             self.array, self._parent, self._view = view.array, view._parent, view._view
-            self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs
+            self._seen, self._node, self._slot = view._seen, view._node, view._slot
+            self._needs = view._needs or before._needs
         return self
 
     return in_place(method, function)

@@ -20,6 +20,13 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 0.8, (3, 4)), RNG.uniform(0.2, 0.8, (3, 4))
 MASK, INDEX = RNG.random((3, 4)) > 0.5, RNG.integers(0, 3, (3, 4))
 Change = Callable[[Any, Any, Any], Any]
+RESHAPES: dict[str, Callable[[Any], Any]] = {
+    "squeeze_": lambda x: x.squeeze_(),
+    "swapaxes_": lambda x: x.swapaxes_(0, 1),
+    "t_": lambda x: x.t_(),
+    "transpose_": lambda x: x.transpose_(0, 1),
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+}
 CHANGES: dict[str, Change] = {
     "add_": lambda t, x, y: x.add_(y, alpha=2),
     "addcmul_": lambda t, x, y: x.addcmul_(y, y, value=3),
@@ -56,6 +63,42 @@ CHANGES: dict[str, Change] = {
 
 def ours_or(t: Any, values: Any) -> Any:
     return t.tensor(np.asarray(values))
+
+
+@pytest.mark.parametrize("name", RESHAPES)
+def test_another_shape_keeps_the_history(t: Any, name: str) -> None:
+    """Also without gradients, for a leaf, and where elements share memory."""
+    reshape, shape = RESHAPES[name], RESHAPES[name](t.ones(3, 4)).shape
+    leaf = t.ones(3, 4, requires_grad=True)
+    y, parameter = leaf * 2, t.ones(3, 4, requires_grad=True)
+    with t.no_grad():
+        assert reshape(y).requires_grad and reshape(parameter).requires_grad and parameter.is_leaf
+    assert y.shape == parameter.shape == shape
+    if t is minigrad:  # PyTorch refuses the gradients of the new shape
+        (y.sum() + (parameter * 3).sum()).backward()
+        assert leaf.grad.tolist() == [[2.0] * 4] * 3 and parameter.grad.shape == shape
+    x = t.ones(4, requires_grad=True)
+    wide = reshape((x * 1).expand(3, 4))
+    wide.sum().backward()
+    assert wide.shape == shape and x.grad.tolist() == [3.0] * 4
+    assert y._base is None and not y._is_view() and not y.detach_().requires_grad
+
+
+@pytest.mark.parametrize("name", RESHAPES)
+def test_views_from_before_another_shape(t: Any, name: str) -> None:
+    x = t.tensor(X, requires_grad=True)
+    y = x * 1
+    row, whole, column = y[1], y.view_as(y), y[:, 2]
+    column.mul_(3)
+    RESHAPES[name](y)
+    y.mul_(2)
+    row.add_(1)
+    (row.square().sum() + (whole**3).sum() + y.exp().sum()).backward()
+    value = 2 * X * np.array([1, 1, 3, 1])
+    value[1] += 1
+    slope = 3 * value**2 + np.exp(value)
+    slope[1] += 2 * value[1]
+    np.testing.assert_allclose(x.grad.numpy(), slope * np.array([2, 2, 6, 2]))
 
 
 @pytest.mark.parity
