@@ -13,7 +13,8 @@ import numpy as np
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from ..tracebacks import border, warn
-from .inplace import rebase
+from .hooks import errors
+from .inplace import check_no_leaf, rebase
 from .mode import enable_grad, kept, no_grad, state
 from .tape import Lost, Node, Variable, node_of, record, told, wrap
 
@@ -76,10 +77,7 @@ class FunctionCtx:
         while isinstance(node.saved, Lost):
             node.saved.restore(node)
         if node.saved is None:
-            raise RuntimeError(
-                f"trying to backward through {node} a second time: the first backward() freed its "
-                f"saved tensors. Pass retain_graph=True to that one"
-            )
+            raise errors.walked_twice(node)
         return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in node.saved)
 
     @property
@@ -230,6 +228,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     for tensor in ctx._dirty:
         if id(tensor) not in by_id:
             raise RuntimeError(f"{op.name}: a tensor that mark_dirty() names must be a result of forward")
+        check_no_leaf(tensor, op.name)
         rebase(tensor, by_id[id(tensor)])
         by_id[id(tensor)] = tensor
     return tuple(by_id[id(r)] if isinstance(r, Variable) else r for r in results)

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd import graph
-from ..autograd.hooks import AROUND
+from ..autograd.hooks import AROUND, errors
 from ..autograd.origin import there
 from ..autograd.tape import Lost, Node
 from ..autograd.walk import result_of
@@ -181,6 +181,8 @@ def of_node(node: Any, name: str) -> Any:
     if isinstance(node, Node) and not name.startswith("__"):
         if node.op.backward is not None and node.residual is not None and name != "residual":
             return getattr(node.residual, name)
+        if node.op.backward is not None and name in ("saved_tensors", "saved_variables"):
+            raise errors.walked_twice(node)
         if name.startswith("_saved_"):
             return _saved(node, name.removeprefix("_saved_"))
         if name.startswith("_raw_saved_"):
@@ -218,10 +220,7 @@ def _saved(node: Node, name: str) -> Any:
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
-        raise RuntimeError(
-            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-            "already been freed): pass retain_graph=True to the first backward()"
-        )
+        raise errors.walked_twice(node)
     kept = _outcome(node) if place == RESULT else node.saved[place]
     if isinstance(packed, Lost):
         packed.used(node)

@@ -258,7 +258,9 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The product of both masks."""
+        """The product of both masks, which have one shape."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"the mask has shape {tuple(self.mask.shape)}, not {tuple(default_mask.shape)}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 

@@ -291,3 +291,24 @@ def test_observers_see_the_tensors_alone() -> None:
     assert text == "doubled"
     assert x.grad is not None
     assert x.grad.tolist() == [2, 2]
+
+
+def test_a_leaf_is_not_dirty(t: Any) -> None:
+    x = t.ones(2, requires_grad=True)
+    dirty = functions(t)["Dirty"]
+    for target in (x, x[:1]):
+        with pytest.raises(RuntimeError, match="leaf Variable"):
+            dirty.apply(target)
+    with t.no_grad():
+        dirty.apply(x)
+    assert x.is_leaf
+
+
+def test_a_node_says_that_its_saved_tensors_are_gone(t: Any) -> None:
+    x = t.ones(3, 3, requires_grad=True)
+    y = functions(t)["Setup"].apply(x, x)
+    assert len(y.grad_fn.saved_tensors) == 2
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.grad_fn.saved_tensors
+    assert not hasattr(y.grad_fn, "variable")  # which visualisers ask

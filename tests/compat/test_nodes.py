@@ -114,7 +114,7 @@ def test_what_a_node_keeps(t: Any) -> None:
     assert (x**3).grad_fn._saved_exponent == 3
     assert x.sum(0).grad_fn._saved_self_sym_sizes == (2,)
     e.sum().backward()
-    with pytest.raises(RuntimeError, match="after they have already been freed"):
+    with pytest.raises(RuntimeError, match="second time"):
         _ = e.grad_fn._saved_result
     for missing in ("_saved_nothing", "nothing", "_saved_other"):
         with pytest.raises(AttributeError, match=missing.removeprefix("_saved_")):

@@ -135,6 +135,7 @@ REFUSED: list[Callable[[Any, Any], Any]] = [
     lambda prune, made: prune.l1_unstructured(made, "weight", -1),
     lambda prune, made: prune.l1_unstructured(made, "weight", "all"),
     lambda prune, made: prune.l1_unstructured(made, "weight", 13),
+    lambda prune, made: prune.custom_from_mask(made, "weight", made.bias.detach().reshape(-1, 1)),
     lambda prune, made: prune.ln_structured(made, "bias", 1, 2, 0),
     lambda prune, made: prune.random_structured(made, "weight", 1, 5),
     lambda prune, made: prune.random_structured(made, "weight", 4, 0),
