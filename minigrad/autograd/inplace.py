@@ -106,6 +106,8 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
             check_mutable(target, op.name)
+            if any(observer.packs for observer in watch.observers):
+                args = tuple(as_it_was(target) if a is target else a for a in args)
             result = apply(op, args)
             check_fits(target, result.array, op.name)
             if result._node is not None:
@@ -123,13 +125,18 @@ def _keep_original(node: Node, target: Viewing) -> None:
     """Where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)."""
     saved = node.saved
     if isinstance(saved, list) and any(a is target for a in saved):
-        original: Viewing = wrap(target.array.copy())
-        (original._node, original._slot), original._needs = target._source(), target._needs
-        version_of_out = node.versions[-1]
+        original, version_of_out = as_it_was(target), node.versions[-1]
         node.saved = saved = [original if a is target else a for a in saved]
         node.versions = [(a._changes, a._changes[0]) for a in saved if isinstance(a, Viewing)]
         if node.out is not None:
             node.versions.append(version_of_out)
+
+
+def as_it_was(target: Viewing) -> Viewing:
+    """A copy of a tensor before it changes, with its history, for rules to keep."""
+    copy: Viewing = wrap(target.array.copy())
+    (copy._node, copy._slot), copy._needs = target._source(), target._needs
+    return copy
 
 
 def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
@@ -147,10 +154,10 @@ def check_no_leaf(target: Viewing, name: str) -> None:
     """Refuse, while gradients are recorded, a leaf that wants one or a view of such a leaf."""
     if not state.grad or (target._parent is None and not target._needs):
         return
-    wanted = target._wanted()
+    needs = target._wanted()
     leaf: Viewing | None = target
     while leaf is not None:
-        if leaf._node is None and (wanted or leaf._needs):
+        if leaf._node is None and (needs or leaf._needs):
             kind = "a leaf Variable" if leaf is target else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
@@ -214,10 +221,8 @@ def rebase(target: Viewing, result: Any) -> None:
             f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    if index is None:
-        rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
-    else:
-        rebase(base, record_observed(put, (base, result, index), mask, base.array))
+    change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))
+    rebase(base, record_observed(change, (base, result, *rest), mask, base.array))
     target._seen = -1  # from now on its history is the base's, as that of other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps

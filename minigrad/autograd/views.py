@@ -17,7 +17,7 @@ class Viewing(Variable):
     """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
 
     _parent: Viewing | None = None  # of a view: what it is a view of,
-    _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # by which op, which of its results, and the parent's own,
+    _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # by which op, which of its results, the parent's own
     _seen: int = 0  # and the version at which its node was recorded
     _is_former: bool = False  # whether it is a tensor as it was before ``transpose_`` or the like
 

@@ -47,7 +47,7 @@ class saved_tensors_hooks(Observer):
     2
     """
 
-    sees_arrays = False
+    sees_arrays, packs = False, True
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook

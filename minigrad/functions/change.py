@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.inplace import at_once, bump, check_fits, check_mutable, check_no_leaf, rebase
+from ..autograd.inplace import as_it_was, at_once, bump, check_fits, check_mutable, check_no_leaf, rebase
 from ..autograd.mode import set_grad_enabled, state
-from ..autograd.tape import Variable, wrap
+from ..autograd.tape import Variable
 from ..autograd.views import Viewing
 from ..ops.op import Op
 from ..tensor import everything
@@ -23,7 +23,7 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             check_mutable(self, name)
-            source = _before(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
+            source = as_it_was(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
             return _become(self, function(source, *args, **kwargs), name)
         except Exception as error:
             shorten(error)
@@ -89,13 +89,6 @@ def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _any_wanted(*values: Any) -> bool:
     return any(isinstance(v, Variable) and v._wanted() for v in values)
-
-
-def _before(self: Any) -> Any:
-    """A copy of a tensor before the change, with its history, for rules to keep."""
-    copy = wrap(self.array.copy())
-    (copy._node, copy._slot), copy._needs = self._source(), self._needs
-    return copy
 
 
 def _become(self: Any, result: Any, name: str) -> Any:
