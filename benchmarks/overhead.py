@@ -149,40 +149,41 @@ def _pixels(at: Inputs) -> Any:
 
 def check_alone(library: str) -> Answer:
     """What each call gives at first, as a sum."""
-    torch, found = library_module(library), {}
+    torch, results = library_module(library), {}
     for call in CALLS_ALONE:
         at = Inputs(torch, call)
         with torch.set_grad_enabled(call.dtype is np.float64):
             result = call.call(at)
-        found[call.name] = float((at.x if result is None else torch.as_tensor(result)).double().sum().item())
-    return {"found": found}
+        results[call.name] = float((at.x if result is None else torch.as_tensor(result)).double().sum().item())
+    return {"results": results}
 
 
 def measure_alone(library: str, seconds: float) -> Answer:
     """For each call the shortest time of many, in µs: other programs on the machine only add to it."""
-    torch, found = library_module(library), {}
+    torch, results = library_module(library), {}
     for call in CALLS_ALONE:
         at = Inputs(torch, call)
         with torch.set_grad_enabled(call.dtype is np.float64):
             start = time.perf_counter()
             call.call(at)
             calls = min(CALLS, max(1, int(0.001 / (time.perf_counter() - start))))
-            found[call.name] = per_op(lambda: call.call(at), 1, seconds, calls, min)  # noqa: B023
-    return {"found": found}
+            results[call.name] = per_op(lambda: call.call(at), 1, seconds, calls, min)  # noqa: B023
+    return {"results": results}
 
 
 def table_alone(rounds: int, seconds: float) -> Table:
     """The second table, a row for each call."""
     checked = {name: ask("benchmarks.overhead:check_alone", name) for name in BOTH}
     for call in () if "missing" in checked["torch"] else CALLS_ALONE:
-        same(call.name, {name: checked[name]["found"][call.name] for name in BOTH}, 1e-4)
-    found = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure_alone", seconds=seconds), "small")
+        same(call.name, {name: checked[name]["results"][call.name] for name in BOTH}, 1e-4)
+    results = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure_alone", seconds=seconds), "small")
     result = Table(
         "A call on its own, against PyTorch eager", ("call", "µs", "PyTorch µs", "ratio"), ("", *(".2f",) * 3)
     )
     for call in CALLS_ALONE:
         ours, theirs = (
-            None if "missing" in found[name][0] else min(a["found"][call.name] for a in found[name]) for name in BOTH
+            None if "missing" in results[name][0] else min(a["results"][call.name] for a in results[name])
+            for name in BOTH
         )
         result.add(call.name, ours, theirs, ratio(ours, theirs))
     return result
@@ -237,36 +238,36 @@ def per_op(
 def check(library: str) -> Answer:
     """The sum of each chain's result and of its gradients, in float64, and those of the op alone."""
     torch = library_module(library)
-    found: dict[str, list[float]] = {}
+    results: dict[str, list[float]] = {}
     for op in OPS:
         case = Case(torch, op, np.float64)
-        found[op.name] = [float(case.forward().sum().item()), float(case.chain().sum().item())]
+        results[op.name] = [float(case.forward().sum().item()), float(case.chain().sum().item())]
         for call in (case.both, case.chain_both):
             call()
             grads = [t.grad for t in (case.x, case.c) if t.grad is not None]
-            found[op.name] += [float((g * g).sum().item()) for g in grads]
-    return {"found": found}
+            results[op.name] += [float((g * g).sum().item()) for g in grads]
+    return {"results": results}
 
 
 def measure(library: str, seconds: float) -> Answer:
     """For each op µs forward, with backward, and with backward in a chain."""
     torch = library_module(library)
-    found = {}
+    results = {}
     for op in OPS:
         case = Case(torch, op)
         chained = CHAIN // op.ops * op.ops
         pairs = ((case.forward, 1), (case.both, 1), (case.chain_both, chained))
-        found[op.name] = [per_op(call, ops, seconds) for call, ops in pairs]
-    return {"found": found}
+        results[op.name] = [per_op(call, ops, seconds) for call, ops in pairs]
+    return {"results": results}
 
 
 def table(rounds: int, seconds: float) -> Table:
     """The table, a row for each op."""
     checked = {name: ask("benchmarks.overhead:check", name) for name in BOTH}
     for op in () if "missing" in checked["torch"] else OPS:
-        for ours, theirs in zip(*(checked[name]["found"][op.name] for name in BOTH), strict=True):
+        for ours, theirs in zip(*(checked[name]["results"][op.name] for name in BOTH), strict=True):
             same(f"{op.name} on 8 elements", {"minigrad": ours, "torch": theirs})
-    found = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure", seconds=seconds), "overhead")
+    results = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure", seconds=seconds), "overhead")
     columns = (
         "op",
         "forward µs",
@@ -283,7 +284,7 @@ def table(rounds: int, seconds: float) -> Table:
     for op in OPS:
         cells: list[float | str | None] = [op.name]
         for part in range(3):
-            ours, theirs = (_median(found[name], op.name, part) for name in BOTH)
+            ours, theirs = (_median(results[name], op.name, part) for name in BOTH)
             cells += [ours, theirs, ratio(ours, theirs)]
         result.add(*cells)
     result.notes.append(f"of {CHAIN}: one op of a chain of {CHAIN}, with backward, walked back at once")
@@ -291,4 +292,4 @@ def table(rounds: int, seconds: float) -> Table:
 
 
 def _median(answers: list[Answer], name: str, part: int) -> float | None:
-    return None if "missing" in answers[0] else median(a["found"][name][part] for a in answers)
+    return None if "missing" in answers[0] else median(a["results"][name][part] for a in answers)

@@ -179,9 +179,9 @@ class Function:
             args = _with_defaults(cls.forward, args)
         for observer in watch.observers:
             observer.applying(cls._op, args)
-        wanted = tuple(isinstance(a, Variable) and a._wanted() for a in args)
+        needs = tuple(isinstance(a, Variable) and a._wanted() for a in args)
         ctx: Any = FunctionCtx()
-        ctx.needs_input_grad = wanted
+        ctx.needs_input_grad = needs
         try:
             with kept() as end, end, no_grad():
                 if cls.setup_context is None:
@@ -193,14 +193,16 @@ class Function:
             for observer in watch.observers:
                 observer.failed(cls._op)
             raise
-        mask = sum(1 << i for i, want in enumerate(wanted) if want) if state.grad else 0
+        mask = sum(1 << i for i, need in enumerate(needs) if need) if state.grad else 0
         results = output if isinstance(output, tuple) else (output,)
         results = _recorded(cls._op, ctx, args, mask, results)
         tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
         if watch.observers:
-            seen = tensors[0] if len(tensors) == 1 else tensors
-            given = told(watch.observers, cls._op, args, seen, node_of(tensors) if mask else None)
-            by_id = dict(zip(map(id, tensors), (given,) if len(tensors) == 1 else given, strict=True))
+            one = len(tensors) == 1
+            new = told(
+                watch.observers, cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None
+            )
+            by_id = dict(zip(map(id, tensors), (new,) if one else new, strict=True))
             results = tuple(by_id.get(id(r), r) for r in results)
         return results if isinstance(output, tuple) else results[0]
 

@@ -31,12 +31,9 @@ def shown(gradient: Any) -> Variable:
 def check_like(new: Variable, old: Variable) -> None:
     """Refuse what a hook returned in place of a gradient of another shape or dtype."""
     for name, word in (("shape", "size"), ("dtype", "type")):
-        ours, theirs = getattr(old.array, name), getattr(new.array, name)
-        if ours != theirs:
-            raise RuntimeError(
-                f"a hook returned a gradient of {name} {theirs} for one of {name} {ours}: it has changed the {word} of "
-                f"the value"
-            )
+        before, after = getattr(old.array, name), getattr(new.array, name)
+        if before != after:
+            raise RuntimeError(f"a hook has changed the {word} of the value: {name} {before} became {after}")
 
 
 def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
@@ -56,7 +53,7 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
     """Add to ``.grad``, and run the hooks on that. An array that others may hold as well is copied first."""
     if hooked and leaf._around is not None:
-        arrived = leaf._around.seen((shown(gradient),))
+        arrived = leaf._around.run_first((shown(gradient),))
         if arrived[0] is not None:
             accumulate(leaf, arrived[0] if create else arrived[0].array, False, create, False)
         for hook in list(leaf._around.last.values()):

@@ -62,13 +62,10 @@ def backward(
         for leaf, (gradient, ours) in sums:
             with span("AccumulateGrad", "call"):
                 if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks look at the mode
-                    with at_end(back_to, state.grad, state.walk) as end, end:
-                        state.grad, state.walk = create_graph, walk
-                        accumulate(leaf, gradient, ours, create_graph)
+                    walk.call(accumulate, leaf, gradient, ours, create_graph)
                 else:
                     accumulate(leaf, gradient, ours, create_graph)
-        if walk.callbacks:
-            walk.finish()
+        walk.finish()
 
 
 def grad(
@@ -92,8 +89,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     with span("grad", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
-        if walk.callbacks:
-            walk.finish()
+        walk.finish()
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
@@ -253,12 +249,16 @@ class Walk:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
 
-    def finish(self) -> None:
-        """Call what asked to be called at the end of the pass."""
+    def call(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function in the state of the walk."""
         with at_end(back_to, state.grad, state.walk) as end, end:
             state.grad, state.walk = self.create, self
-            while self.callbacks:
-                self.callbacks.pop(0)()
+            function(*args)
+
+    def finish(self) -> None:
+        """Call the functions that wait for the end of the pass."""
+        while self.callbacks:
+            self.call(self.callbacks.pop(0))
 
     def _ended(self) -> None:
         for observer in watch.observers:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.hooks import check_like, shown
-from ..autograd.tape import Node, Variable, wrap
-from ..backend import xp
+from ..autograd.tape import Node, Variable
+from ..functions.creation import zeros_like
 
 _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 
@@ -31,12 +31,12 @@ class Around:
     def before(self, node: Node, sums: dict[int, list[Any]]) -> None:
         """Let the first hooks see and replace what has arrived at a node."""
         arrived = _arrived(node, sums)
-        for slot, gradient in enumerate(self.seen(arrived)):
+        for slot, gradient in enumerate(self.run_first(arrived)):
             if gradient is not arrived[slot]:
-                gradient = wrap(xp(arrived[slot].array).zeros_like(arrived[slot].array)) if gradient is None else gradient
+                gradient = zeros_like(arrived[slot]) if gradient is None else gradient
                 sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
 
-    def seen(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
+    def run_first(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the first hooks make of the gradients that have arrived."""
         for hook in list(self.first.values()):
             arrived = _replaced(hook(arrived), arrived)

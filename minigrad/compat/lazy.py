@@ -184,11 +184,11 @@ class _Lazy(LazyModuleMixin, Layer):
             layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
             for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
                 for name, value in drawn.items():
-                    mine: Any = own[name]
-                    if is_lazy(mine):
-                        mine.materialize(value.shape)
+                    tensor: Any = own[name]
+                    if is_lazy(tensor):
+                        tensor.materialize(value.shape)
                     if value is not None:
-                        mine.array = value.array
+                        tensor.array = value.array
         setattr(self, self._width, width)
         del self._arguments
 

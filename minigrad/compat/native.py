@@ -200,11 +200,11 @@ def _native(name: str, order: str) -> Callable[..., Tensor]:
     function: Callable[..., Tensor] = getattr(F, name)
 
     def native(*args: Any, **kwargs: Any) -> Tensor:
-        given = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
-        given.update(zip(order.split(), args, strict=False))
-        given.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
-        given.pop("cudnn_enabled", None)
-        return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in given.items()})
+        values = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
+        values.update(zip(order.split(), args, strict=False))
+        values.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
+        values.pop("cudnn_enabled", None)
+        return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in values.items()})
 
     native.__name__ = native.__qualname__ = name
     native.__doc__ = f"``F.{name}`` of ({order.replace(' ', ', ')})."

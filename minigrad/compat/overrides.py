@@ -79,20 +79,20 @@ def _len_torch_function_stack() -> int:
 _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, str, slice, Size, Device, dtype.DType})
 
 
-def _answering(values: Iterable[Any], found: list[Any] | None = None) -> list[Any]:
+def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
     """Those of the arguments, lists of arguments included, whose classes answer for functions: one of each class,
     a class before those that it derives from."""
-    found = [] if found is None else found
+    results = [] if results is None else results
     for value in values:
         kind = type(value)
         if kind in _PLAIN:
             continue
         if kind is tuple or (kind is list and value and type(value[0]) not in (int, float)):
-            _answering(value, found)
-        elif answers(kind) and all(type(other) is not kind for other in found):
-            place = (i for i, other in enumerate(found) if issubclass(kind, type(other)))
-            found.insert(next(place, len(found)), value)
-    return found
+            _answering(value, results)
+        elif answers(kind) and all(type(other) is not kind for other in results):
+            place = (i for i, other in enumerate(results) if issubclass(kind, type(other)))
+            results.insert(next(place, len(results)), value)
+    return results
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -353,14 +353,14 @@ class _Asking:
         return getattr, (Tensor, self.attribute)
 
 
-_made: dict[Any, _Asking] = {}
+_askings: dict[Any, _Asking] = {}
 # The code of functions that run the ``function`` in their closure, and the makers of those that notice the first class.
 _ANNOUNCED, _BORDERS = names.zeros.__code__, {names.cat.__code__: spelled, functional.linear.__code__: border}
 
 
 def asking(public: Any) -> _Asking:
     """What runs in the place of a public function."""
-    return _made.get(public) or _made.setdefault(public, _Asking(public))
+    return _askings.get(public) or _askings.setdefault(public, _Asking(public))
 
 
 def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
@@ -464,13 +464,13 @@ def get_ignored_functions() -> set[Any]:
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """Public functions that ask, by the module or class that they are in."""
-    found: dict[Any, list[Any]] = {}
+    functions: dict[Any, list[Any]] = {}
     for public, (name, _) in _table().items():
         place = name.split(".")[1:-1]
         holder = Tensor if place[:1] == ["Tensor"] else import_module(".".join([PACKAGE, *place]))
         if not name.endswith(_CHANGES):
-            found.setdefault(holder, []).append(asking(public).public)
-    return found
+            functions.setdefault(holder, []).append(asking(public).public)
+    return functions
 
 
 @functools.cache

@@ -13,22 +13,22 @@ import minigrad as mg
 def test_hooks_on_a_node_see_and_replace_gradients(t: Any) -> None:
     x = t.tensor([1.0, 2.0], requires_grad=True)
     y = x * t.tensor([3.0, 4.0])
-    seen: list[Any] = []
+    gradients: list[Any] = []
 
     def last(inputs: Any, outputs: Any) -> Any:
-        seen.append([[None if g is None else g.tolist() for g in gs] for gs in (inputs, outputs)])
+        gradients.append([[None if g is None else g.tolist() for g in gs] for gs in (inputs, outputs)])
         return inputs[0] * 10, inputs[1]
 
     before = y.grad_fn.register_prehook(lambda gradients: (gradients[0] + 1,))
     after = y.grad_fn.register_hook(last)
     y.sum().backward(retain_graph=True)
-    assert seen == [[[[6.0, 8.0], None], [[2.0, 2.0]]]]
+    assert gradients == [[[[6.0, 8.0], None], [[2.0, 2.0]]]]
     assert x.grad.tolist() == [60.0, 80.0]
     before.remove()
     after.remove()
     x.grad = None
     y.sum().backward()
-    assert x.grad.tolist() == [3.0, 4.0] and len(seen) == 1
+    assert x.grad.tolist() == [3.0, 4.0] and len(gradients) == 1
 
 
 def test_tensor_hooks_come_before_those_of_the_node(t: Any) -> None:
@@ -86,7 +86,9 @@ def test_a_hook_may_remove_itself_and_others(t: Any) -> None:
         return y.grad_fn.register_prehook(hook)
 
     for register in (on_a_tensor, on_a_node, on_an_accumulation, before_a_node):
-        y, calls, handles = t.ones(2, requires_grad=True).exp(), [], []
+        y = t.ones(2, requires_grad=True).exp()
+        calls: list[str] = []
+        handles: list[Any] = []
 
         def first(*gradients: Any, calls: Any = calls, handles: Any = handles) -> None:
             calls.append("first")

@@ -323,7 +323,10 @@ def test_bad_hooks() -> None:
     x = leaf(1, 2)
     with pytest.raises(RuntimeError, match="doesn't require gradient"):
         minigrad.ones(2).register_hook(lambda g: g)
-    with x.register_hook(lambda g: g.sum()), pytest.raises(RuntimeError, match="hook returned a gradient of shape"):
+    with (
+        x.register_hook(lambda g: g.sum()),
+        pytest.raises(RuntimeError, match="hook has changed the size of the value"),
+    ):
         x.sum().backward()
     with x.register_hook(lambda g: 1.0), pytest.raises(TypeError, match="hook must return"):
         x.sum().backward()

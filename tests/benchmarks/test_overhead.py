@@ -13,21 +13,21 @@ from benchmarks.process import Differ
 @pytest.mark.parity
 def test_chains_are_pytorchs() -> None:
     pytest.importorskip("torch")
-    ours, theirs = (overhead.check(library)["found"] for library in overhead.BOTH)
+    ours, theirs = (overhead.check(library)["results"] for library in overhead.BOTH)
     for op in overhead.OPS:
         for a, b in zip(ours[op.name], theirs[op.name], strict=True):
             steps.same(op.name, {"minigrad": a, "torch": b})
 
 
 def test_chains_stay_where_float32_is_exact() -> None:
-    for name, numbers in overhead.check("minigrad")["found"].items():
+    for name, numbers in overhead.check("minigrad")["results"].items():
         assert all(1e-60 < abs(number) < 1e6 for number in numbers), name  # squares of gradients among them
 
 
 def test_every_op_is_timed() -> None:
-    found = overhead.measure("minigrad", 1e-6)["found"]
-    assert list(found) == [op.name for op in overhead.OPS]
-    assert all(0 < time < 1e6 for times in found.values() for time in times)
+    results = overhead.measure("minigrad", 1e-6)["results"]
+    assert list(results) == [op.name for op in overhead.OPS]
+    assert all(0 < time < 1e6 for times in results.values() for time in times)
 
 
 def test_a_call_is_counted_as_its_ops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
         ours = library == "minigrad"
         numbers = [1.0, 1.0 + (wrong and ours)] if function.endswith("check") else [1.0 if ours else 2.0] * 3
-        return {"found": {op.name: numbers for op in overhead.OPS}}
+        return {"results": {op.name: numbers for op in overhead.OPS}}
 
     monkeypatch.setattr(overhead, "ask", answer)
     if wrong:
@@ -55,7 +55,7 @@ def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parity
 def test_calls_alone_are_pytorchs() -> None:
     pytest.importorskip("torch")
-    ours, theirs = (overhead.check_alone(library)["found"] for library in overhead.BOTH)
+    ours, theirs = (overhead.check_alone(library)["results"] for library in overhead.BOTH)
     for call in overhead.CALLS_ALONE:
         steps.same(call.name, {"minigrad": ours[call.name], "torch": theirs[call.name]}, 1e-4)
 
@@ -65,7 +65,7 @@ def test_table_of_calls_alone(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> N
     def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
         ours = library == "minigrad"
         number = 1.0 + (wrong and ours) if function.endswith("check_alone") else 1.0 if ours else 2.0
-        return {"found": {call.name: number for call in overhead.CALLS_ALONE}}
+        return {"results": {call.name: number for call in overhead.CALLS_ALONE}}
 
     monkeypatch.setattr(overhead, "ask", answer)
     if wrong:

@@ -27,8 +27,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parity
 @pytest.mark.parametrize("name", CALLS)
 def test_the_arguments_of_to(name: str) -> None:
-    found, expected = (CALLS[name](t) for t in (minigrad, torch))
-    assert [str(value).replace("minigrad.", "torch.") for value in found] == list(map(str, expected))
+    results, expected = (CALLS[name](t) for t in (minigrad, torch))
+    assert [str(value).replace("minigrad.", "torch.") for value in results] == list(map(str, expected))
 
 
 @pytest.mark.parity

@@ -45,18 +45,18 @@ def test_first_call(name: str, is_double: bool, device: str) -> None:
     make, shape = LAYERS[name]
     minigrad.manual_seed(0)
     torch.manual_seed(0)
-    mine, other = make(nn).to(device), make(torch.nn)
-    assert repr(mine) == repr(other)
+    layer, other = make(nn).to(device), make(torch.nn)
+    assert repr(layer) == repr(other)
     values = rng.standard_normal(shape).astype(np.float64 if is_double else np.float32)
     if is_double:
-        mine, other = mine.double(), other.double()
-    out, expected = mine(ours(values, device=device)), other(theirs(values))
-    assert repr(mine) == repr(other) and type(mine) is getattr(nn, type(other).__name__)
+        layer, other = layer.double(), other.double()
+    out, expected = layer(ours(values, device=device)), other(theirs(values))
+    assert repr(layer) == repr(other) and type(layer) is getattr(nn, type(other).__name__)
     assert_close(out, expected, 1e-9 if is_double else 1e-5)
-    for (key, value), (wanted, number) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
-        assert key == wanted
+    for (key, value), (name, number) in zip(layer.state_dict().items(), other.state_dict().items(), strict=True):
+        assert key == name
         assert_close(value, number, 1e-9 if is_double else 1e-5)
-    assert_close(mine(ours(values, device=device)), other(theirs(values)), 1e-9 if is_double else 1e-5)
+    assert_close(layer(ours(values, device=device)), other(theirs(values)), 1e-9 if is_double else 1e-5)
 
 
 def test_an_optimiser_made_before_trains_what_comes() -> None:
@@ -99,8 +99,8 @@ def test_what_has_no_shape_says_so() -> None:
 
 @pytest.mark.parametrize("name", sorted({name.split()[0] for name in LAYERS}))
 def test_signatures_are_pytorchs(name: str) -> None:
-    mine, other = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
-    assert set(other) - {"kwargs"} <= set(mine)
+    parameters, other = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
+    assert set(other) - {"kwargs"} <= set(parameters)
 
 
 def own_layer(t: Any, becomes: bool = False) -> Any:

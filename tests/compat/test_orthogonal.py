@@ -14,9 +14,9 @@ SHAPES = [(4, 4), (5, 3), (3, 5), (2, 4, 3)]
 
 def layer(t: Any, shape: tuple[int, ...]) -> Any:
     """A module with a weight of that shape."""
-    made = t.nn.Module()
-    made.weight = t.nn.Parameter(t.from_numpy(numbers(*shape)))
-    return made
+    module = t.nn.Module()
+    module.weight = t.nn.Parameter(t.from_numpy(numbers(*shape)))
+    return module
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -24,19 +24,19 @@ def layer(t: Any, shape: tuple[int, ...]) -> Any:
 def test_a_step_of_training(shape: tuple[int, ...], kind: str | None) -> None:
     def program(t: Any, target: Any) -> Any:
         t.manual_seed(3)
-        made = layer(t, shape)
-        t.nn.utils.parametrizations.orthogonal(made, orthogonal_map=kind)
-        before = made.weight.detach().clone()
-        optimizer = t.optim.SGD(made.parameters(), lr=0.1)
-        (made.weight - target.detach()).square().sum().backward()
-        (original,) = made.parameters()
+        module = layer(t, shape)
+        t.nn.utils.parametrizations.orthogonal(module, orthogonal_map=kind)
+        before = module.weight.detach().clone()
+        optimizer = t.optim.SGD(module.parameters(), lr=0.1)
+        (module.weight - target.detach()).square().sum().backward()
+        (original,) = module.parameters()
         grad = original.grad.clone()
         optimizer.step()
-        tall = made.weight if shape[-2] >= shape[-1] else made.weight.mT
+        tall = module.weight if shape[-2] >= shape[-1] else module.weight.mT
         error = (tall.mT @ tall - t.eye(tall.shape[-1]).double()).abs().max() < 1e-10
-        after = made.weight.detach().clone()
-        t.nn.utils.parametrize.remove_parametrizations(made, "weight")
-        return [before, grad, after, bool(error), made.weight.detach() - after]
+        after = module.weight.detach().clone()
+        t.nn.utils.parametrize.remove_parametrizations(module, "weight")
+        return [before, grad, after, bool(error), module.weight.detach() - after]
 
     agree(program, numbers(*shape, seed=1), gradient=False, near=1e-7)
 
@@ -44,12 +44,12 @@ def test_a_step_of_training(shape: tuple[int, ...], kind: str | None) -> None:
 @pytest.mark.parametrize("trivialised", [True, False])
 def test_assigned(trivialised: bool) -> None:
     def program(t: Any) -> Any:
-        made = layer(t, (5, 3))
-        made.weight.data = t.nn.init.orthogonal_(made.weight.data)
-        t.nn.utils.parametrizations.orthogonal(made, orthogonal_map="householder", use_trivialization=trivialised)
+        module = layer(t, (5, 3))
+        module.weight.data = t.nn.init.orthogonal_(module.weight.data)
+        t.nn.utils.parametrizations.orthogonal(module, orthogonal_map="householder", use_trivialization=trivialised)
         value = t.linalg.qr(t.from_numpy(numbers(5, 3, seed=4)))[0]
-        made.weight = value
-        return (made.weight.detach() - value).abs().max() < 1e-10
+        module.weight = value
+        return (module.weight.detach() - value).abs().max() < 1e-10
 
     agree(program, gradient=False)
 
@@ -60,8 +60,8 @@ def test_refused() -> None:
     refuse(lambda t: t.nn.utils.parametrizations.orthogonal(t.nn.Linear(2, 2), orthogonal_map="other"))
 
     def assign(t: Any) -> None:
-        made = layer(t, (3, 3))
-        t.nn.utils.parametrizations.orthogonal(made, use_trivialization=False)
-        made.weight = t.eye(3).double()
+        module = layer(t, (3, 3))
+        t.nn.utils.parametrizations.orthogonal(module, use_trivialization=False)
+        module.weight = t.eye(3).double()
 
     refuse(assign)

@@ -34,20 +34,20 @@ def pruning(t: Any) -> Any:
 
 def layer(t: Any) -> Any:
     """A layer with numbers that are no ties."""
-    made = t.nn.Linear(4, 3).double()
-    made.weight.data.copy_(t.from_numpy(numbers(3, 4)))
-    made.bias.data.fill_(0.5)
-    return made
+    linear = t.nn.Linear(4, 3).double()
+    linear.weight.data.copy_(t.from_numpy(numbers(3, 4)))
+    linear.bias.data.fill_(0.5)
+    return linear
 
 
-def parts(made: Any) -> list[Any]:
+def parts(linear: Any) -> list[Any]:
     """All that pruning changes."""
     names = [
-        sorted(made._parameters),
-        sorted(made._buffers),
-        [type(h).__name__ for h in made._forward_pre_hooks.values()],
+        sorted(linear._parameters),
+        sorted(linear._buffers),
+        [type(h).__name__ for h in linear._forward_pre_hooks.values()],
     ]
-    return [*names, made.weight.detach(), *(b for _, b in sorted(made.named_buffers()))]
+    return [*names, linear.weight.detach(), *(b for _, b in sorted(linear.named_buffers()))]
 
 
 @pytest.mark.parametrize("first", METHODS)
@@ -55,17 +55,17 @@ def parts(made: Any) -> list[Any]:
 def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
     def program(t: Any, x: Any) -> Any:
         t.manual_seed(5)
-        made = layer(t)
-        optimizer = t.optim.SGD(made.parameters(), lr=0.1)
-        METHODS[first](pruning(t), made, "weight")
-        once = parts(made)
-        made(x).square().sum().backward()
+        linear = layer(t)
+        optimizer = t.optim.SGD(linear.parameters(), lr=0.1)
+        METHODS[first](pruning(t), linear, "weight")
+        once = parts(linear)
+        linear(x).square().sum().backward()
         optimizer.step()  # it holds the parameter that is now weight_orig
-        METHODS[second](pruning(t), made, "weight")
-        twice = [*parts(made), pruning(t).is_pruned(made), made.weight_orig.grad]
-        output = made(x)
-        pruning(t).remove(made, "weight")
-        return [*once, *twice, output.detach(), *parts(made), made.weight is optimizer.param_groups[0]["params"][0]]
+        METHODS[second](pruning(t), linear, "weight")
+        twice = [*parts(linear), pruning(t).is_pruned(linear), linear.weight_orig.grad]
+        output = linear(x)
+        pruning(t).remove(linear, "weight")
+        return [*once, *twice, output.detach(), *parts(linear), linear.weight is optimizer.param_groups[0]["params"][0]]
 
     agree(program, numbers(2, 4, seed=1), gradient=False)
 
@@ -94,16 +94,16 @@ def test_masks_of_every_axis(shape: tuple[int, ...]) -> None:
 
 def test_several_parameters_as_one() -> None:
     def program(t: Any) -> Any:
-        prune, made, other = pruning(t), layer(t), layer(t)
+        prune, linear, other = pruning(t), layer(t), layer(t)
         prune.l1_unstructured(other, "weight", 2)
-        pairs = [(made, "weight"), (other, "weight"), (made, "bias")]
+        pairs = [(linear, "weight"), (other, "weight"), (linear, "bias")]
         with t.no_grad():
-            made.bias.copy_(t.tensor([0.01, 5.0, -0.02]))
+            linear.bias.copy_(t.tensor([0.01, 5.0, -0.02]))
             other.weight_orig.mul_(3)
         prune.global_unstructured(pairs, pruning_method=prune.L1Unstructured, amount=0.5)
-        scores = {(made, "weight"): t.arange(12.0, dtype=t.float64).reshape(3, 4)}
+        scores = {(linear, "weight"): t.arange(12.0, dtype=t.float64).reshape(3, 4)}
         prune.global_unstructured(pairs, prune.L1Unstructured, scores, amount=3)
-        return [*parts(made), *parts(other), made.bias.detach()]
+        return [*parts(linear), *parts(other), linear.bias.detach()]
 
     agree(program, gradient=False)
 
@@ -120,43 +120,43 @@ def test_a_mask_and_a_method_of_ones_own() -> None:
                 mask.view(-1)[::2] = 0
                 return mask
 
-        made = layer(t)
-        prune.custom_from_mask(made, "weight", t.eye(3, 4))
-        prune.custom_from_mask(made, "bias", mask=t.tensor([1, 0, 1]))
-        EveryOther.apply(made, "weight")
-        hook = made._forward_pre_hooks[max(made._forward_pre_hooks)]
-        return [*parts(made), len(hook), [type(each).__name__ for each in hook], hook[1].PRUNING_TYPE]
+        linear = layer(t)
+        prune.custom_from_mask(linear, "weight", t.eye(3, 4))
+        prune.custom_from_mask(linear, "bias", mask=t.tensor([1, 0, 1]))
+        EveryOther.apply(linear, "weight")
+        hook = linear._forward_pre_hooks[max(linear._forward_pre_hooks)]
+        return [*parts(linear), len(hook), [type(each).__name__ for each in hook], hook[1].PRUNING_TYPE]
 
     agree(program, gradient=False)
 
 
 REFUSED: list[Callable[[Any, Any], Any]] = [
-    lambda prune, made: prune.l1_unstructured(made, "weight", 1.5),
-    lambda prune, made: prune.l1_unstructured(made, "weight", -1),
-    lambda prune, made: prune.l1_unstructured(made, "weight", "all"),
-    lambda prune, made: prune.l1_unstructured(made, "weight", 13),
-    lambda prune, made: prune.custom_from_mask(made, "weight", made.bias.detach().reshape(-1, 1)),
-    lambda prune, made: prune.ln_structured(made, "bias", 1, 2, 0),
-    lambda prune, made: prune.random_structured(made, "weight", 1, 5),
-    lambda prune, made: prune.random_structured(made, "weight", 4, 0),
-    lambda prune, made: prune.remove(made, "weight"),
-    lambda prune, made: prune.global_unstructured([(made, "weight")], prune.LnStructured, amount=1, n=2),
-    lambda prune, made: prune.global_unstructured(5, prune.L1Unstructured, amount=1),
-    lambda prune, made: prune.global_unstructured([(made, "weight")], prune.L1Unstructured, [1], amount=1),
-    lambda prune, made: prune.l1_unstructured(made, "weight", 1, importance_scores=made.bias),
-    lambda prune, made: prune.PruningContainer().add_pruning_method(10),
-    lambda prune, made: prune.BasePruningMethod(),
+    lambda prune, linear: prune.l1_unstructured(linear, "weight", 1.5),
+    lambda prune, linear: prune.l1_unstructured(linear, "weight", -1),
+    lambda prune, linear: prune.l1_unstructured(linear, "weight", "all"),
+    lambda prune, linear: prune.l1_unstructured(linear, "weight", 13),
+    lambda prune, linear: prune.custom_from_mask(linear, "weight", linear.bias.detach().reshape(-1, 1)),
+    lambda prune, linear: prune.ln_structured(linear, "bias", 1, 2, 0),
+    lambda prune, linear: prune.random_structured(linear, "weight", 1, 5),
+    lambda prune, linear: prune.random_structured(linear, "weight", 4, 0),
+    lambda prune, linear: prune.remove(linear, "weight"),
+    lambda prune, linear: prune.global_unstructured([(linear, "weight")], prune.LnStructured, amount=1, n=2),
+    lambda prune, linear: prune.global_unstructured(5, prune.L1Unstructured, amount=1),
+    lambda prune, linear: prune.global_unstructured([(linear, "weight")], prune.L1Unstructured, [1], amount=1),
+    lambda prune, linear: prune.l1_unstructured(linear, "weight", 1, importance_scores=linear.bias),
+    lambda prune, linear: prune.PruningContainer().add_pruning_method(10),
+    lambda prune, linear: prune.BasePruningMethod(),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_refused(number: int) -> None:
     def program(t: Any) -> None:
-        made = layer(t)
+        linear = layer(t)
         try:
-            REFUSED[number](pruning(t), made)
+            REFUSED[number](pruning(t), linear)
         finally:
-            assert sorted(made._parameters) == ["bias", "weight"] and not made._buffers
+            assert sorted(linear._parameters) == ["bias", "weight"] and not linear._buffers
 
     refuse(program)
 
@@ -170,7 +170,7 @@ def test_saved_pickled_and_copied() -> None:
         again = t.nn.Sequential(layer(t), t.nn.ReLU())
         pruning(t).identity(again[0], "weight")
         again.load_state_dict(model.state_dict())
-        return [*parts(pickled[0]), *parts(copied[0]), *(made(x).detach() for made in (pickled, copied, again))]
+        return [*parts(pickled[0]), *parts(copied[0]), *(linear(x).detach() for linear in (pickled, copied, again))]
 
     agree(program, numbers(2, 4), gradient=False)
 

@@ -141,13 +141,13 @@ def test_types() -> None:
 )
 def test_make_tensor(name: str, options: dict[str, Any]) -> None:
     def program(t: Any) -> Any:
-        given = {k: getattr(t, v) if isinstance(v, str) else v for k, v in options.items()}
+        keywords = {k: getattr(t, v) if isinstance(v, str) else v for k, v in options.items()}
         t.manual_seed(3)
         make = importlib.import_module(f"{t.__name__}.testing").make_tensor
-        made = make((2, 3, 4, 2), dtype=getattr(t, name), device="cpu", **given)
-        scalars = [make(dtype=made.dtype, device="cpu"), make(3, 0, dtype=made.dtype, device="cpu")]
-        steps = None if "memory_format" in options else made.stride()  # here memory has one order
-        return [made.detach().to(t.complex128), steps, made.requires_grad, *(s.shape for s in scalars)]
+        tensor = make((2, 3, 4, 2), dtype=getattr(t, name), device="cpu", **keywords)
+        scalars = [make(dtype=tensor.dtype, device="cpu"), make(3, 0, dtype=tensor.dtype, device="cpu")]
+        steps = None if "memory_format" in options else tensor.stride()  # here memory has one order
+        return [tensor.detach().to(t.complex128), steps, tensor.requires_grad, *(s.shape for s in scalars)]
 
     try:
         expected = program(torch)
