@@ -13,10 +13,10 @@ import numpy as np
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from ..tracebacks import border, warn
-from .hooks import errors
 from .inplace import check_no_leaf, rebase
 from .mode import enable_grad, kept, no_grad, state
-from .tape import Lost, Node, Variable, node_of, record, told, wrap
+from .tape import Node, Variable, node_of, record, told, wrap
+from .walk import intact
 
 
 class FunctionCtx:
@@ -74,11 +74,7 @@ class FunctionCtx:
             return self._to_save
         node = self._node()
         assert node is not None, "the graph is gone"
-        while isinstance(node.saved, Lost):
-            node.saved.restore(node)
-        if node.saved is None:
-            raise errors.walked_twice(node)
-        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in node.saved)
+        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in intact(node))
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:

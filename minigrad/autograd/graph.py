@@ -100,10 +100,7 @@ class AccumulateGrad:
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
         """That of a leaf."""
-        edge = cls._known.get(id(variable))
-        if edge is None:
-            edge = cls._known[id(variable)] = cls(variable)
-        return edge
+        return cls._known.get(id(variable)) or cls._known.setdefault(id(variable), cls(variable))
 
     __getattr__ = _of_node
 

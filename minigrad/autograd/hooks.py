@@ -29,7 +29,9 @@ def shown(gradient: Any) -> Variable:
 
 
 def check_like(new: Variable, old: Variable) -> None:
-    """Refuse what a hook returned in place of a gradient of another shape or dtype."""
+    """Refuse what a hook returned in place of a gradient: no tensor, or one of another shape or dtype."""
+    if not isinstance(new, Variable):
+        raise TypeError(f"a hook must return a Tensor or None, not {type(new).__name__}")
     for name, word in (("shape", "size"), ("dtype", "type")):
         before, after = getattr(old.array, name), getattr(new.array, name)
         if before != after:
@@ -44,8 +46,6 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
         for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's comes last
             held[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
-                if not isinstance(changed, Variable):
-                    raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
                 check_like(changed, gradient)
                 held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
 

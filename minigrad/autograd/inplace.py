@@ -145,8 +145,13 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
     for observer in watch.observers:
         observer.changing(target)
     array = target.array if written is None else written
-    if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
-        _check_own_memory(array, name)
+    if 0 in array.strides and array.size and repeats(array):
+        raise RuntimeError(
+            f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "
+            f"location (expand() makes such tensors): clone() it before changing it in place"
+        )
+    if not getattr(array.flags, "writeable", True):
+        raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")
     check_no_leaf(target, name)
 
 
@@ -164,17 +169,6 @@ def check_no_leaf(target: Viewing, name: str) -> None:
                 f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
             )
         leaf = leaf._parent
-
-
-def _check_own_memory(array: Array, name: str) -> None:
-    """Refuse to write where elements share memory (``expand``), or to read-only memory."""
-    if repeats(array):
-        raise RuntimeError(
-            f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "
-            f"location (expand() makes such tensors): clone() it before changing it in place"
-        )
-    if not getattr(array.flags, "writeable", True):
-        raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")
 
 
 def repeats(array: Array) -> bool:

@@ -310,7 +310,7 @@ class Walk:
             around: Any = node.hooks[AROUND]
             around.before(node, sums)
             return None, around.after(node, sums, self.gradients_of(node, sums, False)[1])
-        saved = _intact(node)
+        saved = intact(node)
         if node.op.backward is not None:
             return None, node.op.backward(node, sums, self.create)
         g = sums[0][0] if node.results is None else _together(node, sums, self.create)
@@ -394,7 +394,7 @@ def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
     return [gradients[i] for i in node.plan.inputs]
 
 
-def _intact(node: Node) -> list[Any]:
+def intact(node: Node) -> list[Any]:
     """What a node keeps, computed again if it has to be.
 
     Raises:

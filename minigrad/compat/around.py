@@ -89,8 +89,6 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
             f"a hook on a node returned an incorrect number of gradients: {len(result)}, not {len(before)}"
         )
     for new, old in zip(result, before, strict=True):
-        if new is not None and not isinstance(new, Variable):
-            raise TypeError(f"a hook on a node must return a tuple of Tensors, not of {type(new).__name__}")
-        if new is not None and old is not None:
-            check_like(new, old)
+        if new is not None:
+            check_like(new, new if old is None else old)
     return result

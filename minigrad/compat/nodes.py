@@ -15,7 +15,7 @@ from ..autograd import graph
 from ..autograd.hooks import AROUND, errors
 from ..autograd.origin import there
 from ..autograd.tape import Lost, Node
-from ..autograd.walk import result_of
+from ..autograd.walk import intact, result_of
 from ..handle import RemovableHandle
 from .around import Around
 from .saved import SavedTensor
@@ -217,11 +217,8 @@ def _saved(node: Node, name: str) -> Any:
     if place is None:
         return value
     packed: Any = node.saved
-    while isinstance(node.saved, Lost):
-        node.saved.restore(node)
-    if node.saved is None:
-        raise errors.walked_twice(node)
-    kept = _outcome(node) if place == RESULT else node.saved[place]
+    saved = intact(node)
+    kept = _outcome(node) if place == RESULT else saved[place]
     if isinstance(packed, Lost):
         packed.used(node)
     return kept

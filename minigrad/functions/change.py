@@ -55,13 +55,12 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
 
 
 def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method after which a tensor is the view of itself that ``function`` returns. Nothing is written, so that the
-    tensor may be expanded, and its history goes on where no gradients are recorded."""
+    """The method after which a tensor is the view of itself that ``function`` returns, also within ``no_grad``."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = object.__new__(type(self))
-        everything(before).update(everything(self))
+        everything(before).update(everything(self), _is_former=True)
         try:
             check_no_leaf(self, name)
             with set_grad_enabled(state.grad or self._source()[0] is not None):
@@ -70,7 +69,6 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
             shorten(error)
             raise
         if view is not before:
-            before._is_former = True
             self.array, self._parent, self._view = view.array, view._parent, view._view
             self._seen, self._node, self._slot = view._seen, view._node, view._slot
             self._needs = view._needs or before._needs

@@ -174,3 +174,9 @@ def test_elements_that_share_memory_are_checked_one_by_one() -> None:
     with pytest.raises(GradcheckError):  # all of a row change at once
         gradcheck(lambda a: a.sin(), x)
     assert x.tolist() == before
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_results_are_wrong_without_a_warning() -> None:
+    x = minigrad.ones(3, dtype=minigrad.float64, requires_grad=True)
+    assert not gradcheck(lambda v: v / 0, [x], raise_exception=False)

@@ -190,3 +190,11 @@ def test_the_number_of_changes(t: Any) -> None:
     t.autograd.graph.increment_version(x)
     assert [*versions, v._version] == [0, 1, 2, 3, 4, 5]
     assert x.clone()._version == 0
+
+
+def test_what_a_node_keeps_has_to_be_what_it_was(t: Any) -> None:
+    a = t.ones(2, requires_grad=True) * 1
+    y = a * a
+    a.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.grad_fn._saved_self

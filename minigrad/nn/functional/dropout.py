@@ -42,8 +42,7 @@ def relu_dropout(input: Tensor, p: float) -> Tensor:
 
 def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
     """What the ops of dropout take."""
-    keep = keep_mask(input, None, p)
-    return input, keep, _scale(input, p)
+    return input, keep_mask(input, None, p), _scale(input, p)
 
 
 def _scale(input: Tensor, p: float) -> float:
