@@ -56,7 +56,8 @@ def backward(
     with span("backward", "walk", roots):
         walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
         if targets is not None:
-            sums = [(leaf, (g, False)) for leaf, g in zip(targets, walk.gradients, strict=True) if g is not None]
+            once: dict[int, Any] = {id(t): (t, (g, False)) for t, g in zip(targets, walk.gradients, strict=True)}
+            sums = [(t, part) for t, part in once.values() if part[0] is not None and not t.retains_grad]
         else:
             sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
         for leaf, (gradient, ours) in sums:

@@ -259,3 +259,16 @@ def test_retain_grad_before_a_change_through_a_view(t: Any, first: str) -> None:
     assert x.grad.tolist() == [1.0, 2.0, 3.0]
     v.sum().backward()
     assert v.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_an_input_of_backward_gets_its_gradient_once(t: Any) -> None:
+    """Also one that is named twice, or that retains its gradient."""
+    x = t.ones(2, requires_grad=True)
+    calls: list[float] = []
+    x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad.sum().item()))
+    (x * 2).sum().backward(inputs=[x, x])
+    assert x.grad.tolist() == [2.0, 2.0] and calls == [4.0]
+    y = x * 3
+    y.retain_grad()
+    y.sum().backward(inputs=[y, x])
+    assert y.grad.tolist() == [1.0, 1.0] and x.grad.tolist() == [5.0, 5.0]
