@@ -1,4 +1,4 @@
-"""The errors of a walk about what its nodes keep."""
+"""The errors of a walk about the values that its nodes keep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tape import Node
 
 
 def walked_twice(node: Node) -> RuntimeError:
-    """The walk has freed what a node kept."""
+    """A walk has freed the values that a node kept."""
     return RuntimeError(
         f"trying to backward through the graph a second time: {described(node)} has freed what it kept when "
         f"the first backward() passed it. Specify retain_graph=True when calling that one if you need a second"
@@ -17,7 +17,7 @@ def walked_twice(node: Node) -> RuntimeError:
 
 
 def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
-    """What a node keeps is not what it was."""
+    """A value that a node keeps has been changed."""
     name, place, _ = version[1]
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace "

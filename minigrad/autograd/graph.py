@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
 
 
 class Node(tape.Node):
-    """What ``Tensor.grad_fn`` gives (``torch.autograd.graph.Node``).
+    """The class of ``Tensor.grad_fn`` (``torch.autograd.graph.Node``).
 
     A node's class says its name, as in PyTorch. It gets that class when a program first looks at the node, or, where a
     function of several ops is one in PyTorch, from that function (``as_one``).
@@ -50,7 +50,7 @@ def name_by_op(op: Op) -> str:
 
 
 def _of_node(self: Any, name: str) -> Any:
-    """Hooks, what a node keeps, and other things that are seldom asked for."""
+    """Hooks, values that a node keeps, and other attributes that few programs read."""
     return layer().of_node(self, name)
 
 
@@ -80,7 +80,7 @@ def as_one(result: Any, name: str) -> Any:
 
 
 def end_of(target: Any) -> Any:
-    """What a program sees at the end of an edge: a node, or the AccumulateGrad of a leaf."""
+    """The end of an edge, as a program sees it: a node, or the AccumulateGrad of a leaf."""
     return shown(target) if isinstance(target, tape.Node) else AccumulateGrad.of(target)
 
 

@@ -14,13 +14,13 @@ from ..ops.op import bare
 from .origin import note_change
 from .tape import RETAINED, Variable, wrap
 
-if TYPE_CHECKING:  # what few walks need
+if TYPE_CHECKING:  # few walks need these
     from . import errors as errors
     from . import nested as nested
 else:
     errors, nested = Deferred("minigrad.autograd.errors"), Deferred("minigrad.autograd.nested")
 
-AROUND = -1  # among a node's hooks, which stand by result, those on the node itself
+AROUND = -1  # the key of the hooks on a node itself; those on its results are by number
 
 
 def shown(gradient: Any) -> Variable:
@@ -29,7 +29,7 @@ def shown(gradient: Any) -> Variable:
 
 
 def check_like(new: Variable, old: Variable) -> None:
-    """Refuse what a hook returned in place of a gradient: no tensor, or one of another shape or dtype."""
+    """Refuse a hook's result that is no tensor, or has another shape or dtype than the gradient."""
     if not isinstance(new, Variable):
         raise TypeError(f"a hook must return a Tensor or None, not {type(new).__name__}")
     for name, word in (("shape", "size"), ("dtype", "type")):
@@ -43,7 +43,7 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
     for slot, held in sums.items():
         registered = hooks.get(slot, {})
         gradient = shown(held[0])  # one object, which hooks may write on
-        for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's comes last
+        for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's is the last
             held[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
                 check_like(changed, gradient)

@@ -24,9 +24,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Change ``target`` in place to what ``op`` makes of it and ``others``, the last times ``factor``, if that needs no
-    more than arrays: nobody wants a gradient or watches, and all are floats of one dtype. Whether that was so; if not,
-    also because something is wrong, nothing has changed, and ``mutate`` tells."""
+    """Change ``target`` in place to the result of ``op`` on it and ``others``, the last times ``factor``, if arrays are
+    enough for that: no gradient is needed, nobody watches, and all are floats of one dtype. Returns whether that was
+    so. If not, or if something is wrong, nothing has changed, and ``mutate`` raises the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
@@ -55,7 +55,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
         if result.dtype is not dtype or result.shape != array.shape:
             return False
         array[...] = result
-    except Exception:  # also of read-only memory: it will come again
+    except Exception:  # also of read-only memory: it will be raised again
         return False
     finally:
         ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
@@ -223,7 +223,7 @@ def rebase(target: Viewing, result: Any) -> None:
 
 
 def _places(target: Viewing) -> tuple[Viewing, Any]:
-    """Of a view of an expanded tensor: what that was expanded from, and the index of the view's elements in it."""
+    """For a view of an expanded tensor: the tensor before ``expand``, and the index of the view's elements in it."""
     steps, base = [target._view], target._viewed()
     while base is not None and base._view is not None and repeats(base.array):
         steps.append(base._view)

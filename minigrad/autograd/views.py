@@ -27,7 +27,7 @@ class Viewing(Variable):
         return self._needs
 
     def _viewed(self) -> Viewing | None:
-        """What it is a view of. (A ``transpose_`` since then has made the parent a view of that.)"""
+        """The tensor that it is a view of. (A ``transpose_`` makes its parent a view of that, too.)"""
         base = self._parent
         while base is not None and base._view is not self._view[3]:  # type: ignore[index]
             base = base._parent
@@ -48,7 +48,7 @@ class Viewing(Variable):
 
 
 def move_retained(before: Node | None, slot: int, target: Variable) -> None:
-    """When a tensor has got another node: what ``retain_grad`` keeps is the gradient of the new value."""
+    """After a tensor has got another node, let ``retain_grad`` keep the gradient of the new value."""
     hooks, node = None if before is None or before is target._node else before.hooks, target._node
     keep = hooks.get(slot, {}).pop(RETAINED, None) if hooks else None
     if keep is not None and node is not None:

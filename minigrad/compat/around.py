@@ -29,7 +29,7 @@ class Around:
         self.last: dict[int, Callable[..., Any]] = {}
 
     def before(self, node: Node, sums: dict[int, list[Any]]) -> None:
-        """Let the first hooks see and replace what has arrived at a node."""
+        """Let the first hooks see and replace the gradients that have arrived at a node."""
         arrived = _arrived(node, sums)
         for slot, gradient in enumerate(self.run_first(arrived)):
             if gradient is not arrived[slot]:
@@ -37,13 +37,13 @@ class Around:
                 sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
 
     def run_first(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What the first hooks make of the gradients that have arrived."""
+        """The gradients that have arrived, as the first hooks change them."""
         for hook in list(self.first.values()):
             arrived = _replaced(hook(arrived), arrived)
         return arrived
 
     def after(self, node: Node, sums: dict[int, list[Any]], gradients: Any) -> list[Any]:
-        """Let the last hooks see and replace what a node's rules gave for its inputs."""
+        """Let the last hooks see and replace the gradients of a node's inputs."""
         places = inputs_of(node)
         arrived, like = _arrived(node, sums), next(iter(sums.values()))[0]
         passed = tuple(None if i is None or gradients[i] is None else shown(gradients[i]) for i in places)
@@ -79,7 +79,7 @@ def _like(gradient: Any, other: Any) -> Any:
 
 
 def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a hook on a node gives in place of gradients; None stands for no change."""
+    """The gradients after a hook on a node, whose result may be None for no change."""
     if result is None:
         return before
     if not isinstance(result, tuple):

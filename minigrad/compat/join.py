@@ -28,7 +28,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank at its end does for an object."""
+    """The part that a rank at its end takes in an object's work."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of a step of the other ranks."""

@@ -45,7 +45,7 @@ class UninitializedTensorMixin(Tensor):
         return self.shape.numel()
 
     def detach(self) -> Any:
-        """Itself: a state dict tells that there is nothing yet."""
+        """Itself: a state dict shows that there is nothing yet."""
         return self
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
@@ -143,7 +143,7 @@ class LazyModuleMixin(Module):
         return self
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
-        """Take the shapes of what is loaded."""
+        """Take the shapes of the loaded tensors."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
@@ -152,7 +152,7 @@ class LazyModuleMixin(Module):
 
 
 class _Lazy(LazyModuleMixin, Layer):
-    """What the lazy layers share. Their arguments are the layer's without the first."""
+    """The base of the lazy layers, whose arguments are the layer's without the first."""
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument

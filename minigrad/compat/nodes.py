@@ -1,6 +1,6 @@
 """The nodes of a graph as PyTorch's programs see them: their names, what they keep, hooks on them.
 
-``autograd/graph.py`` asks here for what a node itself does not know.
+``autograd/graph.py`` calls these functions for everything that a node itself does not know.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .saved import SavedTensor
 
 
 def _argument(node: Node, name: str) -> Any:
-    """An argument of a node's op: a Tensor or Faint, or what else the program passed; None where it is unknown."""
+    """An argument of a node's op: a Tensor, a Faint or any other value of the program; None where it is unknown."""
     params = node.op.params
     place = params.index(name) if name in params else -1
     others = dict(zip(node.plan.others, node.others, strict=False))
@@ -168,7 +168,7 @@ _SECOND = ("other", "exponent", "mat2", "tensor2", "vec")
 
 
 def of_node(node: Any, name: str) -> Any:
-    """What a program asks of a node, or of a leaf's AccumulateGrad, beyond its name and its edges.
+    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges.
 
     Raises:
         AttributeError: neither the node nor the context of its Function has it.
@@ -212,7 +212,7 @@ _METHODS: dict[str, Callable[..., Any]] = {"register_hook": _register_hook, "reg
 
 
 def _saved(node: Node, name: str) -> Any:
-    """What a node keeps, by PyTorch's name of it."""
+    """A value that a node keeps, by PyTorch's name for it."""
     place, value = _place(node, name)
     if place is None:
         return value
@@ -225,7 +225,7 @@ def _saved(node: Node, name: str) -> Any:
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """Where among what a node keeps a tensor with PyTorch's name stands; or None, and a value that is no tensor.
+    """The place of a tensor among the values that a node keeps, by PyTorch's name; or None and another value.
 
     Raises:
         AttributeError: nothing has that name.

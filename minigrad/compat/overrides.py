@@ -111,7 +111,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """What the innermost mode gives for a call, or else the first class that gives anything.
+    """The innermost mode's result for a call, or else that of the first class that has one.
 
     Args:
         public_api: the function.
@@ -143,7 +143,7 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 
 def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a class of tensors answers if it does not say: the function's result, as a tensor of the class."""
+    """The default answer of a class of tensors: the function's result, as a tensor of the class."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -238,7 +238,7 @@ _IGNORED = set(
     __dir__ __init_subclass__ __class_getitem__
     """.split()  # noqa: SIM905 (a table)
 )
-# What PyTorch calls an operator: another method. All others are called as they are.
+# The special methods that PyTorch treats as another method. All others are called as they are.
 _OPERATORS = {
     f"__{operator}__": name
     for name, operators in {
@@ -276,7 +276,7 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 
 @functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
-    """What there is to ask about: for each, PyTorch's name and the function that runs."""
+    """The public functions that ask: for each, PyTorch's name and the function that runs."""
     table: dict[Any, tuple[str, Any]] = {}
     for place, public in _PLACES.items():
         module = import_module(f"{PACKAGE}.{place}") if place else names
@@ -297,7 +297,7 @@ def _table() -> dict[Any, tuple[str, Any]]:
 
 
 class _Asking:
-    """What runs in the place of a public function: it asks first. As an attribute of a class it is equal to the method.
+    """Runs in the place of a public function, and asks first. As an attribute of a class it is equal to the method.
 
     Attributes:
         public: the function as programs call it.
@@ -359,12 +359,12 @@ _ANNOUNCED, _BORDERS = names.zeros.__code__, {names.cat.__code__: spelled, funct
 
 
 def asking(public: Any) -> _Asking:
-    """What runs in the place of a public function."""
+    """The object that runs in the place of a public function."""
     return _askings.get(public) or _askings.setdefault(public, _Asking(public))
 
 
 def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
-    """How the function that runs for a public one is exchanged, which it is, and what calls it."""
+    """For a public function: how the one that runs for it is exchanged, that one, and a function that calls it."""
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
     code = function.__code__

@@ -1,6 +1,6 @@
-"""``torch.autograd.graph``: what the nodes of a graph keep, in a program's own form, or safe from changes in place.
+"""``torch.autograd.graph``: the tensors that nodes keep, in a program's own form, or safe from changes in place.
 
-All of these are observers of the tape: while there is none, a node costs what it always does.
+All of these are observers of the tape, so that a node costs nothing more while there is none.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _refused = _Refused()
 
 
 class saved_tensors_hooks(Observer):
-    """Within it, what the nodes of a graph keep passes through two functions.
+    """Within it, the tensors that nodes keep pass through two functions.
 
     Args:
         pack_hook: called with each tensor that a node would keep; the node keeps the result instead, of any type.
         unpack_hook: called with that when the backward pass needs the tensor; it returns one of the same shape.
 
-    A result of the node itself comes detached. Of several nested contexts the innermost counts, and a checkpoint's
+    The functions get a node's own result detached. Of several nested contexts the innermost counts, and a checkpoint's
     region, which keeps nothing, is one.
 
     >>> sizes = []
@@ -61,13 +61,13 @@ class saved_tensors_hooks(Observer):
         detach(self)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Pack what a new node keeps."""
+        """Pack the tensors that a new node keeps."""
         innermost = [o for o in watch.observers if isinstance(o, (saved_tensors_hooks, Region))][-1]
         if node is not None and innermost is self and node.versions and not isinstance(node.saved, Lost):
             pack(node, self)
 
     def packed(self, tensor: Any) -> Any:
-        """What the pack hook makes of a tensor.
+        """The pack hook's result for a tensor.
 
         Raises:
             RuntimeError: the hook has changed the tensor.
@@ -92,7 +92,7 @@ class saved_tensors_hooks(Observer):
 
 
 def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
-    """Pack what a node keeps: all of it, or the argument at that place of what it keeps, or (-1) its result."""
+    """Pack all that a node keeps, or one of the arguments that it keeps, by its place, or (-1) its result."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     counted = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
     counted += [-1] * _results_kept(node)
@@ -104,7 +104,7 @@ def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> N
 
 
 class Packed(Lost):
-    """What a node keeps, packed: unpacked for each walk that needs it."""
+    """The packed values of a node, which each walk unpacks that needs them."""
 
     def __init__(self, node: Node) -> None:
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ class Packed(Lost):
             self.residual = _mapped(self.residual, partial(_pack, hooks))
 
     def has(self, place: int) -> bool:
-        """Whether a part is packed: an argument at that place of what the node keeps, or (-1) its result."""
+        """Whether a part is packed: one of the arguments that the node keeps, by its place, or (-1) its result."""
         part = self.out if place == -1 else self.saved[place]
         return isinstance(part[0] if isinstance(part, tuple) else part, _Handed)
 
@@ -135,18 +135,18 @@ class Packed(Lost):
         return stand_in(array, value.history) if value.history is not None else array
 
     def restore(self, node: Node) -> None:
-        """Unpack what the node keeps: all of it, or, if a hook raises, nothing."""
+        """Unpack all values, or, if a hook raises, none."""
         saved = [self._unpack(value) for value in self.saved]
         out, residual = (_mapped(value, self._unpack, _Handed) for value in (self.out, self.residual))
         node.saved, node.out, node.residual = saved, out, residual
 
     def used(self, node: Node) -> None:
-        """Let go of what was unpacked."""
+        """Drop the unpacked values."""
         node.saved, node.out, node.residual = self, self.out, self.residual
 
 
 class _Handed:
-    """What a pack hook gave, and what is to be rebuilt from it: a result of the node, or a tensor with its history."""
+    """A pack hook's result, and how it is unpacked: as a result of the node, or as a tensor with a history."""
 
     def __init__(self, hooks: saved_tensors_hooks, tensor: Any, result: _Result | None, history: Any) -> None:
         self.hooks, self.kept, self.result, self.history = hooks, hooks.packed(tensor), result, history
@@ -161,7 +161,7 @@ def _pack(hooks: saved_tensors_hooks, value: Any) -> Any:
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
-    """A value with what a function makes of the arrays in it, at any depth of tuples and lists."""
+    """A value, with a function applied to the arrays in it, at any depth of tuples and lists."""
     if isinstance(value, kinds):
         return function(value)
     if value.__class__ in (tuple, list):
@@ -170,7 +170,7 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
 
 
 def history_of(tensor: Any) -> tuple[Any, int, bool, Any]:
-    """The node, its result, whether a gradient is wanted, and of a leaf that wants one the leaf itself."""
+    """The node, the number of its result, whether the tensor needs a gradient, and, of a leaf that does, the leaf."""
     node, slot = tensor._source()
     return node, slot, tensor._needs, tensor if node is None and tensor._needs else None
 
@@ -209,10 +209,10 @@ class SavedTensor:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within it, what the nodes of a graph keep lies in the CPU's memory, and goes back to its device when needed.
+    """Within it, the tensors that nodes keep lie in the CPU's memory, and go back to their device when needed.
 
     Args:
-        pin_memory: PyTorch's arguments are taken; copies are those of ``Tensor.cpu``.
+        pin_memory, device_type: for PyTorch's signature; the copies are those of ``Tensor.cpu``.
 
     >>> x = mg.ones(3, requires_grad=True)
     >>> with mg.autograd.graph.save_on_cpu():
@@ -244,7 +244,7 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 
 
 class MutationContext(Observer):
-    """What ``allow_mutation_on_saved_tensors`` gives.
+    """The result of ``allow_mutation_on_saved_tensors``.
 
     Attributes:
         cloned: the copies that nodes keep now in place of tensors that were changed.
@@ -257,7 +257,7 @@ class MutationContext(Observer):
         self._keepers: dict[int, tuple[list[Any], WeakSet[Node]]] = {}  # by version counter, the nodes that watch it
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Note what a new node keeps."""
+        """Note the tensors that a new node keeps."""
         if node is not None:
             for version, _ in node.versions:
                 self._keepers.setdefault(id(version), (version, WeakSet()))[1].add(node)
