@@ -190,8 +190,7 @@ class Function:
                 observer.failed(cls._op)
             raise
         mask = sum(1 << i for i, need in enumerate(needs) if need) if state.grad else 0
-        results = output if isinstance(output, tuple) else (output,)
-        results = _recorded(cls._op, ctx, args, mask, results)
+        results = _recorded(cls._op, ctx, args, mask, output if isinstance(output, tuple) else (output,))
         tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
         if watch.observers:
             one = len(tensors) == 1

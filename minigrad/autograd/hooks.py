@@ -62,8 +62,7 @@ def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: 
     if create:
         leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
     elif leaf._grad is None:
-        array = bare(gradient)
-        leaf._grad = wrap(array if ours else array.copy())
+        leaf._grad = wrap(bare(gradient) if ours else bare(gradient).copy())
     else:
         leaf._grad.array += bare(gradient)
         note_change(leaf._grad._changes, "the accumulation of gradients", "backward()")

@@ -146,8 +146,7 @@ def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
     Args:
         shape: the tensor's if None. PyTorch then draws in the order of its memory, not of indices.
     """
-    array = like.array
-    backend = of(array)
+    array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous
     shape = array.shape if shape is None else shape
