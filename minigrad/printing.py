@@ -66,7 +66,7 @@ def __repr__(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    return prefix + _with_suffixes(body, suffixes, len(prefix)) + ")"
+    return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
@@ -75,18 +75,18 @@ def values_text(tensor: Tensor, indent: int) -> str:
     values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:
         return "[]"
-    return _lines(values, _formatter(_shown(values)), indent, values.size > options.threshold)
+    return _lines(values, *_formatter(_shown(values)), indent, values.size > options.threshold)
 
 
-def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
-    """The values, then dtype and the like, on a new line where they do not fit."""
-    length = indent + len(body) - body.rfind("\n") - 1
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """The values, then dtype and the like, on a new line where they do not fit (the first of them beside ")")."""
+    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
     for suffix in suffixes:
         if length + len(suffix) + 2 > options.linewidth:
-            body, length = f"{body},\n{' ' * indent}{suffix}", indent + len(suffix)
+            text, length = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix)
         else:
-            body, length = f"{body}, {suffix}", length + len(suffix) + 2
-    return body
+            text, length = f"{text}, {suffix}", length + len(suffix) + 2
+    return text
 
 
 def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -99,18 +99,23 @@ def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.reshape(-1)
 
 
-def _formatter(values: np.ndarray[Any, Any]) -> Any:
-    """A function from one element to its text, all texts as wide as the widest."""
+def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
+    """A function from one element to its text, and the width to which it fills texts."""
     if values.dtype.kind == "c":
-        real, imag = _formatter(values.real), _formatter(np.abs(values.imag))
-        return lambda v: f"{real(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{imag(abs(v.imag))}j"
+        (real, left), (imag, right) = _formatter(values.real), _formatter(values.imag)
+        return lambda v: real(v.real) + _signed(imag(v.imag).lstrip()), left + right + 1
     if dt.kind_of(values) != "f":
         width = max(len(str(v)) for v in values.tolist())
-        return lambda v: str(v).rjust(width)
+        return lambda v: str(v).rjust(width), width
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     text = _float_text(np.abs(finite))
     width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
-    return lambda v: text(v).rjust(width)
+    return lambda v: text(v).rjust(width), width
+
+
+def _signed(imaginary: str) -> str:
+    """ "+2.j" or "-2.j" """
+    return imaginary + "j" if imaginary[0] in "+-" else f"+{imaginary}j"
 
 
 def _float_text(finite: np.ndarray[Any, Any]) -> Any:
@@ -129,7 +134,7 @@ def _float_text(finite: np.ndarray[Any, Any]) -> Any:
     return lambda v: f"{v:.{options.precision}f}"
 
 
-def _lines(values: np.ndarray[Any, Any], text: Any, indent: int, summarise: bool) -> str:
+def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:
     """Nested brackets, the last axis wrapped at the line's width."""
     if values.ndim == 0:
         return str(text(values.item()))
@@ -140,10 +145,10 @@ def _lines(values: np.ndarray[Any, Any], text: Any, indent: int, summarise: bool
         items = [text(values[i].item()) for i in kept]
         if cut:
             items.insert(options.edgeitems, " ...")
-        per_line = max(1, (options.linewidth - indent) // (max(map(len, items)) + 2))
+        per_line = max(1, (options.linewidth - indent) // (width + 2))
         rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
-    parts = [_lines(values[i], text, indent + 1, summarise) for i in kept]
+    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in kept]
     if cut:
         parts.insert(options.edgeitems, "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"

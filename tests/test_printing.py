@@ -98,3 +98,26 @@ def test_random_values() -> None:
 def test_device_is_shown() -> None:
     pytest.importorskip("tests.support.strict").install(emulate=False)
     assert repr(minigrad.ones(2, device="strict")) == "tensor([1., 1.], device='strict')"
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (2, 2, 2)], ids=["row", "rows", "matrices"])
+def test_where_a_line_ends_before_grad_fn(shape: tuple[int, ...]) -> None:
+    for n in range(1, 14):
+        x, y = (t.full((*shape[:-1], n), 0.5, requires_grad=True).sigmoid() for t in (minigrad, torch))
+        assert repr(x) == repr(y)
+
+
+COMPLEX = [
+    *([1.5 + 10j, 2 - 3j], [1 + 2j, -3.5e-5j, 1e6 + 0j], [1j], [complex(0, -0.0), 1], [1.5 + 1j] * 9, [0j, 0j]),
+    *([complex("nan"), complex(1, np.inf), complex(-2.5, -np.inf)], [-1 - 1j, 100.25 + 2000.5j], [1e9 + 1e-9j]),
+]
+
+
+@pytest.mark.parametrize("values", COMPLEX, ids=str)
+def test_complex_numbers_as_in_torch(values: list[complex]) -> None:
+    assert repr(minigrad.tensor([values, values])) == repr(torch.tensor([values, values]))
+
+
+@pytest.mark.parametrize("n", [9, 10, 20])
+def test_negative_zeros_do_not_widen_a_column(n: int) -> None:
+    assert repr(minigrad.tensor([-0.0, 1.0] * n)) == repr(torch.tensor([-0.0, 1.0] * n))

@@ -96,11 +96,10 @@ MODULES: dict[str, Sources] = {
     "autograd.profiler_util": "compat.profiler",
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
-    **_layers(
-        "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
-    ),
+    **_layers("activation batchnorm:normalization container:containers conv:convolution distance:loss dropout"),
     **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
+    "nn.modules.adaptive": "compat.adaptive",
     "nn.modules.lazy": "compat.lazy",
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": ("compat.types",),
@@ -277,6 +276,7 @@ NAMES: dict[str, dict[str, str]] = {
         "start_processes": "distributed.spawn:spawn",
     },
     "nn": {
+        "AdaptiveLogSoftmaxWithLoss": "compat.adaptive:AdaptiveLogSoftmaxWithLoss",
         **_of("compat.lazy:", "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d"),
         **_of("compat.lazy:", "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d"),
         **_of("compat.lazy:", "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear"),

@@ -6,7 +6,6 @@ from . import functional as functional
 from . import init as init
 from . import utils as utils
 from .activation import *
-from .adaptive import *
 from .attention import *
 from .containers import *
 from .convolution import *
@@ -25,4 +24,5 @@ from .shaping import *
 from .transformer import *
 
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+    from ..compat.adaptive import *
     from ..compat.lazy import *

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..functions import shaping
+from ..nn import functional as F
+from ..nn.containers import ModuleList, Sequential
+from ..nn.linear import Linear
+from ..nn.module import Module
 from ..tensor import Tensor
-from . import functional as F
-from .containers import ModuleList, Sequential
-from .linear import Linear
-from .module import Module
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
