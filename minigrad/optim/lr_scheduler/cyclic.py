@@ -78,11 +78,11 @@ class CyclicLR(GroupScheduler):
         x = 1 + e / self.total_size - cycle
         ratio = self.step_ratio
         part = x / ratio if x <= ratio else (x - 1) / (ratio - 1)
-        part *= self.scale_fn(cycle if self.scale_mode == "cycle" else e)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else e)
         if self.cycle_momentum:
             low, high = self.base_momentums[i], self.max_momentums[i]
-            put_momentum(self.optimizer.param_groups[i], high - (high - low) * part)
-        return base + (self.max_lrs[i] - base) * part
+            put_momentum(self.optimizer.param_groups[i], high - (high - low) * part * scale)
+        return base + (self.max_lrs[i] - base) * part * scale
 
 
 def check_strategy(strategy: str) -> None:

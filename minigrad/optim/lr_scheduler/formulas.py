@@ -27,6 +27,9 @@ class StepLR(FactorScheduler):
     def _factor(self, e: int) -> float:
         return self.gamma ** (e // self.step_size)
 
+    def _ratio(self, e: int) -> float:
+        return 1.0 if e % self.step_size else self.gamma
+
 
 class MultiStepLR(FactorScheduler):
     """lr₀ · gamma^(number of ``milestones`` up to e)."""
@@ -41,6 +44,9 @@ class MultiStepLR(FactorScheduler):
 
     def _factor(self, e: int) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), e)
+
+    def _ratio(self, e: int) -> float:
+        return self.gamma ** self.milestones[e]
 
 
 class ConstantLR(FactorScheduler):
@@ -86,6 +92,10 @@ class LinearLR(FactorScheduler):
         share = min(e, self.total_iters) / max(self.total_iters, 1)
         return self.start_factor + (self.end_factor - self.start_factor) * share
 
+    def _ratio(self, e: int) -> float:
+        rise = self.end_factor - self.start_factor
+        return 1.0 + rise / (self.total_iters * self.start_factor + (e - 1) * rise) if e <= self.total_iters else 1.0
+
 
 class ExponentialLR(FactorScheduler):
     """lr₀ · gammaᵉ."""
@@ -97,6 +107,9 @@ class ExponentialLR(FactorScheduler):
     def _factor(self, e: int) -> float:
         return self.gamma**e
 
+    def _ratio(self, e: int) -> float:
+        return self.gamma
+
 
 class PolynomialLR(FactorScheduler):
     """lr₀ · (1 - min(e, total_iters) / total_iters)^power."""
@@ -107,6 +120,10 @@ class PolynomialLR(FactorScheduler):
 
     def _factor(self, e: int) -> float:
         return (1 - min(e, self.total_iters) / max(self.total_iters, 1)) ** self.power
+
+    def _ratio(self, e: int) -> float:
+        n = self.total_iters
+        return ((1.0 - e / n) / (1.0 - (e - 1) / n)) ** self.power if e <= n else 1.0
 
 
 class CosineAnnealingLR(FactorScheduler):
@@ -121,6 +138,12 @@ class CosineAnnealingLR(FactorScheduler):
 
     def _factor(self, e: int) -> float:
         return (1 + math.cos(math.pi * e / self.T_max)) / 2
+
+    def _rate(self, i: int, lr: float) -> float:
+        if self._is_initial or (self.last_epoch - 1 - self.T_max) % (2 * self.T_max):
+            return super()._rate(i, lr)
+        rise = (1 - math.cos(math.pi / self.T_max)) / 2  # of the first step up from the floor
+        return lr + (float(self.base_lrs[i]) - self.eta_min) * rise
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):

@@ -145,6 +145,10 @@ class FactorScheduler(GroupScheduler):
     def _factor(self, e: int) -> float:
         raise NotImplementedError
 
+    def _ratio(self, e: int) -> float:
+        """f(e) / f(e - 1), rounded as PyTorch's, whose rates programs print. Raises ZeroDivisionError: f(e - 1) is 0."""
+        return self._factor(e) / self._factor(e - 1)
+
     def _floor(self, i: int) -> float:
         return 0.0
 
@@ -152,10 +156,11 @@ class FactorScheduler(GroupScheduler):
         e, floor = self.last_epoch, self._floor(i)
         if self._is_initial and e > 0 and not self._resumes:
             return lr
-        before = self._factor(e - 1) if e > 0 else 1.0
-        if before == 0:  # the present rate tells nothing of lr₀
+        try:
+            ratio = self._ratio(e) if e > 0 else self._factor(0)
+        except ZeroDivisionError:  # the present rate tells nothing of lr₀
             return self._closed_form(i, float(self.base_lrs[i]))
-        return floor + (lr - floor) * (self._factor(e) / before)
+        return ratio * (lr - floor) + floor
 
     def _closed_form(self, i: int, base: float) -> float:
         floor = self._floor(i)
