@@ -816,6 +816,9 @@ class Methods(Viewing, Generic[Tensor]):
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
 
+    def is_conj(self) -> builtins.bool:
+        """Whether conjugation is still to happen: never."""
+
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
         """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
 

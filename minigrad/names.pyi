@@ -24,6 +24,7 @@ from .functions.complex import complex as complex
 from .functions.complex import conj as conj
 from .functions.complex import conj_physical as conj_physical
 from .functions.complex import imag as imag
+from .functions.complex import is_conj as is_conj
 from .functions.complex import isreal as isreal
 from .functions.complex import polar as polar
 from .functions.complex import real as real
@@ -459,6 +460,7 @@ __all__ = [
     "inner",
     "inverse",
     "is_complex",
+    "is_conj",
     "is_floating_point",
     "is_inference",
     "is_nonzero",

@@ -294,6 +294,9 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.modules.utils": _of("compat.internal:", "consume_prefix_in_state_dict_if_present"),
     "nn.utils.parametrizations": _of("compat.orthogonal:", "orthogonal"),
+    "nn.utils": _of(
+        "compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"
+    ),
     "nn.utils.stateless": {"_functional_call": "func.stateless:functional_call"},
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},

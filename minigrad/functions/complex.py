@@ -92,6 +92,12 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 
 @method
+def is_conj(input: Tensor) -> bool:
+    """Whether conjugation is still to happen: never."""
+    return False
+
+
+@method
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negation happens at once."""
     return input

@@ -119,8 +119,9 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         **options: Any,
     ) -> Tensor:
         dtype, device = input.dtype if dtype is None else dtype, input.device if device is None else device
+        if memory_format not in (None, dt.preserve_format):
+            input = input.detach().contiguous(memory_format)
         result = make(input, *args, dtype=dtype, device=device, **options)
-        result = result if memory_format in (None, dt.preserve_format) else result.contiguous(memory_format)
         return result.requires_grad_() if requires_grad else result
 
     return _shown(create, make)

@@ -389,7 +389,7 @@ def multinomial(
         rows = backend.asarray(draws.reshape(-1, num_samples), input.device)
         chosen = _inverted(weights.reshape(-1, weights.shape[-1]), rows).reshape(draws.shape)
     else:
-        exponential = (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
+        exponential = (-np.log1p(-laid_as(source.uniform(weights.shape, np.float64), weights))).astype(weights.dtype)
         race = weights / backend.asarray(exponential, input.device)
         chosen = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
     return wrap(chosen.astype(np.int64))

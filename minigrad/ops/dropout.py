@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..backend import xp
 from ..backend.dtype import Array
 from ..backend.random import Draw
 from .elementwise import only, relu
@@ -10,8 +11,10 @@ from .op import op
 
 @op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))
 def dropout(x: Array, keep: Array, scale: float) -> Array:
-    """x · scale where ``keep`` is True, 0 elsewhere; scale = 1/(1 - p) (Srivastava et al. 2014)"""
-    return only(x, keep.array() if isinstance(keep, Draw) else keep) * x.dtype.type(scale)
+    """x · scale where ``keep`` is True, elsewhere 0 with the sign of x; scale = 1/(1 - p) (Srivastava et al. 2014)"""
+    m, kept = xp(x), keep.array() if isinstance(keep, Draw) else keep
+    zero = x.dtype.type(0) if x.dtype.kind == "c" else m.copysign(x.dtype.type(0), x)
+    return m.where(kept, x * x.dtype.type(scale), zero)
 
 
 @op("dx = 0 where y = 0, else g · scale", x=lambda g, out, scale: only(g, out != 0) * scale)

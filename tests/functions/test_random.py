@@ -64,6 +64,8 @@ DRAWS: dict[str, Draw] = {
     "rand_like": lambda t: t.rand_like(t.zeros(5, 8).t()),
     "randn_like": lambda t: t.randn_like(t.zeros(5, 8).t()),
     "randint_like": lambda t: t.randint_like(t.zeros(3, 2), 3, 7),
+    "rand_like in another order": lambda t: t.rand_like(t.ones(3, 2).t(), memory_format=t.contiguous_format),
+    "multinomial of columns": lambda t: t.multinomial(t.arange(1.0, 13.0).reshape(3, 4).t(), 2),
     "normal tensors": lambda t: t.normal(t.tensor(MEANS), t.tensor(MEANS + 1)),
     "normal tensor and number": lambda t: t.normal(t.tensor(MEANS), 2.0),
     "normal broadcast": lambda t: t.normal(t.zeros(3, 1), t.ones(4)),

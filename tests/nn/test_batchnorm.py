@@ -123,6 +123,18 @@ def test_functions_in_evaluation(device: str) -> None:
     )
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dims", [(0, 2, 1), (1, 0), (0, 3, 1, 2), (0, 2, 1, 3)], ids=str)
+def test_the_order_in_memory_is_torchs(dims: tuple[int, ...], training: bool) -> None:
+    def strides(t: Any) -> tuple[int, ...]:
+        x = t.rand(*range(2, 2 + len(dims))).permute(dims)
+        n = x.shape[1]
+        steps: tuple[int, ...] = t.nn.functional.batch_norm(x, t.zeros(n), t.ones(n), training=training).stride()
+        return steps
+
+    assert strides(minigrad) == strides(torch)
+
+
 def test_equal_numbers_become_zeros(device: str) -> None:
     x = minigrad.full((4, 3, 2), 1e15, device=device, requires_grad=True)
     for layer in (nn.BatchNorm1d(3), nn.InstanceNorm1d(3), nn.GroupNorm(3, 3)):

@@ -79,6 +79,14 @@ def test_mean_and_variance_stay(device: str) -> None:
     assert abs(float(out.mean())) < 0.02 and abs(float(out.var()) - 1) < 0.02
 
 
+def test_zeros_have_the_sign_of_what_is_dropped(device: str) -> None:
+    """As in PyTorch, which prints -0."""
+    x = minigrad.tensor([-1.0, 1.0, -2.0] * 20, device=device)
+    out = host(F.dropout(x, 0.5))
+    assert (out == 0).any()
+    np.testing.assert_array_equal(np.signbit(out), np.signbit(host(x)))
+
+
 def test_functions_that_do_not_train_by_default() -> None:
     x = minigrad.ones(3, 4)
     assert F.alpha_dropout(x) is x and F.feature_alpha_dropout(x) is x

@@ -55,6 +55,7 @@ def without_kernel(op: Op) -> Iterator[Op]:
         yield op
     finally:
         op.kernel = kernel
+        op.plans.clear()  # they keep too little for the kernel
 
 
 def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, dict[int, Any], Any]:

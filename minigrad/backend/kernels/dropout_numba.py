@@ -11,12 +11,12 @@ from . import Gradients, Needs
 
 @loop
 def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
-    """x · scale where it is kept, else 0"""
+    """x · scale where it is kept, else 0 with the sign of x"""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
         scaled = x[i] * factor
-        out[i] = scaled if keep[i] else np.float32(0.0)
+        out[i] = scaled if keep[i] else np.copysign(np.float32(0.0), x[i])
 
 
 def _masked(x: Array, keep: Array, scale: float) -> Array:

@@ -9,6 +9,7 @@ from ...autograd import no_grad
 from ...autograd.calls import apply
 from ...autograd.graph import as_one
 from ...backend.dtype import float32
+from ...backend.order import prefers_channels_last
 from ...functions import reduction
 from ...functions.arguments import in_float32, rounded_once
 from ...ops import normalization as ops
@@ -110,6 +111,8 @@ def batch_norm(
     _check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var, **parameters)
     if not _has_wide(input, weight):
         same_dtype("batch_norm", input, **parameters)
+    if not (input.array.flags.c_contiguous or prefers_channels_last(input.array)):
+        input = input.contiguous()  # the result lies in memory as PyTorch's
     dims = (0, *range(2, len(shape)))
     if not training:
         if running_mean is None or running_var is None:

@@ -146,7 +146,7 @@ class FactorScheduler(GroupScheduler):
         raise NotImplementedError
 
     def _ratio(self, e: int) -> float:
-        """f(e) / f(e - 1), rounded as PyTorch's, whose rates programs print. Raises ZeroDivisionError: f(e - 1) is 0."""
+        """f(e) / f(e - 1), rounded as in PyTorch. Raises ZeroDivisionError: f(e - 1) is 0."""
         return self._factor(e) / self._factor(e - 1)
 
     def _floor(self, i: int) -> float:
