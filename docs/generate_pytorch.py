@@ -78,9 +78,10 @@ and derived from, and says so when it is called.
 - `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
   stands behind the plus sign, and in `minigrad.version.project`.
 - `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
-- From the same seed, random numbers on the CPU are PyTorch's, except those of the gamma, Poisson and binomial
-  distributions and of those that are made of them (Beta, Dirichlet, Chi2, StudentT, FisherSnedecor, Wishart,
-  LKJCholesky, NegativeBinomial, InverseGamma).
+- From the same seed, random numbers on the CPU are PyTorch's; normal ones in float32 to 4 units in the last place. The
+  gamma, Poisson and binomial distributions, and those that are made of them (Beta, Dirichlet, Chi2, StudentT,
+  FisherSnedecor, Wishart, LKJCholesky, NegativeBinomial, InverseGamma), draw other numbers, and so do the calls after
+  them. `gradgradcheck` draws its directions from a stream of its own.
 - Dropout on the CPU draws from PyTorch's stream in a program that runs by `minigrad compat` or `as_torch`, and in
   packages that were imported under `as_torch`. After `import minigrad as torch` it draws from a faster stream, as it
   does on a GPU, where PyTorch has a generator of its own. `set_dropout_stream("pytorch")` or `("fast")`, or the
@@ -89,7 +90,9 @@ and derived from, and says so when it is called.
   2026-11-27). A million elements take 4.5 ms in place of 0.13 ms; PyTorch itself takes 14 ms.
 - `channels_last` is an order in memory, as in PyTorch. Layers compute in the order of indices, so it saves no time. In
   a program that runs as PyTorch's, their results lie in memory as PyTorch's do, because dropout draws in that order.
-  Two do not: those of `adaptive_avg_pool2d`, and of `scaled_dot_product_attention` with dropout.
+  Those of `scaled_dot_product_attention` with dropout do not. Nor do those of some operations on transposed tensors
+  (indexing, `flip`, `sort`, `repeat`, sums of two tensors in different orders): call `contiguous()` before dropout.
+- Among equal elements, `topk`, `kthvalue` and an unstable `sort` may return other indices.
 - `softmax` of a row that is all -inf gives zeros, as attention without a key to look at; PyTorch's gives NaN
   outside of `scaled_dot_product_attention`.
 - integers are compared with numbers outside of their dtype's range as they are: a uint8 is never less than -2. PyTorch
