@@ -79,7 +79,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         finally:
             ERRORS.set(before)
     except _REFUSED as error:
-        if watch.observers and of_user(error.__traceback__):  # from an observer, such as a pack hook
+        if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
             raise
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)

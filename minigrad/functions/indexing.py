@@ -578,9 +578,10 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
-    if not (input._wanted() or values._needs or watch.observers) and all(map(is_array, index)):
+    is_plain = input.array.dtype.char in "fd" and not (input._wanted() or values._needs or watch.observers)
+    if is_plain and len(index) == input.array.ndim and all(map(is_array, index)):
         with suppress(IndexError, ValueError):  # the next lines say what is wrong
-            i.add_in_place(input.array, index, values.array)
+            input.array[...] += i.put_back.forward(values.array, input.array.shape, index)
             bump(input, "index_put")
             return input
     shape = input.array[index].shape

@@ -63,17 +63,12 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        add_in_place(out, index, x)
+        to, places = out, index
+        if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
+            with suppress(ValueError, TypeError):  # of negative numbers and slices
+                places, to = np.ravel_multi_index(index, size), out.reshape(-1)
+        _add_at(to, places, x)
     return out
-
-
-def add_in_place(x: Array, index: tuple[Any, ...], value: Array) -> None:
-    """x[index] += value, where repeats add up one after the other."""
-    to, places = x, index
-    if type(x) is np.ndarray and value.size > _MANY and len(index) == x.ndim and x.flags.c_contiguous:
-        with suppress(ValueError, TypeError):  # of negative numbers and slices
-            places, to = np.ravel_multi_index(index, x.shape), x.reshape(-1)
-    _add_at(to, places, value)
 
 
 _MANY = 64  # elements that NumPy adds to a vector several times as fast as to a matrix, in the same order

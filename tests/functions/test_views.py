@@ -205,17 +205,13 @@ def test_memory_by_steps_is_differentiated(case: str) -> None:
 
 
 CHANGES: list[Callable[[Any, Any], Any]] = [
-    lambda y, w: y.expand(2, 3)[0].mul_(w),
-    lambda y, w: y.expand(2, 3).__setitem__(0, w),
     lambda y, w: y.as_strided((2, 2), (1, 1)).__setitem__(0, w),
     lambda y, w: y.as_strided((2, 2), (1, 1)).mul_(w),
 ]
 
 
-LOSING = [*itertools.product(range(len(CHANGES)), ["tensor", "both"]), (0, "value"), (2, "value"), (3, "value")]
-
-
-@pytest.mark.parametrize(("number", "which"), LOSING)
+@pytest.mark.parametrize("which", ["tensor", "both", "value"])
+@pytest.mark.parametrize("number", range(len(CHANGES)))
 def test_changes_that_would_lose_a_gradient_are_refused(number: int, which: str) -> None:
     y = minigrad.ones(1, 3, requires_grad=which != "value") * 1
     w = minigrad.ones((), requires_grad=which != "tensor")
