@@ -49,18 +49,32 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
             ERRORS.set(IGNORED)
             if factor != 1:
                 operands[-1] = operands[-1] * factor
-            result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+            if kind is np.ndarray and (ufunc := _UFUNCS.get(op.name)):
+                ufunc(*operands, out=array)
+            else:
+                result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+                if result.dtype is not dtype or result.shape != array.shape:
+                    return False
+                array[...] = result
         finally:
             ERRORS.set(usual)
-        if result.dtype is not dtype or result.shape != array.shape:
-            return False
-        array[...] = result
     except Exception:  # also of read-only memory: it will be raised again
         return False
     finally:
         ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
     _count(target, f"{op.name}_")
     return True
+
+
+# Ops whose forward is one function of NumPy's, which can write to its first operand.
+_UFUNCS: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.true_divide,
+    "neg": np.negative,
+    "sqrt": np.sqrt,
+}
 
 
 def overwritten(target: Viewing, source: Any) -> bool:

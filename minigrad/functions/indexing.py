@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -578,10 +577,14 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
-    is_plain = input.array.dtype.char in "fd" and not (input._wanted() or values._needs or watch.observers)
-    if is_plain and len(index) == input.array.ndim and all(map(is_array, index)):
-        with suppress(IndexError, ValueError):  # the next lines say what is wrong
-            input.array[...] += i.put_back.forward(values.array, input.array.shape, index)
+    array = input.array
+    is_plain = array.dtype.char in "fd" and not (input._wanted() or values._needs or watch.observers)
+    if is_plain and len(index) == array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
+        try:
+            array += i.sums_at(values.array, array.shape, index)
+        except (IndexError, ValueError):
+            pass  # the next lines say what is wrong
+        else:
             bump(input, "index_put")
             return input
     shape = input.array[index].shape

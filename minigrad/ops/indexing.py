@@ -63,11 +63,18 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        to, places = out, index
-        if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
-            with suppress(ValueError, TypeError):  # of negative numbers and slices
-                places, to = np.ravel_multi_index(index, size), out.reshape(-1)
-        _add_at(to, places, x)
+        return sums_at(x, size, index)
+    return out
+
+
+def sums_at(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
+    """``put_back`` for an index of integer arrays, one element after the other."""
+    to = out = xp(x).zeros(size, x.dtype)
+    places: Any = index
+    if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
+        with suppress(ValueError, TypeError):  # of negative numbers and slices
+            places, to = np.ravel_multi_index(index, size), out.reshape(-1)
+    _add_at(to, places, x)
     return out
 
 
