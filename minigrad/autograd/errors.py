@@ -11,8 +11,9 @@ from .tape import Node
 def walked_twice(node: Node) -> RuntimeError:
     """A walk has freed the values that a node kept."""
     return RuntimeError(
-        f"trying to backward through the graph a second time: {described(node)} has freed what it kept when "
-        f"the first backward() passed it. Specify retain_graph=True when calling that one if you need a second"
+        f"Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True when "
+        f"calling that one if you need a second"
     )
 
 

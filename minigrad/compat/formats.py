@@ -53,13 +53,17 @@ class _Formats(Observer):
     def left(self) -> None:
         for leaf in self.spans.now.pop() or ():
             grad = leaf.grad
-            if grad is not None and grad.array.shape == leaf.array.shape and _is_in_order(grad.array):
+            if grad is None or grad.array.shape != leaf.array.shape:
+                continue
+            if prefers_channels_last(leaf.array) and _is_in_order(grad.array):
                 grad.array = in_order(grad.array, CHANNELS_LAST[grad.array.ndim])
+            elif leaf.array.flags.c_contiguous and not grad.array.flags.c_contiguous:
+                grad.array = grad.array.copy()
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         """A gradient lies in memory as its leaf, where a pass makes it; one that is added to stays as it is."""
         leaves = self.spans.now[-1] if self.spans.now and isinstance(target, Variable) else None
-        if leaves is not None and target._grad is None and prefers_channels_last(target.array):
+        if leaves is not None and target._grad is None and target.array.ndim in CHANNELS_LAST:
             leaves.append(target)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
