@@ -12,8 +12,8 @@ def walked_twice(node: Node) -> RuntimeError:
     """A walk has freed the values that a node kept."""
     return RuntimeError(
         f"Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-        f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True when "
-        f"calling that one if you need a second"
+        f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True "
+        f"when calling that one if you need a second"
     )
 
 
