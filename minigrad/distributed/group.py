@@ -257,8 +257,8 @@ def _share_cores(ranks: int, may_be_bound: bool) -> None:
     if threads_of_environment() is not None:
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    alone = may_be_bound and cores < (os.cpu_count() or 1)
-    set_num_threads(max(1, cores if alone else cores // ranks))
+    is_bound = may_be_bound and cores < (os.cpu_count() or 1)
+    set_num_threads(max(1, cores if is_bound else cores // ranks))
 
 
 @functools.cache

@@ -27,14 +27,14 @@ def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...])
     rng = np.random.default_rng(1)
     x, g, mask = rng.normal(size=(2, 2, 3, 3)), rng.normal(size=(2, 2, 3, 3)), rng.random(shape) < 0.5
     mask[..., 0] = False  # rows of which nothing is left are NaN there
-    found = []
+    results = []
     for t, make in ((minigrad, ours), (torch, theirs)):
         leaf = make(x, True)
         out = t._masked_softmax(leaf, make(mask), None, kind)
         if mask.shape == x.shape:  # PyTorch has no gradient with other masks
             out.backward(make(g))
-        found.append((out, out if leaf.grad is None else leaf.grad))
-    for a, b in zip(*found, strict=True):
+        results.append((out, out if leaf.grad is None else leaf.grad))
+    for a, b in zip(*results, strict=True):
         assert_close(a, b)
     nothing = minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True]))
     assert nothing.tolist() == [0, 0]

@@ -24,12 +24,12 @@ def test_weights_are_pytorchs(kind: str, absent: tuple[int, ...]) -> None:
     values = [rng.normal(size=shape), rng.normal(size=4), *NORM]
     if kind == "linear":
         absent = tuple(i for i in absent if i < 5)  # PyTorch's needs weight and bias of the norm here
-    found = []
+    results = []
     for library, make in ((fusion, ours), (torch.nn.utils.fusion, theirs)):
         args = [None if i in absent and i else v if i == 4 else make(v, i < 2) for i, v in enumerate(values)]
         name, more = ("linear", ()) if kind == "linear" else ("conv", (kind == "transposed",))
-        found.append(getattr(library, f"fuse_{name}_bn_weights")(*args, *more))
-    for a, b in zip(*found, strict=True):
+        results.append(getattr(library, f"fuse_{name}_bn_weights")(*args, *more))
+    for a, b in zip(*results, strict=True):
         assert_close(a, b)
         assert a.requires_grad == b.requires_grad
         assert isinstance(a, minigrad.nn.Parameter)

@@ -60,12 +60,12 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def test_running_statistics_move() -> None:
-    found = []
+    results = []
     for t, make in ((minigrad, ours), (torch, theirs)):
         mean, var = make(ROW[:4]), make(ROW[1:5])
         t.batch_norm_update_stats(make(X), mean, var, 0.3)
-        found.append((mean, var))
-    for a, b in zip(*found, strict=True):
+        results.append((mean, var))
+    for a, b in zip(*results, strict=True):
         assert_close(a, b)
 
 
