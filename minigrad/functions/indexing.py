@@ -567,13 +567,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
-    key = tuple(slice(None) if part is None else part for part in indices)
+    key = tuple([slice(None) if part is None else part for part in indices])
     if not accumulate:
         setitem(input, key, values)
         return input
     check_mutable(input, "index_put")
     index = index_of(input, key)
-    _check(input, index)
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
@@ -587,6 +586,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
         else:
             bump(input, "index_put")
             return input
+    _check(input, index)
     shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
     values = values if is_one or values.array.shape == shape else values.expand(shape)
