@@ -14,12 +14,11 @@ import numpy as np
 
 from ...autograd.tape import wrap
 from ...backend import holds, of, xp
-from ...functions import pointwise, shaping
+from ...functions import pointwise
 from ...functions.arguments import raw, rounded_once
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
 from ._checks import reduced, reduction_of
-from .padding import pad
 
 __all__ = ["ctc_loss"]
 
@@ -123,18 +122,17 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
 def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:
     """(N,) ln of the probability of all paths, by the forward recursion in logarithms."""
     m, (batch, width) = xp(labels), labels.shape
-    skips = m.zeros(labels.shape, bool)
-    skips[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    is_barred = m.zeros((batch, 3, width), bool)  # the ways into each place: by none, by one, by two
+    is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
+    is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
+    before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)
     start = m.full(labels.shape, float("-inf"), frames.array.dtype)
     start[:, 0] = 0
-    rows = wrap(m.arange(batch)[:, None])
-    scores = frames[:, rows, wrap(labels)]  # (T, N, 2 S + 1)
-    alpha, may_skip = wrap(start), wrap(skips)
+    alpha, shortest = wrap(start), int(used.min()) if batch else 0
+    scores = frames[:, wrap(m.arange(batch)[:, None]), wrap(labels)]  # (T, N, 2 S + 1)
     for t, score in enumerate(scores.unbind(0)):
-        before = pad(alpha, (2, 0), value=float("-inf"))
-        skipped = pointwise.where(may_skip, before[:, :-2], float("-inf"))
-        moved = shaping.stack([alpha, before[:, 1:-1], skipped]).logsumexp(0) + score
-        alpha = pointwise.where(wrap(used[:, None] > t), moved, alpha)
+        moved = alpha[:, before].masked_fill(barred, float("-inf")).logsumexp(1) + score
+        alpha = moved if t < shortest else pointwise.where(wrap(used[:, None] > t), moved, alpha)
     ends = m.stack([2 * lengths, (2 * lengths - 1).clip(0)], 1)  # the last blank, the last label
     last = pointwise.where(
         wrap((ends < width) & (m.arange(2) <= lengths[:, None])), alpha.gather(1, wrap(ends)), float("-inf")

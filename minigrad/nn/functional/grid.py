@@ -8,11 +8,13 @@ input's last axis.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...backend import xp
 from ...backend.dtype import bool_, kind_of
 from ...functions.arguments import rounded_once
 from ...functions.creation import linspace
@@ -26,8 +28,7 @@ from .activation import hardtanh
 
 __all__ = ["affine_grid", "grid_sample"]
 
-_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
-Tap = tuple[Tensor, Tensor]  # the place, a whole number, and its weight
+_PADDINGS = ("zeros", "border", "reflection")
 
 
 def grid_sample(
@@ -45,25 +46,40 @@ def grid_sample(
     Raises:
         ValueError: an unknown mode. RuntimeError: shapes or dtypes do not fit.
     """
-    for name, value, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
+    for name, value, known in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in known:
             raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {value!r}")
     is_aligned = _aligned(align_corners)
-    lengths = input.array.shape[2:]
     _check(input, grid, mode)
+    lengths, (batch, channels) = input.array.shape[2:], input.array.shape[:2]
     places = grid.flatten(1, -2).unbind(2)[::-1]  # (N, P) for each axis, the first axis first
-    taps = []
+    cell: Any = 0
+    is_inside: Any = True
+    weight: Any = 1  # (N, taps, P) from here on
     for place, length in zip(places, lengths, strict=True):
         at = (place + 1) / 2 * (length - 1) if is_aligned else ((place + 1) * length - 1) / 2
-        if mode == "bicubic":
-            parts = _cubic_taps(at)
-            taps.append([(_padded(whole, length, padding_mode, is_aligned), weight) for whole, weight in parts])
-        else:
+        if mode != "bicubic":
             at = _padded(at, length, padding_mode, is_aligned)
-            taps.append(_linear_taps(at) if mode == "bilinear" else [(at.detach().round(), _one(at))])
-    flat = input.reshape(*input.array.shape[:2], math.prod(lengths))  # (N, C, H W)
-    total: Any = sum(_corner(flat, corner, lengths) for corner in product(*taps))
-    return total.reshape(*input.array.shape[:2], *grid.array.shape[1:-1])
+        whole, part = _TAPS[mode](at)
+        if mode == "bicubic":
+            whole = _padded(wrap(whole), length, padding_mode, is_aligned).array
+        index = xp(whole).nan_to_num(whole).clip(0, length - 1).astype("int64")
+        cell = _of_pairs(operator.add, cell * length, index)
+        is_inside = _of_pairs(operator.and_, is_inside, (whole >= 0) & (whole <= length - 1))
+        weight = _of_pairs(operator.mul, weight, part)
+    flat = input.reshape(batch, channels, math.prod(lengths))
+    every = xp(cell).broadcast_to(cell.reshape(batch, 1, cell[:1].size), (batch, channels, cell[:1].size))
+    values = flat.gather(2, wrap(every)).reshape(batch, channels, *cell.shape[1:])
+    values, weight = (apply(only, (x, wrap(mask))) for x, mask in ((values, is_inside[:, None]), (weight, is_inside)))
+    return (values * weight.unsqueeze(1)).sum(2).reshape(batch, channels, *grid.array.shape[1:-1])
+
+
+def _of_pairs(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Of (N, K, P) and (N, L, P), each tap with each: (N, K L, P). The first may be a number."""
+    if isinstance(a, int):
+        return combine(a, b)
+    n, p = b.shape[0], b.shape[2]
+    return combine(a[:, :, None], b[:, None]).reshape(n, a.shape[1] * b.shape[1], p)
 
 
 def _aligned(align_corners: bool | None) -> bool:
@@ -100,44 +116,31 @@ def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Ten
     return hardtanh(at, 0.0, length - 1.0)  # whose gradient is 0 at the ends, as PyTorch's is here
 
 
-def _linear_taps(at: Tensor) -> list[Tap]:
-    low = at.detach().floor()
-    part = at - low
-    return [(low, 1 - part), (low + 1, part)]
+# The taps of an axis: of places (N, P), the elements next to them, whole numbers, and their weights, both (N, K, P).
 
 
-def _one(at: Tensor) -> Tensor:
-    """The weight of the nearest, with a gradient of 0."""
-    return at.masked_fill(at.new_ones((), dtype=bool_), 1.0)  # differentiable again, as `level` is not
+def _nearest(at: Tensor) -> tuple[Any, Tensor]:
+    """One, whose weight has a gradient of 0."""
+    one = at.masked_fill(at.new_ones((), dtype=bool_), 1.0)  # differentiable again, as `level` is not
+    return xp(at.array).rint(at.array)[:, None], one.unsqueeze(1)
 
 
-def _cubic_taps(at: Tensor) -> list[Tap]:
-    """Four neighbours by Keys' cubic (1981) with a = -3/4."""
-    low, a = at.detach().floor(), -0.75
-    taps: list[Tap] = []
-    for step in range(-1, 3):
-        d = (at - low - step).abs()
-        if step in (0, 1):
-            weight = ((a + 2) * d - (a + 3)) * d * d + 1
-        else:
-            weight = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-        taps.append((low + step, weight))
-    return taps
+def _linear(at: Tensor) -> tuple[Any, Tensor]:
+    low = xp(at.array).floor(at.array)
+    part = at - wrap(low)
+    return xp(low).stack([low, low + 1], 1), stack([1 - part, part], 1)
 
 
-def _corner(flat: Tensor, corner: Sequence[Tap], lengths: Sequence[int]) -> Tensor:
-    """The weighted values (N, C, P) at one tap of each axis; 0 beyond the ends."""
-    cell: Any = 0
-    is_inside: Any = True
-    weight: Any = None
-    for (place, part), length in zip(corner, lengths, strict=True):
-        place = place.detach()
-        is_inside = (place >= 0) & (place <= length - 1) & is_inside
-        cell = cell * length + place.nan_to_num(0.0).clamp(0, length - 1).long()
-        weight = part if weight is None else weight * part
-    index = cell.unsqueeze(1).expand(-1, flat.array.shape[1], -1)  # (N, P) -> (N, C, P)
-    values = apply(only, (flat.gather(2, index), is_inside.unsqueeze(1)))
-    return values * where(is_inside, weight, 0.0).unsqueeze(1)
+def _cubic(at: Tensor) -> tuple[Any, Tensor]:
+    """Four, by Keys' cubic (1981) with a = -3/4."""
+    low, a = xp(at.array).floor(at.array)[:, None], -0.75
+    steps = xp(low).arange(-1, 3, dtype=low.dtype)[:, None]
+    d = (at.unsqueeze(1) - wrap(low) - wrap(steps)).abs()
+    inner, outer = ((a + 2) * d - (a + 3)) * d * d + 1, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return low + steps, where(wrap((steps >= 0) & (steps <= 1)), inner, outer)
+
+
+_TAPS = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 
 @rounded_once
