@@ -144,7 +144,7 @@ def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 @op(
     "dx = g (x − mean) / (y (n − correction)), 0 where y = 0",
     x=lambda g, x, out, shape, dim, correction: (
-        spread(g / _degrees(shape, dim, correction), shape, dim)
+        spread(only(g, out != 0) / _degrees(shape, dim, correction), shape, dim)
         * ((x - mean(x, dim, True)) / restored(where(out == 0, math.inf, out), shape, dim))
     ),
 )
