@@ -12,7 +12,6 @@ import argparse
 import hashlib
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -32,7 +31,6 @@ PROJECT = ROOT / "pyproject.toml"
 GENERATORS = tuple(f"generate_{what}.py" for what in ("names", "index", "pytorch", "lines", "mistakes"))  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
-NO_TESTS_FOUND = 5  # pytest's exit code
 # Of minigrad; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
 CACHES = (
@@ -72,30 +70,16 @@ def translate(python: str, args: list[str]) -> int:
 
 
 def test(python: str, args: list[str]) -> int:
-    """The tests that the arguments name. Without arguments the quick ones, of many cases of one test a third, then the
-    slow ones, without those that take minutes each; with ``--whole`` everything.
+    """The tests that the arguments name. Without arguments those of the library; with ``--nightly`` the others.
 
     They run side by side, and would fight for the cores if each used them all.
     """
-    cores = os.cpu_count() or 1
-    # Each process begins with a stretch of its own, so that what a file's tests share is made once.
-    side_by_side = ["-n", str(min(cores, MOST_TEST_PROCESSES)), "--dist", "worksteal"]
-    if args == ["--smoke"]:
-        return call([python, "-m", "pytest", "-q", "--smoke", *side_by_side], threads(1))
-    if args and args != ["--whole"]:
+    if args and args != ["--nightly"]:
         return call([python, "-m", "pytest", *args])
-    sample = [] if args else ["--sample"]
-    quick = call([python, "-m", "pytest", "-m", "not slow", *sample, *side_by_side], threads(1))
-    which = ["-m", "slow" if args else "slow and not long", "--durations=25", *slow_files()]
-    slow = call([python, "-m", "pytest", *which, *side_by_side], threads(1))
-    return quick or (0 if slow == NO_TESTS_FOUND else slow)
-
-
-def slow_files() -> list[str]:
-    """The files that have slow tests: to look for them in all takes a minute."""
-    files = (ROOT / "tests").rglob("test_*.py")
-    slow = (path for path in files if re.search(r"mark\.(slow|long)\b", path.read_text("utf-8")))
-    return sorted(path.relative_to(ROOT).as_posix() for path in slow)
+    processes = str(min(os.cpu_count() or 1, MOST_TEST_PROCESSES))
+    which = ["-m", "nightly"] if args else []
+    # Each process begins with a stretch of its own, so that what a file's tests share is made once.
+    return call([python, "-m", "pytest", *which, "-n", processes, "--dist", "worksteal"], threads(1))
 
 
 def lint(python: str, args: list[str]) -> int:
@@ -142,11 +126,7 @@ def clean(_python: str, _args: list[str]) -> int:
 
 TASKS = {
     "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "fast,translate"),
-    "test": Task(
-        "run the tests, the longest too (--whole), a minute of them (--smoke), or what pytest's arguments name",
-        test,
-        "test",
-    ),
+    "test": Task("run the library's tests, all others (--nightly), or what pytest's arguments name", test, "test"),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
     "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),

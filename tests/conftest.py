@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import os
 import signal
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,28 +20,13 @@ import pytest
 import minigrad
 from minigrad.backend import cuda, parallel, random
 from tests.support import strict
+from tests.support.comparisons import HAS_TORCH, compares
 
+TESTS = Path(__file__).parent
+NIGHTLY = ("benchmarks", "ecosystem", "fuzz", "newcomer", "peers", "user_types", "web")  # folders
+# Where a test of a device runs on the stand-in for a GPU in the default tier, too; elsewhere it does so at night.
+ON_STRICT = ("backend/", "ops/test_rules.py", "nn/test_layers.py")
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
-PLAIN = ["cpu"] if sys.platform == "emscripten" else ["cpu", "strict", "strict kernels"]  # nobody has GPUs there
-DEVICES = [*PLAIN, *GPUS]
-MANY = 60  # cases of a test function, of which ``--sample`` takes a part
-SLOW_START = (
-    "tests/backend/test_cuda",
-    "tests/benchmarks/",
-    "tests/compat/",
-    "tests/docs/",
-    "tests/examples/",
-    "tests/programs/",
-    "tests/translate/",
-    "tests/test_docs.py",
-    "tests/test_package.py",
-    "tests/test_tasks.py",
-    "tests/text/",
-    "tests/training/",
-    "tests/utils/data/",
-    "tests/viz/",
-)
-_without_kernels: set[str] = set()  # the tests that ran on "strict" and asked for no kernel
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,60 +37,41 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--smoke``: a look at everything in under a minute. ``--sample``: what fits into CI's time."""
-    text = "the CPU alone, and of each test function one case, without those that start programs"
-    parser.addoption("--smoke", action="store_true", help=text)
-    text = f"of a test function with more than {MANY} cases, a third of them"
-    parser.addoption("--sample", action="store_true", help=text)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes a ``device`` runs on the CPU, on "strict", which refuses what CuPy refuses, and on a GPU where
+    there is one. Tests of the backend run on "strict" twice: the second time an emulator runs the CUDA kernels."""
+    marks = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "device" not in metafunc.fixturenames or any("device" in names for names in marks):
+        return
+    path = metafunc.definition.path.relative_to(TESTS).as_posix()
+    is_nightly = [] if path.startswith(ON_STRICT) else [pytest.mark.nightly]
+    strict = [] if sys.platform == "emscripten" else [pytest.param("strict", marks=is_nightly)]
+    kernels = ["strict kernels"] if path.startswith("backend/") and strict else []
+    metafunc.parametrize("device", ["cpu", *strict, *kernels, *GPUS], indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest's own, which chooses by marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of whole folders as nightly; without PyTorch, leave out comparisons with it."""
+    for item in items:
+        if item.path.relative_to(TESTS).parts[0] in NIGHTLY:
+            item.add_marker("nightly")
+    if not HAS_TORCH:
+        left_out = [item for item in items if isinstance(item, pytest.Function) and compares(item.function)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``--smoke``, leave out tests that take seconds for compilers, browsers and processes of their own."""
-    place = collection_path.relative_to(config.rootpath).as_posix()
-    return (config.getoption("--smoke") and place.startswith(SLOW_START)) or None
+    """Leave out folders that have only nightly tests, unless these are asked for."""
+    is_nightly = collection_path.parent == TESTS and collection_path.name in NIGHTLY
+    return (is_nightly and config.option.markexpr == "not nightly") or None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--smoke``, keep the first case of each test function, if it is a quick one; with ``--sample``, of many
-    cases every third."""
-    if config.getoption("--sample"):
-        _keep_a_sample(config, items)
-    if not config.getoption("--smoke"):
-        return
-    kept: dict[str, pytest.Item] = {}
-    for item in items:
-        if not item.get_closest_marker("slow"):
-            kept.setdefault(item.nodeid.partition("[")[0], item)
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept.values())])
-    items[:] = kept.values()
-
-
-def _keep_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test function with more than MANY cases every third, and after nine the next third: all devices come."""
-    cases = Counter(item.nodeid.partition("[")[0] for item in items)
-    seen: Counter[str] = Counter()
-    kept = []
-    for item in items:
-        name = item.nodeid.partition("[")[0]
-        seen[name] += 1
-        if cases[name] <= MANY or (seen[name] + seen[name] // 9) % 3 == 0:
-            kept.append(item)
-    config.hook.pytest_deselected(items=list(set(items) - set(kept)))
-    items[:] = kept
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that is itself marked as a comparison with PyTorch is skipped where that is missing, whatever it imports.
-    Of a file that is marked, those are that ask PyTorch (tests/support/parity.py)."""
-    if any(mark.name == "parity" for mark in item.own_markers) and not importlib.util.find_spec("torch"):
-        pytest.skip("PyTorch is not installed: no comparison with it")
-
-
-def pytest_report_header() -> str:
-    """Where there is no GPU no test is made for one: say so, and why, in the first lines."""
-    names = ", ".join(PLAIN)
-    return f"devices: {names}, cuda" if GPUS else f"devices: {names}; no GPU: {cuda.why_not()}"
+def pytest_report_header() -> list[str]:
+    """Say in the first lines what this machine leaves out."""
+    lacks_gpu = [] if GPUS else [f"no GPU: {cuda.why_not()}"]
+    return lacks_gpu + ([] if HAS_TORCH else ["PyTorch is not installed: comparisons with it are left out"])
 
 
 def pytest_collection_finish() -> None:
@@ -116,25 +80,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(params=DEVICES)
+@pytest.fixture
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A device by name: the CPU; "strict", which refuses what CuPy refuses; a GPU where there is one.
-
-    Tests run on "strict" twice: with the plain definitions of fused ops, and with the CUDA kernels, which an
-    emulator runs (where g++ is missing, these are the plain definitions again). A test that asked for no
-    kernel the first time would do the same a second time, and does not.
-    """
+    """The name of a device, see ``pytest_generate_tests``."""
     if not request.param.startswith("strict"):
         yield request.param
         return
-    emulate, test = request.param == "strict kernels", request.node.nodeid
-    if emulate and test.replace("strict kernels", "strict", 1) in _without_kernels:
-        pytest.skip("asks for no kernel: the same as on strict")
     before = strict.BACKEND.emulate
-    strict.install(emulate).asked = False
+    strict.install(request.param == "strict kernels")
     yield "strict"
-    if not (emulate or strict.BACKEND.asked):
-        _without_kernels.add(test)
     strict.BACKEND.emulate = before
 
 
@@ -157,7 +111,7 @@ def seed() -> int:
     return 0
 
 
-@pytest.fixture(params=["minigrad", "torch"])
+@pytest.fixture(params=["minigrad", "torch"] if HAS_TORCH else ["minigrad"])
 def t(request: pytest.FixtureRequest) -> Any:
     """Each of the two libraries, for programs that run on both."""
     return pytest.importorskip(request.param)

@@ -13,7 +13,6 @@ from tests.support.parity import torch
 pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "call",
     [

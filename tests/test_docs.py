@@ -184,12 +184,6 @@ def check_source(args: list[str]) -> None:
     assert args[0].endswith("/bin/activate"), f"source {args[0]} is not a known kind of command"
 
 
-def check_make(args: list[str]) -> None:
-    """Targets are tasks."""
-    targets = [arg for arg in args if "=" not in arg]
-    assert set(targets) <= set(tasks.TASKS), f"make {targets}: the Makefile's targets are tasks"
-
-
 def check_bash(args: list[str]) -> None:
     """A script that is there."""
     assert (ROOT / args[0]).exists(), f"there is no script {args[0]}"
@@ -211,7 +205,6 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {
     "minigrad": lambda args: check_options(("-m", "minigrad"), args),
     "cd": check_cd,
     "source": check_source,
-    "make": check_make,
     "bash": check_bash,
     "ruff": check_tool,
     "mypy": check_tool,

@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 Z = np.random.default_rng(0).standard_normal((3, 4, 5, 2))
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "fft": lambda t, z: t.fft.fft(z),

@@ -12,7 +12,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 Call = Callable[[Any, Any], Any]
 
 SMOOTH: dict[str, Call] = {

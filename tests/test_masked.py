@@ -10,7 +10,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 RNG = np.random.default_rng(0)
 VALUES = RNG.permutation(np.arange(24.0)).reshape(2, 3, 4) / 4 - 2
 MASK = np.array([[[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], [[1, 1, 0, 0], [0, 0, 0, 1], [0, 1, 0, 1]]], bool)

@@ -83,7 +83,7 @@ def test_the_stub_is_up_to_date() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_mypy_sees(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")  # from the cache in a second, else in half a minute
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")

@@ -11,9 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import in_torch_words, torch
 
-pytestmark = pytest.mark.parity
-
-
 SHOWN: list[Any] = [
     lambda t: t.tensor(3.5),
     lambda t: t.tensor(3),

@@ -10,7 +10,6 @@ import minigrad
 from minigrad.signal import windows
 from tests.support.parity import assert_close, torch
 
-pytestmark = pytest.mark.parity
 CALLS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in windows.__all__ if name != "general_cosine"),
     ("exponential", {"tau": 3.5}),

@@ -11,8 +11,6 @@ import minigrad
 from minigrad import special
 from tests.support.parity import ours, theirs, torch
 
-pytestmark = pytest.mark.parity
-
 
 def test_names_are_pytorchs() -> None:
     assert [name for name in special.__all__ if not hasattr(torch.special, name)] == []

@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 X = np.random.default_rng(0).standard_normal((2, 40))
 WINDOW = np.random.default_rng(1).uniform(0.5, 2, 8)
 PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {

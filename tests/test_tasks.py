@@ -77,27 +77,12 @@ def test_options_after_the_task_are_the_programs() -> None:
     assert (given.no_install, given.task, given.args) == (True, "translate", ["--help", "--no-install"])
 
 
-@pytest.mark.parametrize(
-    ("codes", "result"),
-    [((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((0, tasks.NO_TESTS_FOUND), 0), ((tasks.NO_TESTS_FOUND, 0), 5)],
-)
-@pytest.mark.parametrize(("args", "which"), [([], "slow and not long"), (["--whole"], "slow")])
-def test_all_tests_are_the_quick_and_the_slow(
-    called: Recorder, codes: tuple[int, int], result: int, args: list[str], which: str
-) -> None:
-    called.codes = list(codes)
-    assert tasks.test("py", args) == result
-    quick, slow = called.commands
-    assert quick[quick.index("-m", 3) + 1] == "not slow"
-    assert slow[slow.index("-m", 3) + 1] == which
-    assert "tests/web/test_safety.py" in slow and "tests/ops/test_op.py" not in slow
-
-
-def test_the_smoke_test_runs_side_by_side(called: Recorder) -> None:
+@pytest.mark.parametrize(("args", "which"), [([], []), (["--nightly"], ["-m", "nightly"])])
+def test_there_are_two_tiers_of_tests(called: Recorder, args: list[str], which: list[str]) -> None:
     called.codes = [3]
-    assert tasks.test("py", ["--smoke"]) == 3
+    assert tasks.test("py", args) == 3
     (command,) = called.commands
-    assert command[:5] == ["py", "-m", "pytest", "-q", "--smoke"] and "-n" in command
+    assert command[3:-4] == which and command[-4] == "-n"
 
 
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:

@@ -13,8 +13,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
-
 
 def test_numbers() -> None:
     x = minigrad.tensor(3.75)

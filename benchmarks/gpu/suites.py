@@ -61,7 +61,7 @@ def tested(place: Place) -> dict[str, Any]:
 def command(place: Place) -> list[str]:
     """pytest's command line; the order is random, so that any part of it is a sample."""
     which = place.choose(KERNELS if place.stage == "kernels" else SAMPLE, (TINY[place.stage],))
-    select = place.choose(["-m", "cuda and not slow"], ["-m", "not slow"])
+    select = place.choose(["-m", "cuda and not nightly"], ["-m", "not nightly"])
     plugins = ["-p", "benchmarks.gpu.pytest_rows", "-p", "no:cacheprovider"]
     split = importlib.util.find_spec("xdist") and not place.rehearsal
     beside = ["-n", str(min(PROCESSES, os.cpu_count() or 1))] if split else []

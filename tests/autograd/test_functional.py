@@ -12,7 +12,7 @@ import minigrad
 from minigrad.autograd import functional
 from tests.support.parity import assert_close, host, listed, ours, theirs, torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")]
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
 X, Y = (np.random.default_rng(i).standard_normal(s) + 2 for i, s in enumerate([(2, 3), (3,)]))
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "one": lambda x: x**3 * x.sum(),

@@ -12,7 +12,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 Step = Callable[[Any, list[Any], Any], Any]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
 
 

@@ -138,7 +138,6 @@ def test_grad_takes_only_inputs_in_pytorchs_place_and_ignores_it() -> None:
     assert x.grad is None
 
 
-@pytest.mark.parity
 def test_grad_of_rows_of_vectors_at_once() -> None:
     """``is_grads_batched``: a Jacobian by one call, differentiated once more, and with an input that is not used."""
     torch = pytest.importorskip("torch")

@@ -12,8 +12,6 @@ import minigrad
 from minigrad.backend import dtype as dt
 from tests.support.parity import torch
 
-pytestmark = pytest.mark.parity
-
 
 def theirs(d: dt.DType) -> object:
     return getattr(torch, d.name)

@@ -20,7 +20,6 @@ def test_the_cache_changes_nothing() -> None:
     assert len({token for row in tokens for token in row}) > 1
 
 
-@pytest.mark.parity
 def test_pytorch_decodes_the_same() -> None:
     pytest.importorskip("torch")
     decoding.agree({name: decoding.check(name, **GIVEN) for name in decoding.LIBRARIES})

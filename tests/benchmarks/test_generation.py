@@ -19,7 +19,6 @@ def test_our_texts() -> None:
     assert len({token for row in answer["greedy"] for token in row}) > 3
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_transformers_writes_the_same() -> None:
     generation.agree({name: generation.check(name, list(SIZE), BATCH) for name in generation.LIBRARIES}, SIZE, BATCH)

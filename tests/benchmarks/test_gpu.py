@@ -18,7 +18,6 @@ from tests.support.kernel_checks import needs_emulator
 main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
 
 
-@pytest.mark.slow
 @needs_emulator
 def test_every_stage_is_rehearsed(tmp_path: Path) -> None:
     """It may leave out nothing that has a stand-in."""

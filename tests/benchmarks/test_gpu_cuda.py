@@ -202,7 +202,7 @@ def test_memory_begins_at_nothing(torch: Torch, monkeypatch: pytest.MonkeyPatch)
 
 def test_suites_run_what_is_marked_cuda() -> None:
     words = suites.command(place("tests"))
-    assert "cuda and not slow" in words and "tests/ops" in words
+    assert "cuda and not nightly" in words and "tests/ops" in words
     assert "tests/backend/test_cuda_kernels.py" in suites.command(place("kernels"))
 
 

@@ -11,8 +11,6 @@ from benchmarks.process import Differ, ask
 from tests.support.hugging_face import needs_transformers
 
 
-@pytest.mark.parity
-@pytest.mark.slow
 @needs_transformers
 @pytest.mark.parametrize("work", hugging_face.WORK)
 def test_pytorch_computes_the_same(work: str) -> None:

@@ -30,7 +30,6 @@ def small_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     minigrad.set_dropout_stream("fast")
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("i", EVERY, ids=[f"{kernel.name} {kernel.size}" for kernel in KERNELS])
 def test_results_and_gradients_are_pytorchs(i: int) -> None:
     pytest.importorskip("torch")

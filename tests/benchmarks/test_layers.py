@@ -19,7 +19,6 @@ def little(number: int) -> tuple[int, ...]:
     return (2, rest[0], 3, 3) if len(rest) == 3 else (2, 1, rest[1])
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("number", EVERY, ids=[layer.name for layer in LAYERS])
 def test_results_and_gradients_are_pytorchs(number: int) -> None:
     pytest.importorskip("torch")

@@ -10,7 +10,6 @@ from benchmarks import overhead, steps
 from benchmarks.process import Differ
 
 
-@pytest.mark.parity
 def test_chains_are_pytorchs() -> None:
     pytest.importorskip("torch")
     ours, theirs = (overhead.check(library)["results"] for library in overhead.BOTH)
@@ -52,7 +51,6 @@ def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"] * 3] * len(overhead.OPS)
 
 
-@pytest.mark.parity
 def test_calls_alone_are_pytorchs() -> None:
     pytest.importorskip("torch")
     ours, theirs = (overhead.check_alone(library)["results"] for library in overhead.BOTH)

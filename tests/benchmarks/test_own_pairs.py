@@ -47,8 +47,6 @@ def test_a_measurement(tmp_path: Path) -> None:
     assert "numbers" in own_pairs.table({"numbers": found}, 200).text()
 
 
-@pytest.mark.long
-@pytest.mark.slow
 def test_five_hundred_pairs_teach_the_numbers(tmp_path: Path) -> None:
     """One command, without options: 95 of 100 numbers that it never saw are written out right."""
     found = own_pairs.measure("numbers", 500, 0, tmp_path)

@@ -99,7 +99,6 @@ def test_command_line(wrong: list[str]) -> None:
         ranks.parse(wrong)
 
 
-@pytest.mark.slow
 def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """On two ranks, by MPI, at the smallest size: it finds equal weights and right sums, and writes all figures."""
     pytest.importorskip("mpi4py")

@@ -283,7 +283,6 @@ def test_the_program_reads_what_was_measured(tmp_path: Path, capsys: pytest.Capt
     assert ratios == pytest.approx([1.0] * 6, rel=1e-3)
 
 
-@pytest.mark.slow
 def test_the_program_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On 1, 2 and 4 ranks, at the smallest size; what it has measured can be read again."""
     pytest.importorskip("mpi4py")

@@ -12,7 +12,6 @@ from benchmarks.process import Differ, Missing
 from tests.support.hugging_face import minilm, needs_transformers
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_pytorch_makes_the_same_vectors() -> None:
     minilm()

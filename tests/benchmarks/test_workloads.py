@@ -13,7 +13,6 @@ from benchmarks.process import Differ
 TINY = sorted(workloads.TINY)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("work", TINY)
 def test_products_are_those_that_pytorch_multiplies(work: str) -> None:
     torch = pytest.importorskip("torch")
@@ -28,7 +27,6 @@ def test_products_are_those_that_pytorch_multiplies(work: str) -> None:
     assert counter.get_total_flops() == workloads.flops(size)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("work", TINY)
 def test_both_libraries_compute_the_same(work: str) -> None:
     pytest.importorskip("torch")

@@ -14,7 +14,6 @@ from tests.support.layer_checks import check_first_numbers
 from tests.support.parity import assert_close, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "two clusters": lambda n: n.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0),

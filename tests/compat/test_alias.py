@@ -488,7 +488,6 @@ def test_dropout_of_a_program_draws_from_pytorchs_stream(tmp_path: Path) -> None
     assert python("-c", OWN).strip() != MASK
 
 
-@pytest.mark.parity
 def test_that_mask_is_pytorchs() -> None:
     pytest.importorskip("torch")
     assert python("-c", DROPPED).strip() == MASK

@@ -16,7 +16,6 @@ from tests.support.parity import torch
 from tests.support.strict_array import StrictArray
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "name", [f"{place}.{name}" for place in ("amp", "cuda.amp") for name in ("GradScaler", "autocast")]
 )
@@ -50,7 +49,6 @@ def training(library: Any, plan: list[float], steps_of: str = "plain") -> list[A
     return seen
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("steps_of", ["plain", "clipped"])
 def test_scales_grow_back_off_and_skip_as_pytorchs(steps_of: str) -> None:
     plan = [1.0, 1.0, float("inf"), 1.0, float("nan"), 0.5, 0.5, 0.5, 0.5]
@@ -65,7 +63,6 @@ def test_scales_grow_back_off_and_skip_as_pytorchs(steps_of: str) -> None:
             np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
-@pytest.mark.parity
 def test_a_scale_stays_within_float32() -> None:
     scales = []
     for t in (mg, torch):
@@ -168,7 +165,6 @@ def grads_of(library: Any, values: list[Any], device: str = "cpu") -> tuple[Any,
     return library.optim.SGD(weights, lr=0.1), weights
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "values",
     [
@@ -212,7 +208,6 @@ def test_one_look_at_the_device_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(weights[2].tolist(), [-0.2, -0.25])
 
 
-@pytest.mark.parity
 def test_gradients_of_float16_are_refused() -> None:
     for t in (mg, torch):
         weight = t.ones(2, dtype=t.float16).requires_grad_()

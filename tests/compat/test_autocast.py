@@ -256,7 +256,6 @@ def place(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("low", LOW)
 @pytest.mark.parametrize("name", CASES)
 def test_dtypes_are_pytorchs(name: str, low: str, place: str) -> None:
@@ -268,7 +267,6 @@ def test_dtypes_are_pytorchs(name: str, low: str, place: str) -> None:
         assert actual == expected or not expected, input_dtype
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("low", LOW)
 @pytest.mark.parametrize("name", MIXED)
 def test_dtypes_of_two_dtypes_are_pytorchs(name: str, low: str, place: str) -> None:
@@ -458,7 +456,6 @@ def test_a_checkpoint_runs_again_as_it_ran() -> None:
     assert slopes[1].allclose(slopes[3], rtol=2e-2)  # which runs it once more
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("name", ["before", "after", "twice", "nested", "with a part that is not lowered"])
 def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> None:
@@ -572,7 +569,6 @@ def losses(t: Any, model: Any, place: str, context: Any, scaler: Any = None) -> 
     return log
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("low", LOW)
 def test_a_training_follows_pytorchs(low: str, device: str) -> None:
     """To the accuracy of the dtype, and nearer to PyTorch's than to one without autocast."""

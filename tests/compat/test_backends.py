@@ -12,7 +12,6 @@ from minigrad.backend import cublas
 from tests.support.parity import torch
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "path",
     [
@@ -57,7 +56,6 @@ def test_modules_of_switches() -> None:
     assert not hasattr(cudnn, "nonesuch")
 
 
-@pytest.mark.parity
 def test_the_three_names_of_tf32_agree() -> None:
     """PyTorch refuses a program that mixes old and new names: it is compared in the old ones."""
 

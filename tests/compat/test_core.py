@@ -9,7 +9,6 @@ import minigrad
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", ["softmax", "log_softmax"])
 def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
@@ -21,7 +20,6 @@ def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     assert_close(actual, expected)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(("kind", "shape"), [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
 def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
@@ -40,7 +38,6 @@ def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...])
     assert nothing.tolist() == [0, 0]
 
 
-@pytest.mark.parity
 def test_response_norm_across_maps() -> None:
     x = np.random.default_rng(2).normal(size=(2, 3, 2, 2))  # few channels: PyTorch's window keeps the first for ever
     for size in (4, 5):

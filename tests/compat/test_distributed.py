@@ -376,7 +376,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_children_of_a_program_get_minigrad_for_torch(method: str, tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")

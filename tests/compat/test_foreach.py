@@ -62,7 +62,6 @@ def calls(name: str) -> list[Callable[[Any, Any], Any]]:
     return CALLS.get(name) or CALLS.get(name.removesuffix("_")) or [lambda f, lists: f(lists[0])]
 
 
-@pytest.mark.parity
 def test_each() -> None:
     """Every function of the kind that PyTorch has."""
     rng = np.random.default_rng(0)
@@ -80,7 +79,6 @@ def test_each() -> None:
                 assert_close(found, expected, 1e-8, name)
 
 
-@pytest.mark.parity
 def test_a_number_to_the_power_of_each() -> None:
     for found, expected in zip(
         minigrad._foreach_pow(2, [ours(np.arange(3.0))]), torch._foreach_pow(2, [theirs(np.arange(3.0))]), strict=True
@@ -102,7 +100,6 @@ def test_errors() -> None:
         minigrad._foreach_add([], 1)
 
 
-@pytest.mark.parity
 def test_groups_by_device_and_dtype() -> None:
     from torch.utils import _foreach_utils as reference
 

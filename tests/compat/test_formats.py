@@ -81,7 +81,6 @@ def printed(*command: str) -> list[str]:
     return ran.stdout.splitlines()
 
 
-@pytest.mark.parity
 def test_the_layers_of_a_program_keep_what_pytorchs_keep(tmp_path: Path) -> None:
     program = tmp_path / "layers.py"
     program.write_text(LAYERS, encoding="utf-8")
@@ -130,7 +129,6 @@ print(y.grad.stride())
 """
 
 
-@pytest.mark.parity
 def test_gradients_of_a_program_lie_as_the_leaves(tmp_path: Path) -> None:
     program = tmp_path / "gradients.py"
     program.write_text(GRADIENTS, encoding="utf-8")
@@ -171,7 +169,6 @@ def pytorchs_stream() -> Iterator[None]:
     minigrad.set_dropout_stream(before)
 
 
-@pytest.mark.parity
 @pytest.mark.usefixtures("pytorchs_stream")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("draw", DRAWS)

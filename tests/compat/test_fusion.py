@@ -16,7 +16,6 @@ rng = np.random.default_rng(0)
 NORM = rng.normal(size=4), rng.random(4) + 0.5, 1e-3, rng.normal(size=4), rng.normal(size=4)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", ["linear", "conv", "transposed"])
 @pytest.mark.parametrize("absent", [(), (0,), (1, 5, 6)])
 def test_weights_are_pytorchs(kind: str, absent: tuple[int, ...]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import pytest
-
 import minigrad as mg
 from tests.support.parity import torch
 
@@ -28,6 +26,5 @@ def masks(library: Any) -> list[Any]:
         return [allowed(two, three, three).tolist(), rows(two, three).tolist()]
 
 
-@pytest.mark.parity
 def test_a_tensor_as_an_index_inside_vmap() -> None:
     assert masks(mg) == masks(torch)

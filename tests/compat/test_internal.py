@@ -24,14 +24,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", CALLS)
 def test_the_arguments_of_to(name: str) -> None:
     results, expected = (CALLS[name](t) for t in (minigrad, torch))
     assert [str(value).replace("minigrad.", "torch.") for value in results] == list(map(str, expected))
 
 
-@pytest.mark.parity
 def test_utilities() -> None:
     results = []
     for t in (minigrad, torch):
@@ -67,7 +65,6 @@ def test_dlpack() -> None:
         np.from_dlpack(minigrad.ones(2, requires_grad=True))
 
 
-@pytest.mark.parity
 def test_dlpack_between_both_libraries() -> None:
     assert minigrad.from_dlpack(torch.tensor(X)).tolist() == X.tolist()
     assert torch.from_dlpack(minigrad.tensor(X)).tolist() == X.tolist()

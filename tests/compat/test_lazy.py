@@ -18,7 +18,6 @@ from minigrad.compat.lazy import LazyModuleMixin
 from tests.support.both import agree, numbers, refuse
 from tests.support.parity import assert_close, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {

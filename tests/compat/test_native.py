@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, listed, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 X, ROW = np.random.default_rng(0).standard_normal((2, 4, 6)), np.linspace(0.5, 2, 6)
 ROWS, EXPERTS = (np.random.default_rng(1).standard_normal(size).astype(np.float32) for size in ((8, 8), (3, 8, 8)))
 

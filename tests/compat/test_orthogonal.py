@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.both import agree, numbers, refuse
 
-pytestmark = pytest.mark.parity
 SHAPES = [(4, 4), (5, 3), (3, 5), (2, 4, 3)]
 
 

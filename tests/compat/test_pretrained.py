@@ -97,8 +97,7 @@ def test_safetensors_reads_and_writes_without_a_copy(tmp_path: Path) -> None:
     run(SAFETENSORS, tmp_path / "x.safetensors", minigrad=True, tmp_path=tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parity
+@pytest.mark.nightly
 @pytest.mark.parametrize("writer", ["minigrad", "pytorch"])
 def test_a_model_of_transformers_is_saved_by_one_library_and_read_by_the_other(writer: str, tmp_path: Path) -> None:
     """In float32, in several files, and in bfloat16: with the same logits."""

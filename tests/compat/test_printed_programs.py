@@ -58,7 +58,6 @@ def run(program: Path, output: Path) -> None:
         runpy.run_path(str(program), run_name="__main__")
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_a_program_prints_what_it_prints_with_pytorch(program: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")

@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.both import agree, numbers, refuse
 
-pytestmark = pytest.mark.parity
 Prune = Callable[[Any, Any, str], Any]  # called with the library's prune, a layer and the name of its parameter
 
 METHODS: dict[str, Prune] = {

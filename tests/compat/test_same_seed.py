@@ -11,7 +11,7 @@ import pytest
 import minigrad
 
 torch = pytest.importorskip("torch")
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:enable_nested_tensor")]
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
 LAYERS: dict[str, Callable[[Any], Any]] = {
     "Linear": lambda t: t.nn.Linear(17, 5),

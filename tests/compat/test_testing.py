@@ -52,7 +52,6 @@ CASES: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_it_is_as_strict_as_pytorchs(number: int) -> None:
     make, keywords = CASES[number]

@@ -40,7 +40,6 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return _read(folder)
 
 
-@pytest.mark.parity
 def test_the_same_names_and_numbers(theirs: Found, ours: Found) -> None:
     for their, our in zip(theirs, ours, strict=True):
         wrong = {name: (value, our.get(name)) for name, value in their.items() if our.get(name) != value}
@@ -48,7 +47,6 @@ def test_the_same_names_and_numbers(theirs: Found, ours: Found) -> None:
         assert our.keys() == their.keys()
 
 
-@pytest.mark.parity
 def test_minigrad_as_torchrun_starts_it(theirs: Found, tmp_path: Path) -> None:
     """PyTorch's launcher starts ranks of minigrad."""
     pytest.importorskip("mpi4py", reason="several ranks need mpi4py")

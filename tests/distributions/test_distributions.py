@@ -14,7 +14,6 @@ import minigrad
 from minigrad import distributions
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 _RNG = np.random.default_rng(0)
 P, LOGITS = _RNG.random((4, 5)) + 0.1, _RNG.standard_normal((4, 5))
 _A = _RNG.standard_normal((2, 3, 3))

@@ -70,7 +70,6 @@ def moments(t: Any, name: str) -> dict[str, Any]:
     return {name: np.asarray(value) for name, value in found.items()}
 
 
-@pytest.mark.parity
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EDGES)
 def test_values_are_pytorchs(name: str) -> None:
@@ -99,7 +98,6 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
     assert abs(seen.mean().item() - 0.4) < 0.01 and abs(seen.var().item() - 0.04) < 0.002
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
 def test_the_slope_of_gamma_draws_is_pytorchs(alpha: float) -> None:
     """dz/dα, which PyTorch approximates to some 1e-3."""

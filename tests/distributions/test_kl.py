@@ -11,7 +11,6 @@ import pytest
 from minigrad import distributions
 from tests.support.parity import assert_close, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 _RNG = np.random.default_rng(0)
 A, B = _RNG.random((4, 3)) + 0.1, _RNG.random((4, 3)) + 0.1
 UNITS = A / 1.2, B / 1.2

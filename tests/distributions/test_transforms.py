@@ -12,7 +12,6 @@ import pytest
 from minigrad import distributions, nn
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 _RNG = np.random.default_rng(0)
 VECTORS, MATRICES, POSITIVE = _RNG.standard_normal((2, 3)), _RNG.standard_normal((2, 3, 3)), _RNG.random((2, 3)) + 0.2
 # An input, and the transform by a library's module of distributions

@@ -56,7 +56,7 @@ def test_pictures_are_made_of_the_live_model(
     assert first == second
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
     pytest.importorskip("PIL", reason="Pillow writes the picture: pip install pillow")

@@ -137,13 +137,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environments.build(tmp_path_factory.mktemp("wheel"))
 
 
-@pytest.mark.slow
-@pytest.mark.parity
 @pytest.mark.skipif(environments.torch_version() is None, reason="compares with PyTorch, which is not installed")
 @pytest.mark.skipif(environments.uv() is None, reason="environments are made by uv, which is not installed")
-@pytest.mark.parametrize(
-    "row", [pytest.param(row, id=row.name, marks=[pytest.mark.long] if i % 3 else []) for i, row in enumerate(SAMPLE)]
-)
+@pytest.mark.parametrize("row", SAMPLE, ids=[row.name for row in SAMPLE])
 def test_a_library_gives_pytorchs_numbers(row: Library, wheel: Path, tmp_path: Path) -> None:
     trial = install_and_try(row, wheel, tmp_path)
     assert not wrong(row, trial), trial.log

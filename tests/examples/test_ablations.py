@@ -231,8 +231,7 @@ def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytes
     assert variants.call(["evaluate", "--run", "nowhere"]) == 1
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_whole_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two variants of a few updates on a small corpus, to the table."""
     for library in ("tokenizers", "tqdm", "sacrebleu"):

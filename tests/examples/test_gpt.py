@@ -192,8 +192,7 @@ def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, caps
     assert cli.main(["evaluate", "--run", str(folder), "--input", str(text)]) == 0
 
 
-@pytest.mark.parity
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["characters", "bytes", "subwords"])
 def test_transformers_reads_what_is_exported(text: Path, kind: str) -> None:
     torch = pytest.importorskip("torch")

@@ -13,8 +13,7 @@ from examples.gpt.evaluation import evaluate
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "tinyshakespeare"
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA.is_dir(), reason="no tinyshakespeare: set MINIGRAD_DATA to its parent")
 def test_the_loss_is_that_of_nanogpts_readme(tmp_path: Path) -> None:
     pytest.importorskip("tqdm")

@@ -11,8 +11,6 @@ from minigrad import nn
 from minigrad.func.stateless import functional_call
 from tests.support.both import agree, refuse
 
-pytestmark = pytest.mark.parity
-
 
 def model(t: Any) -> Any:
     """A module with a parameter, a tied one, a buffer that each call replaces, a plain tensor, a number, a child."""

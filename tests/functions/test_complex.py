@@ -28,7 +28,6 @@ def rotary(t: Any, device: str = "cpu") -> list[Any]:
     return [v.detach().cpu().numpy() for v in (out, first, second)]
 
 
-@pytest.mark.parity
 def test_rotary_embeddings(device: str) -> None:
     torch = pytest.importorskip("torch")
     for ours, theirs in zip(rotary(minigrad, device), rotary(torch), strict=True):
@@ -54,7 +53,6 @@ def test_views_share_memory() -> None:
     assert x[2].tolist() == [5, 7]
 
 
-@pytest.mark.parity
 def test_dtypes_and_text_are_pytorchs() -> None:
     torch = pytest.importorskip("torch")
     for t in (
@@ -76,7 +74,6 @@ def test_dtypes_and_text_are_pytorchs() -> None:
     assert len(expressions) == 11
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "made", [lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a]
 )
@@ -164,7 +161,6 @@ def test_real_numbers_beside_complex_ones_have_real_gradients() -> None:
     assert z.grad is not None and z.grad.tolist() == [-2j, -3j]
 
 
-@pytest.mark.parity
 def test_powers_at_zero_and_of_negative_numbers() -> None:
     torch = pytest.importorskip("torch")
     found = []
@@ -194,7 +190,6 @@ POWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
@@ -229,7 +224,6 @@ def test_a_complex_number_has_no_gradient_by_itself() -> None:
     assert z.grad is not None and z.grad.item() == -2j
 
 
-@pytest.mark.parity
 def test_a_conjugate_that_is_resolved_stays_one() -> None:
     torch = pytest.importorskip("torch")
     found, expected = (t.tensor([1 + 2j, 3 - 1j]).conj().resolve_conj() for t in (minigrad, torch))

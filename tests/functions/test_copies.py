@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, listed, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 COPIES: dict[str, Callable[[Any, Any], Any]] = {
     "alias": lambda t, x: t.alias_copy(x),
     "as_strided": lambda t, x: t.as_strided_copy(x, (2, 2), (1, 2), 3),

@@ -13,8 +13,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, host, torch
 
-pytestmark = pytest.mark.parity
-
 MADE: list[Any] = [
     lambda t: t.tensor([1, 2]),
     lambda t: t.tensor([1.0, 2]),

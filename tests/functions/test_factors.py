@@ -67,7 +67,6 @@ def run(t: Any, name: str, dtype: str) -> Any:
         return error
 
 
-@pytest.mark.parity
 @pytest.mark.filterwarnings("ignore")  # index_reduce is in beta there
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -98,7 +97,6 @@ NORMS = (0, 0.5, 1, 1.5, 2, 3, float("inf"))
 ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1, 2]])
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("p", NORMS)
 def test_distances_are_pytorchs(p: float) -> None:
     """Equal rows, NaN and no columns, too; of p = 0 and of equal rows the gradient is 0."""

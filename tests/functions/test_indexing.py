@@ -13,7 +13,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 SHAPE = (3, 4, 2)
 
 

@@ -101,7 +101,6 @@ def test_views_from_before_another_shape(t: Any, name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), slope * np.array([2, 2, 6, 2]))
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", CHANGES)
 def test_gradients_flow_as_in_torch(name: str) -> None:
     results = []

@@ -109,7 +109,6 @@ def test_it_writes_to_the_tensors_memory(name: str) -> None:
         np.testing.assert_array_equal(changed(minigrad, name, layout), expected, err_msg=layout)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", METHODS)
 def test_it_writes_what_pytorch_writes(name: str) -> None:
     """Random draws and changes of shape included, which go by the order of memory."""

@@ -11,8 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
-
 # Arguments of overloads that Python does not reach, or not by keyword, and those of CUDA's and of TorchScript's alone.
 NOT_FROM_PYTHON = {
     *("as_tensor.t", "tensor.t", "eq.a", "eq.b", "ne.a", "ne.b", "sort.reverse", "backward.tensors"),

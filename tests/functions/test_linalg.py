@@ -11,8 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
-
 
 def arrays(*shapes: tuple[int, ...]) -> list[Any]:
     rng = np.random.default_rng(0)

@@ -6,8 +6,6 @@ import pytest
 
 from tests.support.expressions import assert_alike
 
-pytestmark = pytest.mark.parity
-
 EXPRESSIONS: dict[str, str] = {
     "creation": r"""
 t.tril_indices(3,4)

@@ -12,7 +12,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
 SCALARS: list[Any] = [True, 2, 2.5, -1]

@@ -88,7 +88,6 @@ def test_a_python_type_is_the_dtype_it_names(place: str, name: str) -> None:
         assert outcome(mg, place, name, python) == outcome(mg, place, name, dtype), python
 
 
-@pytest.mark.parity
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("place", "name"), list(functions()))
 def test_it_is_pytorchs(place: str, name: str) -> None:

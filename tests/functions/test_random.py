@@ -83,7 +83,6 @@ for _n in (0, 1, 10, 30000, 100000):
     DRAWS[f"randperm {_n}"] = lambda t, n=_n: t.randperm(n)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", DRAWS)
 def test_as_torch_from_one_seed(name: str) -> None:
     found, after = drawn(DRAWS[name], minigrad)
@@ -99,7 +98,6 @@ def drawn(draw: Draw, t: Any) -> tuple[Any, Any]:
     return host(draw(t)), host(t.rand(3))
 
 
-@pytest.mark.parity
 def test_a_state_goes_from_one_library_to_the_other() -> None:
     torch.manual_seed(5)
     torch.randn(3), torch.rand(700)

@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 VALUES = np.random.default_rng(0).integers(-3, 4, (2, 3, 4))
 NAMES = [
     "sum",

@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
-pytestmark = pytest.mark.parity
 X = np.arange(24.0).reshape(2, 3, 4)
 
 FORMS: list[Any] = [

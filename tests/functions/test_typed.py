@@ -11,7 +11,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, torch
 
-pytestmark = pytest.mark.parity
 NAMES = [
     "FloatTensor",
     "DoubleTensor",

@@ -13,8 +13,6 @@ import minigrad
 from tests.support.both import agree, complexes, numbers, refuse
 from tests.support.parity import torch
 
-pytestmark = pytest.mark.parity
-
 
 @pytest.mark.parametrize("part", ["real", "imag"])
 @pytest.mark.parametrize("value", [numbers(2, 3, seed=2), numbers(3, seed=3), numbers(), 2.5, np.arange(3)])

@@ -9,7 +9,6 @@ import pytest
 import minigrad
 from tests.support.parity import assert_close, torch
 
-pytestmark = pytest.mark.parity
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("hann_window", (), {}),
     ("hamming_window", (), {}),

@@ -112,9 +112,6 @@ def assert_gradients(ours: Any, theirs: Any, rtol: float) -> None:
 
 
 # Beside transformers ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("dtype", RTOL, ids=["float32", "float64"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one text", "types and padding"])
@@ -136,7 +133,6 @@ def test_states_and_all_gradients(variant: dict[str, Any], padded: bool, dtype: 
     assert_gradients(ours, theirs, rtol)
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("dtype", RTOL, ids=["float32", "float64"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one text", "types and padding"])
@@ -157,7 +153,6 @@ def test_logits_loss_and_all_gradients(kind: Any, padded: bool, dtype: mg.dtype,
     assert_gradients(ours, theirs, rtol)
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize(("labels", "targets"), [(1, [0.5, -1.0, 2.0]), (3, [[1.0, 0.0, 1.0]] * 3)])
 def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, targets: Any, tmp_path: Path) -> None:
@@ -174,7 +169,6 @@ def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, target
     assert_gradients(ours, theirs, 1e-4)
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("dtype", RTOL, ids=["float32", "float64"])
 def test_a_causal_model(dtype: mg.dtype, tmp_path: Path) -> None:
@@ -196,7 +190,6 @@ def test_a_causal_model(dtype: mg.dtype, tmp_path: Path) -> None:
     assert_gradients(ours, theirs, rtol)
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("kind", [Bert, BertLMHeadModel, *HEADS], ids=lambda kind: kind.__name__)
 def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path) -> None:
@@ -222,7 +215,6 @@ def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path)
     assert all(mg.equal(p, q) for p, q in zip(ours.parameters(), again.parameters(), strict=True))
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     torch = importlib.import_module("torch")
@@ -253,7 +245,6 @@ def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.Warni
     assert not [w for w in recwarn if "models" in w.filename or "test_bert" in w.filename]
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_a_causal_models_texts(tmp_path: Path) -> None:
     theirs = bert("BertLMHeadModel", is_decoder=True)
@@ -279,7 +270,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_minilms_sentence_embeddings_are_pytorchs() -> None:
     folder = minilm()

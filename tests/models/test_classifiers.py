@@ -51,7 +51,6 @@ def test_gradients(kind: Callable[..., nn.Module]) -> None:
     assert mg.autograd.gradcheck(lambda x, *_: model(x), [x, *parameters])
 
 
-@pytest.mark.parity
 @each
 def test_the_same_program_gives_pytorchs_numbers(kind: Callable[..., nn.Module]) -> None:
     one = small(kind).double()

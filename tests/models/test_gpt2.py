@@ -69,9 +69,6 @@ def theirs_of(model: Any, tokens: Tensor, mask: Tensor | None) -> Any:
 
 
 # Beside transformers ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("dtype", RTOL, ids=["float32", "float64"])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
@@ -116,7 +113,6 @@ def continued(theirs: Any, prompts: list[list[int]], new: int, **options: Any) -
     return [row[longest:] for row in written.tolist()]
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
     theirs = gpt2()
@@ -140,7 +136,6 @@ def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
         assert h.tokens[-1] == end or len(h.tokens) == new
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("tied", [True, False])
 def test_files_that_we_write_are_read_by_transformers(tied: bool, tmp_path: Path) -> None:
@@ -157,7 +152,6 @@ def test_files_that_we_write_are_read_by_transformers(tied: bool, tmp_path: Path
     assert all(mg.equal(p, q) for p, q in zip(ours.parameters(), again.parameters(), strict=True))
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     torch = importlib.import_module("torch")
@@ -184,7 +178,6 @@ def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.Warni
     assert not [w for w in recwarn if "models" in w.filename or "test_gpt2" in w.filename]
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_weights_of_other_dtypes_become_float32(dtype: str, tmp_path: Path) -> None:
@@ -196,7 +189,6 @@ def test_weights_of_other_dtypes_become_float32(dtype: str, tmp_path: Path) -> N
         assert mg.equal(weight, mg.tensor(theirs.state_dict()[name].float().numpy())), name
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_weights_in_several_files(tmp_path: Path) -> None:
     theirs, tokens = gpt2(), mg.tensor(TOKENS)

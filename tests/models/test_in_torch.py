@@ -14,7 +14,6 @@ from minigrad.text.tokenizer import BOS, EOS, PAD
 from tests.support.in_torch import in_torch
 from tests.support.parity import torch
 
-pytestmark = pytest.mark.parity
 SOURCE = [[5, 6, 7, EOS], [8, 9, EOS, PAD], [4, EOS, PAD, PAD]]
 TARGET = [[BOS, 6, 5, 9], [BOS, 9, 8, 7], [BOS, 4, EOS, PAD]]
 MODELS: dict[str, tuple[Any, str, dict[str, Any]]] = {

@@ -287,7 +287,6 @@ def test_bad_sizes() -> None:
         small()(text(1, 33))
 
 
-@pytest.mark.parity
 @each_kind
 def test_its_source_run_by_pytorch_gives_the_same(kind: str) -> None:
     ours, twin = small(kind), in_torch("music_transformer")

@@ -354,9 +354,6 @@ def test_bad_sizes() -> None:
 
 
 # Other programs ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @each_kind
 def test_its_source_run_by_pytorch_gives_the_same(kind: str) -> None:
     ours, twin = small(kind), in_torch("transformer_xl")
@@ -385,7 +382,6 @@ def former() -> Any:
     return importlib.import_module(f"{FORMER}.modeling_transfo_xl"), importlib.import_module(FORMER)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", ["the paper's", "own u and v", "clamped"])
 def test_the_former_model_of_transformers_gives_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In float32, which its attention always computes in."""

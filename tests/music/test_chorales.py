@@ -28,7 +28,7 @@ def test_every_chorale_makes_the_round_trip() -> None:
 
 
 @needs_data
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_chorale_makes_the_round_trip_through_a_file(tmp_path: Path) -> None:
     pytest.importorskip("mido")
     for grid in (piece for pieces in read_chorales(CHORALES).values() for piece in pieces):

@@ -15,7 +15,6 @@ from tests.support.layer_checks import check_first_numbers, check_float32, check
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 LAYERS: dict[str, Callable[[Any], Any]] = {

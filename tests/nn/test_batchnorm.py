@@ -16,7 +16,6 @@ from tests.support.layer_checks import Make, check_first_numbers, check_float32,
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 one = minigrad.ones
 

@@ -192,7 +192,6 @@ RUNS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", RUNS)
 def test_as_pytorch_does(name: str) -> None:
     assert told(RUNS[name], minigrad) == told(RUNS[name], torch)

@@ -14,7 +14,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 TARGETS = np.array([[1, 1, 2], [3, 2, 2], [2, 3, 1]])
 FRAMES, LENGTHS = (7, 6, 5), (3, 1, 2)

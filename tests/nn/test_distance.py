@@ -13,7 +13,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 LAYERS: dict[str, Callable[[Any], Any]] = {

@@ -14,7 +14,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {

@@ -37,7 +37,6 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_masks_are_pytorchs_and_so_is_the_number_after_them(layout: str, p: float) -> None:
@@ -69,7 +68,6 @@ def losses(t: Any, batch_first: bool, norm_first: bool) -> list[float]:
     return found
 
 
-@pytest.mark.parity
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("norm_first", [False, True])

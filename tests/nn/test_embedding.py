@@ -13,7 +13,6 @@ from minigrad.nn import functional as F
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(1)
 TABLE = rng.standard_normal((6, 4))
 INDICES = np.array([[0, 1, 1], [5, 1, 2]])

@@ -16,7 +16,6 @@ from tests.support.layer_checks import check_first_numbers
 from tests.support.parity import assert_close, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 FLAT = np.array([1, 2, 4, 4, 0, 3, 2])
 BAGS = {

@@ -15,7 +15,6 @@ from minigrad.autograd import gradcheck, gradgradcheck
 from tests.support.parity import assert_close, ours, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 CASES = [case for case in itertools.product((2, 3), MODES, PADDINGS, (False, True)) if case[:2] != (3, "bicubic")]

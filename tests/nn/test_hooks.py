@@ -13,7 +13,7 @@ from minigrad import nn
 from minigrad.nn import hooks as modules
 from tests.support.parity import assert_close, host, torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Full backward hook is firing")]
+pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")
 rng = np.random.default_rng(0)
 WEIGHTS = [rng.standard_normal((4, 3)), rng.standard_normal((2, 4))]
 X = rng.standard_normal((5, 3))

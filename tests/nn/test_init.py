@@ -14,7 +14,7 @@ import minigrad
 from minigrad import nn
 from tests.support.parity import host, torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:enable_nested_tensor")]
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
 EXACT = {  # drawn from uniform numbers alone: equal to the bit
     "Linear": lambda n: n.Linear(7, 5),

@@ -14,7 +14,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 Make = Callable[[Any], Any]

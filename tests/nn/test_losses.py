@@ -15,7 +15,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, gradients, host, ours, theirs, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(1)
 SHAPES = [(7,), (6, 7), (4, 7, 3), (2, 7, 3, 2)]  # classes in axis 1 (0 of a vector)
 

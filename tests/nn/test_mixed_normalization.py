@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.both import agree, numbers
 
-pytestmark = pytest.mark.parity
 F: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "layer_norm": lambda t, x, w, b: t.nn.functional.layer_norm(x, (6,), w, b),
     "group_norm": lambda t, x, w, b: t.nn.functional.group_norm(x.view(2, 6, 4), 3, w, b),

@@ -302,13 +302,11 @@ def empty_module(library: Any) -> Any:
     return type("Own", (library.nn.Module,), {})
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("arguments", [((3,), {}), ((), {"a": 3}), ((1, 2), {"a": 3})])
 def test_arguments_for_a_base_that_takes_none(arguments: Any) -> None:
     both(lambda library: empty_module(library)(*arguments[0], **arguments[1]))
 
 
-@pytest.mark.parity
 def test_call_super_init_hands_arguments_on() -> None:
     def run(library: Any) -> Any:
         class Mixin:
@@ -323,7 +321,6 @@ def test_call_super_init_hands_arguments_on() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_names_that_attributes_may_have() -> None:
     def module_over_class_attribute(library: Any) -> Any:
         class Net(library.nn.Module):  # type: ignore[misc, name-defined]
@@ -348,7 +345,6 @@ def test_names_that_attributes_may_have() -> None:
         both(run)
 
 
-@pytest.mark.parity
 def test_methods_that_a_submodule_replaces_are_called() -> None:
     def run(library: Any) -> Any:
         class Frozen(library.nn.Linear):  # type: ignore[misc, name-defined]
@@ -366,7 +362,6 @@ def test_methods_that_a_submodule_replaces_are_called() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_set_submodule() -> None:
     def run(library: Any) -> Any:
         net = library.nn.Sequential(library.nn.Sequential(library.nn.ReLU()), library.nn.Tanh())
@@ -386,7 +381,6 @@ def test_set_submodule() -> None:
             net.set_submodule(name, nn.ReLU(), strict=strict)
 
 
-@pytest.mark.parity
 def test_buffers_by_assignment() -> None:
     def run(library: Any) -> Any:
         net = library.nn.Module()
@@ -412,7 +406,6 @@ def test_buffers_by_assignment() -> None:
         nn.Buffer([1.0])  # type: ignore[arg-type]
 
 
-@pytest.mark.parity
 def test_conversions() -> None:
     def run(library: Any) -> Any:
         net = library.nn.Linear(2, 2)
@@ -450,7 +443,6 @@ def test_to_takes_what_tensors_take() -> None:
     assert net.to(device=None, dtype=minigrad.float32, memory_format=None).weight.dtype is minigrad.float32
 
 
-@pytest.mark.parity
 def test_data_replaces_the_memory_of_a_parameter() -> None:
     def run(library: Any) -> Any:
         net = library.nn.Linear(2, 1).double()
@@ -470,7 +462,6 @@ def test_data_replaces_the_memory_of_a_parameter() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_state_from_before_an_attribute_was_there() -> None:
     """A module pickled by an older version has fewer tables."""
     state = nn.Linear(2, 2).__dict__.copy()

@@ -14,7 +14,6 @@ from minigrad.nn.attention import SDPBackend, sdpa_kernel
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(3)
 B, T, S, D, H = 3, 5, 6, 8, 2
 

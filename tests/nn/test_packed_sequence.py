@@ -16,7 +16,6 @@ from minigrad.nn.utils import rnn
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(8)
 T, B, I, H = 5, 4, 3, 2
 LENGTHS = [3, 5, 1, 3]

@@ -14,7 +14,6 @@ from tests.support.layer_checks import Make, check_float32, check_layer
 from tests.support.parity import assert_close, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 SHAPES = {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (1, 2, 3, 4, 5)}

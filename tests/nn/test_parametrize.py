@@ -14,10 +14,7 @@ from minigrad import nn
 from minigrad.nn.utils import parametrizations, parametrize
 from tests.support.parity import assert_close, host, torch
 
-pytestmark = [
-    pytest.mark.parity,
-    pytest.mark.filterwarnings("ignore:`torch.nn.utils.(weight|spectral)_norm` is deprecated"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore:`torch.nn.utils.(weight|spectral)_norm` is deprecated")]
 rng = np.random.default_rng(8)
 X = rng.standard_normal((5, 3))
 WEIGHT = rng.standard_normal((4, 3))

@@ -17,7 +17,6 @@ from minigrad import nn
 from tests.support.parity import assert_close, host, listed, ours, theirs, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(7)
 T, B, I, H = 5, 3, 4, 6
 KINDS: list[tuple[str, dict[str, Any]]] = [

@@ -11,7 +11,7 @@ import pytest
 import minigrad
 from tests.support.parity import torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 Call = Callable[[Any, Any], Any]
 
 

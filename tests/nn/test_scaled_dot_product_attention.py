@@ -12,7 +12,6 @@ import minigrad.nn.functional as F
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(2)
 T, S, D, DV = 5, 6, 4, 3
 

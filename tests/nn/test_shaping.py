@@ -16,7 +16,6 @@ from tests.support.layer_checks import Make, check_float32, check_layer
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {

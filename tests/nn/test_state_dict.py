@@ -142,7 +142,6 @@ def error(run: Callable[[], Any]) -> str:
     return f"{type(caught.value).__name__}: {caught.value}".replace("minigrad", "torch")
 
 
-@pytest.mark.parity
 def test_metadata_tells_the_versions() -> None:
     def run(library: Any) -> Any:
         class Second(library.nn.Module):  # type: ignore[misc, name-defined]
@@ -163,7 +162,6 @@ def test_metadata_tells_the_versions() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_errors_have_pytorchs_words() -> None:
     def run(library: Any) -> Any:
         net, state = layer(library), layer(library).state_dict()
@@ -181,7 +179,6 @@ def test_errors_have_pytorchs_words() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_a_module_that_loads_itself() -> None:
     """An override may rename keys, and finds its values loaded when super() returns."""
 
@@ -205,7 +202,6 @@ def test_a_module_that_loads_itself() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_methods_that_a_subclass_replaces() -> None:
     def run(library: Any) -> Any:
         class Own(library.nn.Linear):  # type: ignore[misc, name-defined]
@@ -224,7 +220,6 @@ def test_methods_that_a_subclass_replaces() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_extra_state() -> None:
     def run(library: Any) -> Any:
         class Counting(library.nn.Linear):  # type: ignore[misc, name-defined]
@@ -250,7 +245,6 @@ def test_extra_state() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_hooks_of_state_dicts() -> None:
     def run(library: Any) -> Any:
         net, seen = layer(library), []
@@ -286,7 +280,6 @@ def test_hooks_of_state_dicts() -> None:
     both(run)
 
 
-@pytest.mark.parity
 def test_a_number_saved_with_an_axis() -> None:
     def run(library: Any) -> Any:
         net = library.nn.Module()

@@ -14,10 +14,7 @@ from minigrad.nn.transformer import _detect_is_causal_mask, _get_clones
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-pytestmark = [
-    pytest.mark.parity,
-    pytest.mark.filterwarnings("ignore:enable_nested_tensor", "ignore:Support for mismatched"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore:enable_nested_tensor", "ignore:Support for mismatched")]
 rng = np.random.default_rng(4)
 B, T, S, D, H = 3, 5, 6, 8, 2
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,6 @@ import minigrad
 from minigrad import nn
 from tests.support.parity import assert_close, host, ours, torch
 
-pytestmark = pytest.mark.parity
 rng = np.random.default_rng(5)
 ARRAYS = [rng.standard_normal((3, 4)), rng.standard_normal(5), rng.standard_normal(())]
 

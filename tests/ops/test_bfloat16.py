@@ -20,7 +20,6 @@ from minigrad.ops.linear import matmul
 from tests.support.parity import in_torch_words, torch
 
 pytest.importorskip("ml_dtypes")
-pytestmark = pytest.mark.parity
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 3.140625, 1e-3, -7e4, 7e37, float("inf"), -float("inf"), float("nan")]
 

@@ -67,7 +67,6 @@ def test_a_norm_of_a_million_numbers(name: str) -> None:
     assert far(x.grad, wide.grad) < 4e-6
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("name", OVER_ALL)
 def test_it_is_as_near_as_pytorchs(name: str) -> None:
     """Or nearer."""

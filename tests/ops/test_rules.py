@@ -18,7 +18,6 @@ from tests.support.parity import assert_close, assert_same_dtype, gradients, hos
 from tests.support.plain_checks import without_kernel
 from tests.support.slopes import check_slopes
 
-pytestmark = pytest.mark.parity
 each = pytest.mark.parametrize("case", CASES, ids=str)
 NUMERIC = [c for c in CASES if c.numeric]
 

@@ -13,7 +13,6 @@ from minigrad import nn, optim
 from minigrad.optim.lbfgs import Point, cubic_minimum
 from tests.support.parity import assert_close, host, ours, torch
 
-pytestmark = pytest.mark.parity
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"lr": 0.1, "max_iter": 3, "history_size": 2},

@@ -17,8 +17,7 @@ from minigrad.optim import lr_scheduler
 from tests.support.parity import torch
 
 pytestmark = [
-    pytest.mark.parity,
-    pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter", "ignore:To get the last"),
+    pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter", "ignore:To get the last")
 ]
 
 Make = Callable[[Any, Any], Any]

@@ -29,7 +29,6 @@ def matrices(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
     return mine, other
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(
     "how",
     [
@@ -55,7 +54,6 @@ def test_agrees_with_pytorch_as_far_as_bfloat16_goes(how: dict[str, Any], device
         np.testing.assert_allclose(host(found), host(expected), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parity
 def test_signature_and_errors_are_pytorchs() -> None:
     found = inspect.signature(optim.Muon).parameters
     expected = inspect.signature(torch.optim.Muon).parameters

@@ -15,8 +15,6 @@ from minigrad import nn, optim
 from minigrad.optim.optimizer import required
 from tests.support.parity import assert_close, host, in_torch_words, ours, torch
 
-pytestmark = pytest.mark.parity
-
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "SGD": ("SGD", {"lr": 0.1}),
     "SGD momentum": ("SGD", {"lr": 0.05, "momentum": 0.9}),

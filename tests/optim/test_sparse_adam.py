@@ -10,7 +10,6 @@ from minigrad import nn, optim
 from tests.support.parity import assert_close, host, ours, torch
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("maximize", [False, True])
 def test_50_steps_of_an_embedding(maximize: bool, device: str) -> None:
     table, rng = np.random.default_rng(0).standard_normal((7, 3)), np.random.default_rng(1)

@@ -12,7 +12,7 @@ from minigrad import nn
 from minigrad.optim import swa_utils
 from tests.support.parity import assert_close, host, torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Detected call of")]
+pytestmark = pytest.mark.filterwarnings("ignore:Detected call of")
 FUNCTIONS: dict[str, Any] = {
     "mean": lambda s: {},
     "ema": lambda s: {"multi_avg_fn": s.get_ema_multi_avg_fn(0.9)},

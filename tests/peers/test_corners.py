@@ -10,7 +10,7 @@ import pytest
 import minigrad
 from tests.support.both import Program, agree, complexes, numbers, refuse
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*(torch.qr|degrees of freedom)")]  # PyTorch's
+pytestmark = pytest.mark.filterwarnings("ignore:.*(torch.qr|degrees of freedom)")  # PyTorch's
 Case = tuple[Program, Any]  # a program, and its arguments
 R, C = numbers, complexes
 

@@ -10,7 +10,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's databases need it")
-pytestmark = pytest.mark.parity
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128"]
 # In float64 all operators are compared, in each other dtype a fourth of them; ``python -m tests.peers`` takes all.
 PARTS = {dtype: slice(number % 4, None, 4) for number, dtype in enumerate(DTYPES)} | {"float64": slice(None)}
@@ -27,10 +26,7 @@ def shown() -> dict[str, Any]:
 # The databases are imported within the tests, as they take seconds to load.
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "dtype", [d if d in ("float64", "bfloat16") else pytest.param(d, marks=pytest.mark.long) for d in DTYPES]
-)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_operators(dtype: str) -> None:
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
@@ -45,7 +41,6 @@ def test_operators(dtype: str) -> None:
         assert found["agree"] >= page[dtype]["agree"], "python -m tests.peers"
 
 
-@pytest.mark.slow
 def test_second_order() -> None:
     """Of one operator in forty; ``python -m tests.peers second-order`` takes all."""
     from .left import problems
@@ -79,7 +74,6 @@ def test_every_row_of_the_table_stands_for_something() -> None:
     assert not [*idle("missing", names), *idle("different", names)]
 
 
-@pytest.mark.slow
 def test_modules() -> None:
     from .left import problems
     from .modules import reports
@@ -96,7 +90,6 @@ def test_optimizers() -> None:
     assert not list(problems(verdicts(reports(torch.float64)), "float64"))
 
 
-@pytest.mark.slow
 def test_errors() -> None:
     """Every input that PyTorch refuses is refused in minigrad's own words, or listed with a reason."""
     from .errors import refusals

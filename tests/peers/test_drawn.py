@@ -22,7 +22,7 @@ from tests.support.parity import torch
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]  # PyTorch's
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's
 
 QUICK = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.filter_too_much, hypothesis.HealthCheck.data_too_large]
 COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": QUICK}

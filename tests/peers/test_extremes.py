@@ -10,7 +10,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("mpmath")
-pytestmark = pytest.mark.parity
 
 from tests.ops.cases import Case  # noqa: E402 (as the next)
 

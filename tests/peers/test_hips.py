@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.both import Program, agree, complexes, numbers
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*(degrees of freedom|even kernel)")]  # PyTorch's
+pytestmark = pytest.mark.filterwarnings("ignore:.*(degrees of freedom|even kernel)")  # PyTorch's
 R, C = numbers, complexes
 
 # Elementwise ----------------------------------------------------------------------------------------------

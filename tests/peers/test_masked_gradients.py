@@ -17,7 +17,7 @@ import minigrad
 from tests.support.both import Program, numbers, results, tensor
 from tests.support.parity import host, torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]  # PyTorch's
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's
 Case = tuple[Any, ...]  # a program, and its arguments
 R = numbers
 HUGE = (np.inf, -np.inf, np.nan)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.both import Program, agree, numbers, refuse
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]  # PyTorch's
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's
 SHAPES = [(5, 7), ()]
 EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
 F = "nn.functional."

@@ -13,7 +13,7 @@ import minigrad
 from minigrad import profiler as ours
 from tests.support.parity import torch
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")]
+pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 STEPS = 3
 # Ops that PyTorch's gradient rules call as well (mul, pow) are counted by their backward nodes.
 COUNTED = (

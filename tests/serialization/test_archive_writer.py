@@ -88,7 +88,6 @@ def tensors() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("is_file", [False, True])
 def test_pytorch_reads_tensors(is_file: bool, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ml_dtypes")
@@ -110,7 +109,6 @@ def test_pytorch_reads_tensors(is_file: bool, path: Path, monkeypatch: pytest.Mo
     assert theirs["x"][2, 1] == 60
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("mmap", [False, True])
 def test_pytorch_maps_our_files(mmap: bool, path: Path) -> None:
     save({"w": minigrad.arange(1000.0), "n": 3}, path)
@@ -118,7 +116,6 @@ def test_pytorch_maps_our_files(mmap: bool, path: Path) -> None:
     assert load(path, mmap=mmap)["w"].tolist() == list(range(1000))
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("value", PLAIN, ids=range(len(PLAIN)))
 def test_pytorch_reads_plain_values(value: Any, path: Path) -> None:
     save({"value": value, "again": [value]}, path)
@@ -127,13 +124,11 @@ def test_pytorch_reads_plain_values(value: Any, path: Path) -> None:
         assert list(map(type, found["value"])) == list(map(type, value))
 
 
-@pytest.mark.parity
 def test_pytorch_reads_names(path: Path) -> None:
     save([minigrad.float16, minigrad.device("cuda:1"), minigrad.device("cpu"), minigrad.Size([2, 3])], path)
     assert torch.load(path) == [torch.float16, torch.device("cuda", 1), torch.device("cpu"), torch.Size([2, 3])]
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("value", OTHER[:-1], ids=range(len(OTHER) - 1))
 def test_what_pytorch_needs_permission_for(value: Any, path: Path) -> None:
     """It names what it does not know, as in a file of its own, and reads it on request."""
@@ -218,7 +213,6 @@ def test_memory_is_written_once_and_no_more_of_it_than_is_shown() -> None:
     assert len(saved([x, x.T, x[3], x.view(100, 1000), nn.Parameter(x)])) < 410_000
 
 
-@pytest.mark.parity
 def test_long_archives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes and places in fields of 64 bits, as if 300 bytes were 4 GiB."""
     monkeypatch.setattr(zip_writer, "_MOST", 300)

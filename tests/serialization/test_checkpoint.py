@@ -45,9 +45,6 @@ class Config:
 
 
 # What PyTorch writes ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,7 +62,6 @@ def test_dtypes(dtype: str, kind: str, trusted: bool) -> None:
         np.testing.assert_array_equal(ours.double().numpy(), theirs.double().numpy())
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 def test_bfloat16_without_its_package_is_float32(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
@@ -75,7 +71,6 @@ def test_bfloat16_without_its_package_is_float32(kind: str, monkeypatch: pytest.
     assert ours["x"].tolist() == saved.tolist() and ours["p"].tolist() == saved[1:].tolist()
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
@@ -106,7 +101,6 @@ def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
     (found["x"] * found["p"]).sum().backward()
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 def test_attributes_of_tensors(kind: str) -> None:
     x, p = torch.ones(2), torch.nn.Parameter(torch.ones(2))
@@ -118,7 +112,6 @@ def test_attributes_of_tensors(kind: str) -> None:
         load(by_torch(p, kind))
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_values(kind: str, protocol: int) -> None:
@@ -170,7 +163,6 @@ def test_values(kind: str, protocol: int) -> None:
     assert type(found["size"]) is minigrad.Size and found["size"] == (2, 3)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_training_run_goes_on(kind: str) -> None:
     """Model, optimiser and random numbers of PyTorch's, loaded: the next steps are PyTorch's."""
@@ -198,7 +190,6 @@ def test_a_training_run_goes_on(kind: str) -> None:
         assert step(ours, mine, minigrad.tensor(x.numpy())) == pytest.approx(step(theirs, stepper, x), rel=1e-10)
 
 
-@pytest.mark.parity
 def test_files_paths_and_maps(tmp_path: Path) -> None:
     path = tmp_path / "model.pt"
     torch.save({"x": torch.arange(5.0), "h": torch.ones(3).bfloat16(), "b": torch.tensor([True])}, path)
@@ -212,9 +203,6 @@ def test_files_paths_and_maps(tmp_path: Path) -> None:
 
 
 # map_location -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 def test_map_location(kind: str, device: str) -> None:
     w = torch.arange(6.0).reshape(2, 3)
@@ -245,7 +233,6 @@ def test_map_location(kind: str, device: str) -> None:
         assert load(by_torch(given, kind), map_location=map_location)["w"].device.type == "cpu"
 
 
-@pytest.mark.parity
 def test_what_was_saved_on_a_device_that_is_not_here() -> None:
     content = by_torch(torch.ones(2)).getvalue()
     pickled = zipfile.ZipFile(io.BytesIO(content)).read("archive/data.pkl")
@@ -284,7 +271,6 @@ def signed() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_conjugates_and_negatives(kind: str, trusted: bool, tmp_path: Path) -> None:
@@ -302,7 +288,6 @@ def test_conjugates_and_negatives(kind: str, trusted: bool, tmp_path: Path) -> N
         assert loaded["the same"][0, 0].item() == 5 and loaded["memory"][1, 0].item() != 5
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("bits", ["conj", {"conj": 1}, {"neg": [True]}, [True]])
 def test_bits_that_make_no_sense(bits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch._utils, "get_tensor_metadata", lambda tensor: bits)
@@ -310,7 +295,6 @@ def test_bits_that_make_no_sense(bits: Any, monkeypatch: pytest.MonkeyPatch) -> 
         load(by_torch(torch.ones(2)))
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", GRADIENTS)
 def test_each_dtype_that_may_require_a_gradient(dtype: str, kind: str, tmp_path: Path) -> None:
@@ -332,9 +316,6 @@ def test_each_dtype_that_may_require_a_gradient(dtype: str, kind: str, tmp_path:
 
 
 # What is refused --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parity
 @pytest.mark.parametrize("kind", KINDS)
 def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
     module = by_torch(torch.nn.Linear(2, 2), kind)
@@ -349,7 +330,6 @@ def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
         assert load(by_torch({"c": Config()}, kind))["c"].width == 3
 
 
-@pytest.mark.parity
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")  # PyTorch's
 def test_formats_that_there_are_no_arrays_of() -> None:
     for made, message in (
@@ -609,14 +589,12 @@ def test_damage_gives_an_object_or_an_error_that_names_the_file() -> None:
         damage(whole, rng, 400)
 
 
-@pytest.mark.parity
 def test_damage_of_pytorchs_files() -> None:
     rng = np.random.default_rng(6)
     for whole in torch_contents():
         damage(whole, rng, 400)
 
 
-@pytest.mark.parity
 def test_damaged_pickles_in_whole_archives() -> None:
     """The checksums are right here: what is damaged reaches the pickle machine."""
     rng = np.random.default_rng(7)

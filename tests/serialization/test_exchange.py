@@ -82,7 +82,6 @@ class Training:
         self.done = state["done"]
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize(("optimiser", "scheduler"), CASES)
 @pytest.mark.parametrize("is_ours", [True, False], ids=["from minigrad", "from PyTorch"])
 def test_a_training_goes_on_in_the_other_library(is_ours: bool, optimiser: str, scheduler: str, tmp_path: Path) -> None:
@@ -105,7 +104,6 @@ def test_a_training_goes_on_in_the_other_library(is_ours: bool, optimiser: str, 
     assert shared._metadata == before.net.state_dict()._metadata
 
 
-@pytest.mark.parity
 def test_half_precision_weights_go_both_ways(tmp_path: Path) -> None:
     pytest.importorskip("ml_dtypes")
     for first, second in ((minigrad, torch), (torch, minigrad)):
@@ -118,7 +116,6 @@ def test_half_precision_weights_go_both_ways(tmp_path: Path) -> None:
         assert found["T"].dtype is second.bfloat16
 
 
-@pytest.mark.parity
 def test_safetensors_own_library_reads_tied_weights(tmp_path: Path) -> None:
     safetensors = pytest.importorskip("safetensors.torch")
     ours, theirs = (Training(library, "Adam", "StepLR").net for library in (minigrad, torch))

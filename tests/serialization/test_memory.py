@@ -104,7 +104,6 @@ def test_bfloat16_and_empty_tensors(form: str, tmp_path: Path) -> None:
     assert halves.tolist() == [0, 2, 2, 3, 4, 5]
 
 
-@pytest.mark.parity
 def test_a_state_dict_of_views_loads_in_the_other_library(tmp_path: Path) -> None:
     """Ours has views where PyTorch has them, and each is the value that it was."""
     x = minigrad.arange(6.0)
@@ -114,7 +113,6 @@ def test_a_state_dict_of_views_loads_in_the_other_library(tmp_path: Path) -> Non
     assert found["a"].tolist() == [1, 9, 3, 4, 5]
 
 
-@pytest.mark.parity
 def test_deep_copies_are_pytorchs() -> None:
     for library in (minigrad, torch):
         a = library.arange(6.0)

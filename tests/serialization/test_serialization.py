@@ -456,7 +456,6 @@ def test_a_flat_state_dict_is_a_file_for_everyone(path: Path) -> None:
     np.testing.assert_array_equal(arrays["weight"], state["weight"].numpy())
 
 
-@pytest.mark.parity
 def test_pytorch_reads_our_state_dicts(path: Path) -> None:
     ours, theirs = nn.TransformerEncoderLayer(8, 2, 16), torch.nn.TransformerEncoderLayer(8, 2, 16)
     from safetensors.torch import load_file as read

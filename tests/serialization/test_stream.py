@@ -97,7 +97,6 @@ def test_other_bytes_around(tmp_path: Path) -> None:
         load(file)
 
 
-@pytest.mark.parity
 @pytest.mark.parametrize("is_zip", [True, False])
 def test_objects_of_pytorchs(is_zip: bool) -> None:
     file, inner = io.BytesIO(), io.BytesIO()

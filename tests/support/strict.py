@@ -52,7 +52,6 @@ class StrictBackend:
 
     def __init__(self, emulate: bool = True) -> None:
         self.emulate = emulate
-        self.asked = False
 
     def device_of(self, array: Any) -> Device:
         return _STRICT
@@ -83,7 +82,6 @@ class StrictBackend:
     def kernels(self, name: str) -> tuple[Any, ...]:
         if name not in CUDA_FILES:
             return ()
-        self.asked = True
         if not self.emulate or cuda_emulator.missing():
             return ()
         return (importlib.import_module(f"minigrad.backend.kernels.{CUDA_FILES[name]}"),)

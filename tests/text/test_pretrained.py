@@ -77,7 +77,6 @@ def same_ids(folder: Path, kind: str) -> None:
         assert together.type_ids == pair["token_type_ids"]
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize("settings", [None, {"add_prefix_space": True}], ids=str)
 def test_bytes(settings: dict[str, Any] | None, bytes_folder: Path, tmp_path: Path) -> None:
@@ -90,7 +89,6 @@ def test_bytes(settings: dict[str, Any] | None, bytes_folder: Path, tmp_path: Pa
     same_ids(tmp_path / "saved", "GPT2Tokenizer")
 
 
-@pytest.mark.parity
 @needs_transformers
 @pytest.mark.parametrize(
     "settings",
@@ -111,7 +109,6 @@ def test_word_pieces(settings: dict[str, Any] | None, tmp_path: Path) -> None:
     same_ids(tmp_path / "saved", "BertTokenizer")
 
 
-@pytest.mark.parity
 @needs_transformers
 def test_what_we_write_is_read_by_transformers(bytes_folder: Path, tmp_path: Path) -> None:
     write_tokenizer(read_tokenizer(bytes_folder), tmp_path)

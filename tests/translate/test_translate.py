@@ -216,7 +216,7 @@ def saved_step(table: Path) -> int:
     return int(read_checkpoint(last, mmap=True)["step"]) if last.exists() else 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_five_kills_change_nothing(table: Path) -> None:
     """SIGKILL at random moments, each time the same command again: the weights of one never killed.
@@ -759,8 +759,7 @@ def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFix
     assert "200 sentence pairs" in capsys.readouterr().out
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) -> None:
     """The README's first command, whole: 98 of 100 unseen test sentences exactly, and the issue's own."""
     command = [sys.executable, "-m", "minigrad"]

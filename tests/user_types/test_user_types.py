@@ -63,7 +63,6 @@ def run(command: list[str]) -> str:
 CHECKERS = [pytest.param(mypy, id="mypy"), pytest.param(pyright, id="pyright")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_types_are_known_and_mistakes_reported(environment: Path, checker: Checker) -> None:
     for name in ("program.py", "revealed.py"):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.on_minigrad import needs_transformers, printed
 
-pytestmark = [needs_transformers, pytest.mark.slow]
+pytestmark = [needs_transformers, pytest.mark.nightly]
 
 PROGRAM = """
 import json, sys

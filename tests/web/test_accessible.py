@@ -12,7 +12,6 @@ from web.node import MODULES
 
 from .conftest import until
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 DOCUMENTS = (
     "index.html",

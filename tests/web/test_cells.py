@@ -10,7 +10,6 @@ import pytest
 
 from .conftest import until
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 IDLE = "!window.minigradCells.runner.busy"
 RUN_ALL = """async () => {
@@ -97,7 +96,6 @@ def test_every_block_of_a_page_runs(page: str, visit: Visit) -> None:
     assert not failed, failed
 
 
-@pytest.mark.long
 def test_every_block_of_every_page_runs(site: Path, visit: Visit) -> None:
     pages = pages_with_programs(site)
     assert len(pages) > 10

@@ -11,7 +11,6 @@ import pytest
 from .conftest import until
 from .test_playground import IDLE, opened, run
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 STATE = "graphView.change.told.textContent"
 

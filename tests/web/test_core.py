@@ -22,7 +22,6 @@ SAMPLE = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {' and '.join(MISSING)}, for the browser's Python")
 def test_a_sample_of_the_tests_passes_in_the_browsers_python() -> None:
     command = [sys.executable, "-m", "web.core_tests", *SAMPLE]

@@ -248,7 +248,6 @@ def need_mkdocs() -> None:
         pytest.skip("not installed: mkdocs-material (pip install --require-hashes -r web/requirements.txt)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("link", ["source/minigrad/size.py.md#L99999", "source/nowhere.py.md", "#nowhere"])
 def test_a_broken_link_fails_the_build(link: str, tmp_path: Path) -> None:
     need_mkdocs()
@@ -272,13 +271,11 @@ def read(site: Path) -> dict[str, Page]:
     return {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
 
 
-@pytest.mark.slow
 def test_no_page_loads_from_another_host(read: dict[str, Page]) -> None:
     wrong = [(name, url) for name, page in read.items() for url in page.loads if re.match(r"(\w+:)?//", url)]
     assert wrong == []
 
 
-@pytest.mark.slow
 def test_every_link_leads_somewhere(site: Path, read: dict[str, Page]) -> None:
     broken = []
     for name, page in read.items():
@@ -293,7 +290,6 @@ def test_every_link_leads_somewhere(site: Path, read: dict[str, Page]) -> None:
     assert broken == []
 
 
-@pytest.mark.slow
 def test_every_python_block_can_get_a_button(site: Path) -> None:
     for path in documents.documents():
         if path.endswith(".md"):
@@ -302,7 +298,6 @@ def test_every_python_block_can_get_a_button(site: Path) -> None:
             assert html.count('<div class="language-python highlight">') == written, path
 
 
-@pytest.mark.slow
 def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
     for path in site.rglob("*.html"):
         name = path.relative_to(site)
@@ -312,7 +307,6 @@ def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
             assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name
 
 
-@pytest.mark.slow
 def test_names_and_documents_can_be_searched_for(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     found = {entry["location"] for entry in index["docs"]}

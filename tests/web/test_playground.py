@@ -16,7 +16,6 @@ from web.scripts import examples
 
 from .conftest import until
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 HERE = "playground.html"
 IDLE = "!window.playground.busy && !window.playground.runner.busy"

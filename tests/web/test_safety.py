@@ -9,7 +9,6 @@ import pytest
 
 from .conftest import until
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 RUN = """async (code) => {
   try { return (await window.minigradCells.runner.run(code)).error; } catch (error) { return String(error); }

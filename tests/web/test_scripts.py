@@ -15,7 +15,6 @@ from web import node, scripts
 
 PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
 FILES = sorted(scripts.EXAMPLES.glob("*.py"))
-LONG = ("5_names",)
 
 
 def panels(program: str) -> list[tuple[str, str]]:
@@ -59,9 +58,7 @@ def display(value: Any, display_id: bool = False) -> Shown:
     return shown
 
 
-@pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG else (), id=path.stem) for path in FILES]
-)
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_an_example_runs_and_its_panels_show_something(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__", "display": display}

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import minigrad as mg
 from web import translator
 
 from .conftest import until
 
-pytestmark = pytest.mark.slow
 Visit = Callable[..., Any]
 HERE = "translator_page/index.html"
 ASK = "(sentences) => Promise.all(sentences.map((text) => window.minigradAnswers('/translate', { text, beam: 1 })))"

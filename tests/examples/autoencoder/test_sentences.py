@@ -65,8 +65,7 @@ def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
     assert Text("Nothing: every sentence came back as it was.") in made[1].blocks
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_long_sentences_do_not_fit_through_one_vector() -> None:
     computed = sentences.trained(600, seed=0, held_out=1000)
     quarter = computed.longest_quarter()

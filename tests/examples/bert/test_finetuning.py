@@ -97,7 +97,6 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
-@pytest.mark.parity
 def test_transformers_says_the_same(trained: Callable[[str], Path]) -> None:
     torch = pytest.importorskip("torch", reason="transformers needs PyTorch")
     transformers = pytest.importorskip("transformers", reason="the transformers library reads the folder")

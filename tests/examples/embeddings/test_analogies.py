@@ -79,8 +79,8 @@ LEAST = {  # of the right answers, by the beginning of a relation's name
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["english", pytest.param("italian", marks=pytest.mark.long)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("language", ["english", "italian"])
 def test_number_and_gender_come_out(language: Language) -> None:
     """Of all questions that the grammar asks, by the example's own settings; in Italian within a gender."""
     vectors = train(shipped(language), Settings(), progress=False).vectors

@@ -13,8 +13,7 @@ from examples.embeddings.training import Settings, train
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data")) / "tinyshakespeare"
 
 
-@pytest.mark.long
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA.is_dir(), reason="no tinyshakespeare: set MINIGRAD_DATA to its parent")
 def test_nearest_words() -> None:
     corpus = from_file(DATA / "input.txt")

@@ -73,10 +73,8 @@ def test_its_links_lead_somewhere(path: Path) -> None:
     assert not [link for link in links if not (path.parent / link).exists()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, marks=pytest.mark.long if p.name[0] in "345" else (), id=p.stem) for p in NOTEBOOKS]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_every_cell_runs(path: Path) -> None:
     pytest.importorskip("ipykernel", reason="a kernel runs the cells: the extra notebook is not installed")
     pytest.importorskip("vl_convert", reason="the extra viz is not installed")

@@ -48,7 +48,6 @@ def test_a_wrapper_is_the_module_with_longer_names(wrapper: Any) -> None:
         wrapper(layer, device_ids=[0, 1])
 
 
-@pytest.mark.parity
 def test_reprs_are_pytorchs() -> None:
     assert repr(nn.DataParallel(nn.Linear(2, 2))) == repr(torch.nn.DataParallel(torch.nn.Linear(2, 2)))
 
