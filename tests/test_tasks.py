@@ -88,7 +88,7 @@ def test_there_are_two_tiers_of_tests(called: Recorder, args: list[str], which: 
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:
     called.codes = [1]
     assert tasks.check("py", []) == 1
-    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "mypy", "pytest", "pytest"]
+    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "mypy", "pytest"]
 
 
 @pytest.fixture
