@@ -1,7 +1,7 @@
 """Everything that is done in a checkout, as one command each. It needs Python 3.11 or later and nothing else:
 
     python tasks.py translate       train a small translator, and talk to it
-    python tasks.py test            run all tests
+    python tasks.py test            run the library's tests
     python tasks.py --help          the rest
 
 A task first sees to it that what it needs is installed: in the virtual environment that is active, or else in
@@ -70,22 +70,22 @@ def translate(python: str, args: list[str]) -> int:
 
 
 def test(python: str, args: list[str]) -> int:
-    """The tests that the arguments name. Without arguments those of the library; with ``--nightly`` the others.
+    """The library's tests, or the others (``--nightly``): those that the arguments name, or all, side by side.
 
-    They run side by side, and would fight for the cores if each used them all.
+    They would fight for the cores if each process used them all.
     """
-    if args and args != ["--nightly"]:
-        return call([python, "-m", "pytest", *args])
+    which = ["-m", "nightly"] if "--nightly" in args else []
+    named = [arg for arg in args if arg != "--nightly"]
+    if named:
+        return call([python, "-m", "pytest", *which, *named])
     processes = str(min(os.cpu_count() or 1, MOST_TEST_PROCESSES))
-    which = ["-m", "nightly"] if args else []
     # Each process begins with a stretch of its own, so that what a file's tests share is made once.
     return call([python, "-m", "pytest", *which, "-n", processes, "--dist", "worksteal"], threads(1))
 
 
 def lint(python: str, args: list[str]) -> int:
     """Style and layout."""
-    places = args or ["."]
-    return max(call([python, "-m", "ruff", *words, *places]) for words in (["check"], ["format", "--check"]))
+    return max(call([python, "-m", "ruff", *words, *(args or ["."])]) for words in (["check"], ["format", "--check"]))
 
 
 def types(python: str, args: list[str]) -> int:
@@ -109,8 +109,8 @@ def site(python: str, args: list[str]) -> int:
 
 
 def check(python: str, args: list[str]) -> int:
-    """Style, types and tests, all of them even if one fails."""
-    return max([lint(python, []), types(python, []), test(python, args)])
+    """Style, types, generated pages and tests, all of them even if one fails."""
+    return max([lint(python, []), types(python, []), index(python, ["--check"]), test(python, args)])
 
 
 def clean(_python: str, _args: list[str]) -> int:
@@ -126,7 +126,11 @@ def clean(_python: str, _args: list[str]) -> int:
 
 TASKS = {
     "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "fast,translate"),
-    "test": Task("run the library's tests, all others (--nightly), or what pytest's arguments name", test, "test"),
+    "test": Task(
+        "run the library's tests, or the slow ones (--nightly); paths and pytest options choose among them",
+        test,
+        "test",
+    ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
     "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),
@@ -135,7 +139,7 @@ TASKS = {
         site,
         "fast,tensorboard,translate",
     ),
-    "check": Task("lint, types and test: what a change must pass", check, "dev"),
+    "check": Task("lint, types, index --check and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }
 

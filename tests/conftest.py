@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,14 @@ def pytest_report_header() -> list[str]:
     """Say in the first lines what this machine leaves out."""
     lacks_gpu = [] if GPUS else [f"no GPU: {cuda.why_not()}"]
     return lacks_gpu + ([] if HAS_TORCH else ["PyTorch is not installed: comparisons with it are left out"])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the command that runs the first failed test alone."""
+    failed = [report for end in ("error", "failed") for report in terminalreporter.getreports(end)]
+    for report in [report for report in failed if isinstance(report, pytest.TestReport)][:1]:
+        tier = " --nightly" if "nightly" in report.keywords else ""
+        terminalreporter.line(f"Alone: python tasks.py test{tier} {shlex.quote(report.nodeid)}")
 
 
 def pytest_collection_finish() -> None:

@@ -77,18 +77,20 @@ def test_options_after_the_task_are_the_programs() -> None:
     assert (given.no_install, given.task, given.args) == (True, "translate", ["--help", "--no-install"])
 
 
-@pytest.mark.parametrize(("args", "which"), [([], []), (["--nightly"], ["-m", "nightly"])])
-def test_there_are_two_tiers_of_tests(called: Recorder, args: list[str], which: list[str]) -> None:
-    called.codes = [3]
-    assert tasks.test("py", args) == 3
-    (command,) = called.commands
-    assert command[3:-4] == which and command[-4] == "-n"
+@pytest.mark.parametrize(("args", "tier"), [([], []), (["--nightly"], ["-m", "nightly"])])
+def test_there_are_two_tiers_of_tests(called: Recorder, args: list[str], tier: list[str]) -> None:
+    called.codes = [3, 3]
+    assert tasks.test("py", args) == tasks.test("py", [*args, "tests/web"]) == 3
+    whole, part = called.commands
+    assert whole[3:-4] == tier and whole[-4] == "-n"
+    assert part[3:] == [*tier, "tests/web"]
 
 
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:
     called.codes = [1]
     assert tasks.check("py", []) == 1
-    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "mypy", "pytest"]
+    index = ["--check"] * len(tasks.GENERATORS)
+    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "mypy", *index, "pytest"]
 
 
 @pytest.fixture
