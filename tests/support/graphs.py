@@ -178,3 +178,10 @@ def evil() -> Graph:
     make.graph.nodes[h].attributes = {EVIL: EVIL, "cat": EMOJI}
     make.graph.nodes[h].place, make.graph.nodes[h].code = EVIL, EVIL
     return make.done(make.op("sum", "", made, name=EVIL))
+
+
+def check_same(first: Graph, second: Graph) -> None:
+    """The numbers of two graphs are the same."""
+    for a, b in zip(first.nodes, second.nodes, strict=True):
+        assert repr((a.name, a.value, a.gradient)) == repr((b.name, b.value, b.gradient))  # NaN is NaN
+    assert repr(first.edges) == repr(second.edges)

@@ -36,8 +36,14 @@ def scale(inner: Any) -> float:
     return found
 
 
-def test_the_wheel_over_a_graph_scrolls_the_notebook(notebook: Any) -> None:
+def test_the_wheel_over_a_graph_scrolls_the_notebook_and_with_control_it_zooms(notebook: Any) -> None:
     page, inner = notebook
+    before, y = scale(inner), page.evaluate("scrollY")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    wait_for(inner, f"graphView.camera.at.scale > {before}")
+    assert page.evaluate("scrollY") == y and inner.locator("#hint").count() == 0
     before = scale(inner)
     page.mouse.wheel(0, 200)
     wait_for(page, "scrollY > 2000")
@@ -46,41 +52,22 @@ def test_the_wheel_over_a_graph_scrolls_the_notebook(notebook: Any) -> None:
     wait_for(inner, "!document.getElementById('hint').classList.contains('shown')")
 
 
-def test_with_control_it_zooms(notebook: Any) -> None:
+def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook: Any) -> None:
     page, inner = notebook
-    before, y = scale(inner), page.evaluate("scrollY")
-    page.keyboard.down("Control")
-    page.mouse.wheel(0, -200)
-    page.keyboard.up("Control")
-    wait_for(inner, f"graphView.camera.at.scale > {before}")
-    assert page.evaluate("scrollY") == y and inner.locator("#hint").count() == 0
-
-
-@pytest.mark.parametrize("end", ["Escape", "a click outside"])
-def test_after_a_click_into_the_picture_it_zooms_until_it_is_given_back(notebook: Any, end: str) -> None:
-    page, inner = notebook
+    way = "getComputedStyle(document.getElementById('drawing')).touchAction"
+    assert inner.evaluate(way) == "pan-x pan-y"
     page.mouse.click(100, 400)  # beside the boxes
+    assert inner.evaluate(way) == "none"
     before, y = scale(inner), page.evaluate("scrollY")
     page.mouse.wheel(0, -200)
     wait_for(inner, f"graphView.camera.at.scale > {before}")
     assert page.evaluate("scrollY") == y
-    if end == "Escape":
-        page.keyboard.press("Escape")
-    else:
-        page.mouse.click(450, 50)
+    page.mouse.click(450, 50)
     page.mouse.move(450, 400)
     before = scale(inner)
     page.mouse.wheel(0, 200)
     wait_for(page, f"scrollY > {y}")
     assert scale(inner) == before
-
-
-def test_a_finger_scrolls_the_notebook_until_the_picture_is_touched(notebook: Any) -> None:
-    page, inner = notebook
-    way = "getComputedStyle(document.getElementById('drawing')).touchAction"
-    assert inner.evaluate(way) == "pan-x pan-y"
-    page.mouse.click(100, 400)
-    assert inner.evaluate(way) == "none"
 
 
 def test_shortcuts_stand_on_the_page(open_file: Any, tmp_path: Path) -> None:

@@ -57,14 +57,9 @@ def test_names_stand_apart_beside_the_ends() -> None:
     assert "theory" not in {t.text for t in root.iter()}
 
 
-def test_dots_of_few_points_alone() -> None:
-    def dots(count: int) -> int:
-        return draw("T", "x", "y", [curve("a", [float(i) for i in range(count)])]).count("<circle")
-
-    assert dots(32) == 32 and dots(33) == 0
-
-
-def test_points_that_are_not_joined() -> None:
+def test_dots_of_few_points_alone_and_points_that_are_not_joined() -> None:
+    for count, dots in ((32, 32), (33, 0)):
+        assert draw("T", "x", "y", [curve("a", [float(i) for i in range(count)])]).count("<circle") == dots
     text = draw("T", "x", "y", [curve("a", [1.0, 2.0] * 20, joined=False)])
     assert text.count("<circle") == 40 and not points(ElementTree.fromstring(text), 0)
 

@@ -20,7 +20,6 @@ from tests.support.transformers import sentences, small
 
 EVIL = "</script><img src=x onerror=\"document.title='x'\">"
 LOSS = "graphView.graph.values[graphView.graph.nodes[graphView.graph.output].value].table"
-PAPER = "getComputedStyle(document.body).backgroundColor"
 TOLD = "document.querySelector('#panel')?.innerText.includes('in {}')"
 WIDE, NARROW = {"width": 1500, "height": 850}, {"width": 900, "height": 700}
 
@@ -61,22 +60,22 @@ def seen(page: Any) -> list[str]:
 
 
 def test_from_attention_to_the_op_that_made_it(opened: Callable[..., Any]) -> None:
-    page, attention, graph = opened(viewport=WIDE)
+    page, attention, graph = opened(viewport=WIDE, color_scheme="light")
     assert seen(page) == ["attention", "graph"] and page.inner_text("h1") == page.title() == EVIL
-    paths = "encoder.0.attention", "decoder.0.self_attention", "decoder.0.cross_attention"
-    for kind, path in enumerate(paths):
+    for kind, path in enumerate(("encoder.0.attention", "decoder.0.self_attention", "decoder.0.cross_attention")):
         attention.click(f"#kind-{kind}")
         assert attention.inner_text("#path") == path
         attention.click("#find")
         wait_for(graph, TOLD.format(path))
         assert "scaled_dot_product_attention" in graph.inner_text("#panel")
-    attention.click("#later")
-    attention.click("#find")
-    wait_for(graph, TOLD.format("decoder.1.cross_attention"))
+    page.click("#theme")
+    for each in (page, attention, graph):
+        wait_for(each, "document.documentElement.dataset.theme === 'dark'")
+    assert not attention.is_visible("#theme") and not graph.is_visible("#theme")
 
 
 def test_from_the_graph_to_the_heads(opened: Callable[..., Any]) -> None:
-    page, attention, graph = opened(viewport=WIDE)
+    _, attention, graph = opened(viewport=WIDE)
     attention.click("#view-model")
     graph.fill("#search", "scaled_dot_product_attention decoder.1.cross")
     graph.press("#search", "Enter")
@@ -84,14 +83,6 @@ def test_from_the_graph_to_the_heads(opened: Callable[..., Any]) -> None:
     graph.click("#panel .look")
     wait_for(attention, "document.querySelector('#path')?.innerText === 'decoder.1.cross_attention'")
     assert attention.get_attribute("#kind-2", "aria-pressed") == "true"
-    assert page.evaluate("document.activeElement.tagName") != "INPUT"
-    graph.fill("#search", "linear_cross_entropy")
-    graph.press("#search", "Enter")
-    assert "linear_cross_entropy" in graph.inner_text("#panel") and graph.locator("#panel .look").count() == 0
-
-
-def test_a_module_leads_to_all_attention_in_it(opened: Callable[..., Any]) -> None:
-    _, _, graph = opened(viewport=WIDE)
     boxes = graph.evaluate("graphView.graph.groups.map((g) => [g.path, g.kind])")
     layer = next(i for i, (path, kind) in enumerate(boxes) if path == "decoder.1" and kind == "module")
     graph.evaluate(f"graphView.reveal('g{layer}')")
@@ -128,60 +119,20 @@ def test_a_narrow_window_has_one_at_a_time(opened: Callable[..., Any]) -> None:
     assert seen(page) == ["attention", "graph"]
 
 
-def test_light_and_dark_are_chosen_once(opened: Callable[..., Any]) -> None:
-    page, attention, graph = opened(viewport=WIDE, color_scheme="light")
-    all_three = (page, attention, graph)
-    paper = [each.evaluate(PAPER) for each in all_three]
-    page.click("#theme")
-    for each in all_three:
-        wait_for(each, "document.documentElement.dataset.theme === 'dark'")
-    assert not attention.is_visible("#theme") and not graph.is_visible("#theme")
-    dark = [each.evaluate(PAPER) for each in all_three]
-    assert len(set(paper)) == len(set(dark)) == 1 and paper != dark
-    attention.click("#text-1")
-    wait_for(page, "document.querySelectorAll('iframe').length === 3")
-    wait_for(frames(page)[2], "document.documentElement.dataset.theme === 'dark'")
-
-
-def test_pages_that_stand_alone_have_no_links(view: Linked, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(view.attention.save(tmp_path / "a.html"))
-    page.wait_for_selector("#path")
-    assert page.locator("#find").count() == 0 and page.is_visible("#theme") and page.is_visible("#top h1")
-    page = open_file(view.graphs[0].save(tmp_path / "g.html"))
-    page.wait_for_selector("[data-state=done]")
-    page.fill("#search", "scaled_dot_product_attention decoder.1.cross")
-    page.press("#search", "Enter")
-    assert page.locator("#panel h2").count() == 1 and page.locator("#panel .look").count() == 0
-
-
-def test_a_page_hears_only_the_one_around_it(opened: Callable[..., Any]) -> None:
-    """Not its own windows, and nothing that is not for it."""
-    page, _, graph = opened(viewport=WIDE)
-    graph.evaluate("postMessage({ viz: { find: 'encoder.0.attention' } }, '*')")
-    page.evaluate("postMessage({ viz: { text: 1 } }, '*')")
-    page.evaluate("frames[1].postMessage('text', '*'); frames[1].postMessage(null, '*')")
-    page.wait_for_timeout(200)
-    assert graph.is_hidden("#panel") and len(frames(page)) == 2
-
-
-def test_one_call(open_file: Callable[..., Any], tmp_path: Path) -> None:
+def test_one_call() -> None:
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.5, batch_first=True), 2)
     for parameter in encoder.layers[0].parameters():
         parameter.requires_grad_(False)
-    x = mg.randn(1, 3, 8)
     before, modes = parts(), [module.training for module in encoder.modules()]
-    made = viz.linked(encoder, x, tokens=["I", "like", "cats"])
+    linked = viz.linked(encoder, mg.randn(1, 3, 8), tokens=["I", "like", "cats"])
     assert changed(before, parts()) == []
     assert [module.training for module in encoder.modules()] == modes
     assert [p.requires_grad for p in encoder.layers[0].parameters()] == [False] * 12
-    assert "linked to 1 × <graph of TransformerEncoder" in repr(made)
-    ops = {node.op for node in made.graphs[0].graph.nodes}
-    assert not any("dropout" in op for op in ops)
-    page = open_file(made.save(tmp_path / "a.html"), viewport=WIDE)
-    page.wait_for_selector("iframe.graph")
-    attention, graph = frames(page)
-    attention.click("#find")
-    wait_for(graph, TOLD.format("layers.0.self_attn"))
+    assert "linked to 1 × <graph of TransformerEncoder" in repr(linked)
+    graph = linked.graphs[0].graph
+    paths = {layer.path for attention in linked.attention.attentions for layer in attention.layers}
+    assert paths == {"layers.0.self_attn", "layers.1.self_attn"} <= {node.module for node in graph.nodes}
+    assert not any("dropout" in node.op for node in graph.nodes)
 
 
 def test_what_it_refuses() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import nn, viz
+from minigrad import nn
 from minigrad.models.bert import BertForMaskedLM
 from minigrad.models.bert import Config as BertConfig
 from minigrad.models.gpt2 import GPT2, Config
@@ -64,8 +64,10 @@ def by_definition(model: GPT2, row: int) -> list[np.ndarray[Any, Any]]:
 # The numbers ----------------------------------------------------------------------------------------------
 
 
-def test_all_numbers_by_their_definitions(device: str) -> None:
+def test_all_numbers_by_their_definitions(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["minigrad.viz.logit_lens"], "CELLS", 2 * 23)  # a part of the positions at a time
     model = gpt2(device)
+    model.layers = nn.ModuleList([*model.layers[:2], model.layers[0]])  # a shared layer is a row each time
     view = logit_lens(model, mg.tensor(TOKENS, device=device), WORDS, sentence=1, top=5)
     wanted = by_definition(model, 1)
     right = [*TOKENS[1][1:], None]
@@ -83,13 +85,6 @@ def test_all_numbers_by_their_definitions(device: str) -> None:
             assert numbers.ranks[row, t] == rank
             np.testing.assert_allclose(numbers.chances[row, t], chance, rtol=2e-4)
     assert (view.numbers.divergence[-1] == 0).all() and (view.numbers.divergence[:-1] > 0.1).all()
-
-
-def test_a_part_of_the_positions_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = logit_lens(gpt2(), TOKENS[0]).numbers
-    monkeypatch.setattr(sys.modules["minigrad.viz.logit_lens"], "CELLS", 2 * 23)
-    for part, all_ in zip(logit_lens(gpt2(), TOKENS[0]).numbers, whole, strict=True):
-        np.testing.assert_allclose(part, all_, rtol=1e-5)
 
 
 def test_the_likeliest_tokens_of_a_cell() -> None:
@@ -160,15 +155,6 @@ def test_a_mask_may_begin_with_that_of_a_memory() -> None:
     np.testing.assert_allclose(view.numbers.chances[-1, 0], np.exp(wanted[0, 5]), rtol=1e-4)
 
 
-def test_a_layer_that_all_share_is_a_row_each_time() -> None:
-    model = gpt2()
-    model.layers = nn.ModuleList([model.layers[0]] * 3)
-    view = logit_lens(model, TOKENS, WORDS, sentence=1)
-    wanted = by_definition(model, 1)
-    assert len(view.numbers.ids) == 4
-    np.testing.assert_allclose(view.numbers.probabilities[2, :, 0], np.exp(wanted[2]).max(-1), rtol=1e-4)
-
-
 def test_labels_and_texts() -> None:
     class Letters:
         def encode(self, text: str) -> list[int]:
@@ -194,23 +180,17 @@ def test_labels_and_texts() -> None:
 def test_the_model_is_as_before() -> None:
     model = gpt2().train()
     model.norm.weight.requires_grad_(False)
-    logit_lens(model, TOKENS)
+    assert repr(logit_lens(model, TOKENS)).startswith("<logit lens of 3 layers, 7 tokens; .save('x.html'), .svg()")
+    with pytest.raises(ValueError, match="13 tokens are more than the 12"):
+        logit_lens(model, [1] * 13)
     assert all(module.training for module in model.modules())
     assert [p.requires_grad for p in (model.norm.weight, model.norm.bias)] == [False, True]
     assert all(p.grad is None for p in model.parameters())
     assert not any(layer._forward_pre_hooks for layer in model.layers)
 
 
-def test_a_failure_leaves_no_hooks() -> None:
-    model = gpt2()
-    with pytest.raises(ValueError, match="13 tokens are more than the 12"):
-        logit_lens(model, [1] * 13)
-    assert not any(layer._forward_pre_hooks for layer in model.layers)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "options", "message"),
-    [
+def test_bad_arguments() -> None:
+    for tokens, options, message in [
         ([], {}, r"at least one, not .* of the shape \(0,\)"),
         ([[[1]]], {}, r"tokens are ids \(T,\) or \(B, T\)"),
         ([0.5], {}, r"tokens are ids"),
@@ -220,14 +200,9 @@ def test_a_failure_leaves_no_hooks() -> None:
         ([1, 2], {"targets": [1, 23]}, "token 23 is not in the vocabulary of 23"),
         ([1, 2], {"mask": mg.tensor([True, False])}, r"the mask has the shape \(2,\)"),
         ([1, 2], {"mask": mg.tensor([[False, False]])}, "the mask leaves no token"),
-    ],
-)
-def test_bad_arguments(tokens: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        logit_lens(gpt2(), tokens, **options)
-
-
-def test_what_is_no_model_with_layers() -> None:
+    ]:
+        with pytest.raises(ValueError, match=message):
+            logit_lens(gpt2(), tokens, **options)  # type: ignore[arg-type]
     for model in (nn.Linear(2, 2), "gpt2", None, bert().bert):
         with pytest.raises(TypeError, match=r"takes a model with layers \(a ModuleList\) and logits\(states\)"):
             logit_lens(model, [1, 2])  # type: ignore[arg-type]
@@ -243,12 +218,6 @@ def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> 
         model.layers[1].feed_forward.outer.bias.fill_(np.nan)
     with pytest.raises(ValueError, match="after layer 2, at position 0, the model's logits are not numbers"):
         logit_lens(model, [1, 2, 3])
-
-
-def test_its_repr_is_a_line() -> None:
-    assert repr(logit_lens(gpt2(), [1, 2])) == (
-        "<logit lens of 3 layers, 2 tokens; .save('x.html'), .svg() or .top(layer, token)>"
-    )
 
 
 # Pictures -------------------------------------------------------------------------------------------------
@@ -303,10 +272,6 @@ def large() -> LogitLens:
     rest = [random.random(shape, np.float32) for _ in range(3)]
     numbers = Numbers(ids, p, rest[0], rest[1], ranks, rest[2])
     return LogitLens(numbers, tuple(f"t{i}" for i in range(1000)), targets, str, 50257)
-
-
-def test_a_thousand_tokens_are_a_small_file() -> None:
-    assert len(large().html()) < 3_000_000
 
 
 # In a browser --------------------------------------------------------------------------------------------
@@ -381,140 +346,62 @@ def test_keys_move_and_say_where(opened: Callable[..., Any]) -> None:
 def test_the_grid_has_the_likeliest_tokens_and_the_right_ones_in_bold(opened: Callable[..., Any]) -> None:
     view = logit_lens(gpt2(), TOKENS[0], WORDS)
     page = opened(view, viewport={"width": 1400, "height": 700})
-    cells = texts(page, "svg.grid text:not(.edge)")
-    wanted = [view.top(row, position, 1)[0][0] for position in range(7) for row in range(4)]
-    assert cells == wanted
-    bold = texts(page, "svg.grid text.right")
-    firsts = [(view.numbers.ids[row, position, 0], view.targets[position]) for position in range(7) for row in range(4)]
-    assert bold == [WORDS[token] for token, target in firsts if token == target]
+    places = [(row, position) for position in range(7) for row in range(4)]
+    assert texts(page, "svg.grid text:not(.edge)") == [view.top(*place, 1)[0][0] for place in places]
+    firsts = [(view.numbers.ids[*place, 0], view.targets[place[1]]) for place in places]
+    assert texts(page, "svg.grid text.right") == [WORDS[token] for token, target in firsts if token == target]
     assert texts(page, "svg.grid text.edge")[:4] == ["w1", "w3", "w4", "w1"]
-    opacity = page.locator("svg.grid .cell").evaluate_all(
-        "cells => cells.map((c) => Number(c.getAttribute('fill-opacity')))"
-    )
-    likely = [view.numbers.probabilities[row, position, 0] for position in range(7) for row in range(4)]
-    np.testing.assert_allclose(opacity, likely, atol=6e-4)
-
-
-@pytest.mark.parametrize("measure", ["chance", "rank", "entropy", "divergence"])
-def test_other_colours(opened: Callable[..., Any], measure: str) -> None:
-    view = logit_lens(gpt2(), TOKENS[0], WORDS)
-    page = opened(view, viewport={"width": 1400, "height": 700})
-    page.select_option("#measure", measure)
-    painted(page)
     numbers, most = view.numbers, np.log(23)
     with np.errstate(divide="ignore"):
-        wanted = {
+        measures = {
             "chance": np.nan_to_num(numbers.chances),
             "rank": np.where(numbers.ranks, 1 - np.log(numbers.ranks) / most, 0),
             "entropy": numbers.entropy / most,
             "divergence": numbers.divergence / numbers.divergence.max(),
-        }[measure]
-    opacity = page.locator("svg.grid .cell").evaluate_all(
-        "cells => cells.map((c) => Number(c.getAttribute('fill-opacity')))"
-    )
-    np.testing.assert_allclose(opacity, wanted.T.reshape(-1), atol=6e-4)
+        }
+    for measure, shades in {"": numbers.probabilities[..., 0], **measures}.items():
+        if measure:
+            page.select_option("#measure", measure)
+            painted(page)
+        opacity = page.locator("svg.grid .cell").evaluate_all(
+            "cells => cells.map((c) => Number(c.getAttribute('fill-opacity')))"
+        )
+        np.testing.assert_allclose(opacity, shades.T.reshape(-1), atol=6e-4, err_msg=measure)
 
 
 def test_a_long_text_has_an_overview_and_a_search(opened: Callable[..., Any]) -> None:
-    page = opened(large())
+    view = large()
+    assert len(view.html()) < 3_000_000
+    page = opened(view)
     assert page.locator("svg.grid .cell").count() < 13 * 30  # what is seen, not all
     page.fill("#find", "T777")
     page.press("#find", "Enter")
     painted(page)
     assert page.evaluate("lens.position") == 777 and "t777" in texts(page, "svg.grid text.edge")
-    page.press("#find", "Enter")
-    assert page.evaluate("lens.position") == 777  # it is the only one
     box = page.locator(".overview").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 10)
     # The grid is painted anew when the scrolling is heard of, which may be after the click has returned.
     wait_for(page, "[...document.querySelectorAll('svg.grid text.edge')].some((t) => t.textContent === 't500')")
     painted(page)
-    assert str(large().targets[500]) in texts(page, "svg.grid text.right")
+    assert str(view.targets[500]) in texts(page, "svg.grid text.right")
 
 
-def test_a_short_text_has_no_overview(opened: Callable[..., Any]) -> None:
-    page = opened(logit_lens(gpt2(layers=1), [5], WORDS))
-    painted(page)
-    assert not page.is_visible(".overview")
-    assert texts(page, "svg.labels text") == ["embedding", "output", "comes next", "read"]
-
-
-@pytest.mark.parametrize(
-    ("labels", "text"),
-    [
-        (["the", "cat", "##s", "sat"], "the cats sat"),
-        (["The", " cat", "s", " sat"], "The cats sat"),
-        (["I", " ", "a", "m"], "I am"),
-        (["a", "b", " ", "c"], "ab ␣"),
-    ],
-)
-def test_the_text_around_a_token_is_put_together(opened: Callable[..., Any], labels: list[str], text: str) -> None:
-    page = opened(logit_lens(gpt2(), [0, 1, 2, 3], [*labels, *WORDS[4:]]))
-    page.evaluate(f"lens.choose(1, {2 if text.endswith('␣') else 3})")
-    assert page.inner_text("aside .around") == text
-
-
-def test_curves_choose_a_layer(opened: Callable[..., Any]) -> None:
-    page = opened(logit_lens(gpt2(), TOKENS[0], WORDS))
-    assert texts(page, "figcaption") == ["Probability of w1", "Rank of w1", "Entropy, and KL from the output, in nats"]
-    box = page.locator("figure svg >> nth=0").bounding_box()
-    page.mouse.click(box["x"] + 46 / 250 * box["width"] + 2, box["y"] + 40)
-    assert page.evaluate("lens.row") == 0
-    assert page.locator("figure polyline").count() == 4
-
-
-def test_names_are_text_in_the_page(opened: Callable[..., Any]) -> None:
-    names = [HTML, "</script><script>alert(1)</script>", "x" * 10_000, " ", "👩‍👩‍👧", *WORDS[5:]]
-    view = logit_lens(gpt2(), [0, 1, 2, 3, 4, 9], names, title=HTML)
-    page = opened(view)
-    assert page.inner_text("h1") == HTML and page.title() == HTML
-    assert texts(page, "svg.grid text.edge")[1].startswith("<img") and "␣" in texts(page, "svg.grid text.edge")
-    for position in range(6):
-        page.evaluate(f"lens.choose(1, {position}, true)")
-    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
-    wide = page.locator("svg.grid text").evaluate_all(
-        "nodes => Math.max(...nodes.map((n) => n.getComputedTextLength()))"
-    )
-    assert wide <= page.evaluate("lens.COLUMN")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_written_can_be_read(opened: Callable[..., Any], scheme: str) -> None:
-    view = logit_lens(gpt2(), TOKENS[0], WORDS)
-    page = opened(view, color_scheme=scheme)
-    for selector in ("aside .number", "aside dt", "svg.labels text", "figcaption .own"):
-        assert contrast(page, selector, "fill" if "text" in selector else "color") >= 4.5
-    ratios = page.evaluate("""() => {
-        const shine = (rgb) => rgb.map((c) => (c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))
-            .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
-        const [paper, accent] = [viz.rgb("paper"), viz.rgb("accent")];
-        const cells = [...document.querySelectorAll("svg.grid .cell")];
-        return cells.map((cell) => {
-            const part = Number(cell.getAttribute("fill-opacity"));
-            const ground = shine(accent.map((a, i) => (paper[i] + part * (a - paper[i])) / 255));
-            const hex = cell.nextSibling.getAttribute("fill").match(/[0-9a-f]{2}/gi).map((c) => parseInt(c, 16) / 255);
-            const ink = shine(hex);
-            return (Math.max(ink, ground) + .05) / (Math.min(ink, ground) + .05);
-        });
-    }""")
-    assert min(ratios) >= 4.5
-
-
-def test_the_columns_are_saved_as_a_picture(opened: Callable[..., Any]) -> None:
-    page = opened(logit_lens(gpt2(), TOKENS[0], WORDS))
+def test_what_is_written_can_be_read(opened: Callable[..., Any]) -> None:
+    view = logit_lens(gpt2(), TOKENS[0], [HTML, *WORDS[1:]], title=HTML)
+    for scheme in ("light", "dark"):
+        page = opened(view, color_scheme=scheme)
+        assert page.inner_text("h1") == HTML and page.title() == HTML
+        assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+        for selector in ("aside .number", "aside dt", "svg.labels text", "figcaption .own"):
+            assert contrast(page, selector, "fill" if "text" in selector else "color") >= 4.5
     with page.expect_download() as saved:
         page.click("#save")
     root = ElementTree.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
-    written = [node.text for node in root.iter() if node.tag.endswith("}text")]
-    assert "embedding" in written and "w4" in written
-    wait_for(page, "!document.querySelector('svg.saved')")
+    names = [node.text for node in root.iter() if node.tag.endswith("}text")]
+    assert "embedding" in names and "w4" in names
 
 
 def test_a_right_token_is_the_same_in_the_page_and_in_the_picture() -> None:
     view = logit_lens(gpt2(), TOKENS[0], WORDS)
     sure = replace(view, targets=np.append(view.numbers.ids[-1, :-1, 0], -1))
     assert len(re.findall('font-weight="600"', sure.svg())) >= 6 + 1  # the output's cells, and the title
-
-
-def test_in_one_line() -> None:
-    assert viz.logit_lens is logit_lens

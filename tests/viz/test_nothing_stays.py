@@ -18,12 +18,11 @@ from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.autograd.walk import nodes_behind
 from minigrad.models.transformer import Transformer
-from minigrad.nn import hooks
-from minigrad.profiler import profile
 from minigrad.viz.graph import observe
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
 
+pytestmark = pytest.mark.nightly
 Draw = Callable[[Transformer], Any]
 
 
@@ -35,14 +34,10 @@ def read() -> tuple[Any, Any]:
 
 DRAWINGS: dict[str, Draw] = {
     "graph of a call": lambda model: viz.graph(model.loss, *sentences()).html(),
-    "graph of a tensor": lambda model: viz.graph(model.loss(*sentences())).html(),
     "graph before backward": lambda model: viz.graph(model.loss(*sentences()), backward=False).dot(),
-    "playback of a call": lambda model: viz.playback(model.loss, *sentences()).html(),
     "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
-    "attention": lambda model: viz.attention(model, *read()).html(),
-    "linked": lambda model: viz.linked(model, *read()).html(),
+    "linked": lambda model: viz.linked(model, *read()).html(),  # with attention in it
     "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
-    "embedding": lambda model: viz.embedding(model.embedding.weight, [f"word {i}" for i in range(12)]).html(),
 }
 
 
@@ -127,7 +122,10 @@ class Broken(nn.Module):
 
 
 FAILURES: list[tuple[str, Callable[..., Any]]] = [
-    (where, draw) for draw in (viz.graph, viz.playback) for where in ("forward", "backward", "hook", "text")
+    ("forward", viz.graph),
+    ("backward", viz.playback),
+    ("hook", viz.graph),
+    ("text", viz.playback),
 ]
 
 
@@ -142,13 +140,12 @@ def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., A
     assert model.training
 
 
-@pytest.mark.parametrize("draw", [viz.graph, viz.playback])
-def test_nothing_stays_where_the_drawing_fails(draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+def test_nothing_stays_where_the_drawing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = []
 
     def fails(array: Any) -> Any:
-        seen.append(array)
-        if len(seen) == 20:
+        arrays.append(array)
+        if len(arrays) == 20:
             raise MemoryError
         return value_of(array)
 
@@ -156,40 +153,8 @@ def test_nothing_stays_where_the_drawing_fails(draw: Callable[..., Any], monkeyp
     before = parts(model)
     monkeypatch.setattr(observe, "value_of", fails)
     with pytest.raises(MemoryError):
-        draw(model.loss, *sentences())
-    assert changed(before, parts(model)) == []
-
-
-def test_nothing_stays_where_it_cannot_begin() -> None:
-    model = small()
-    with profile():
-        before = parts(model)
-        with pytest.raises(RuntimeError, match="a profile is running"):
-            viz.graph(model.loss, *sentences())
-        after = parts(model)
-        assert all(after[name] is value for name, value in before.items())
-    with pytest.raises(RuntimeError, match="wants a gradient"), minigrad.no_grad():
         viz.graph(model.loss, *sentences())
-
-
-# The test itself ------------------------------------------------------------------------------------------
-
-
-def test_what_is_left_is_found() -> None:
-    model = small()
-    before, living = parts(model), alive()
-    with profile():
-        found = changed(before, parts(model))
-        assert {"observers", "minigrad.profiler.watch._active"} <= set(found)
-    for hooked in (hooks.register_module_forward_hook, model.encoder[0].register_forward_hook):
-        handle = hooked(print)
-        assert len(changed(before, parts(model))) == 1
-        handle.remove()
     assert changed(before, parts(model)) == []
-    kept = minigrad.ones(2).requires_grad_() * 2
-    assert alive() == living + 3  # a leaf, a result and its node
-    del kept
-    assert alive() == living
 
 
 def test_importing_viz_replaces_nothing() -> None:

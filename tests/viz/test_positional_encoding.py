@@ -21,64 +21,52 @@ from tests.support.browser import texts
 HTML = '<img src=x onerror="alert(1)">'
 EVIL = [HTML, "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000, '"quoted"', " "]
 WORDS = ["My", "friends", "like", "tomatoes"]
-CHOOSE = """row => {
-    const canvas = document.querySelector(".positional canvas"), box = canvas.getBoundingClientRect();
-    canvas.dispatchEvent(new PointerEvent("pointermove", {
-        clientX: box.left + 1, clientY: box.top + (row + 0.5) / 2000 * box.height }));
-}"""
-PIXELS = "node => [...node.getContext('2d').getImageData(0, 0, node.width, node.height).data]"
 
 
 def test_the_numbers_are_the_layers() -> None:
     view = positional_encoding(30, 12)
-    layer = nn.SinusoidalPositionalEncoding(12, 30)
-    np.testing.assert_array_equal(view.values, layer.pe.numpy())
-    data = view.data()
-    coded = np.frombuffer(base64.b64decode(data["values"]), "<f4").reshape(30, 12)
+    np.testing.assert_array_equal(view.values, nn.SinusoidalPositionalEncoding(12, 30).pe.numpy())
+    coded = np.frombuffer(base64.b64decode(view.data()["values"]), "<f4").reshape(30, 12)
     np.testing.assert_array_equal(coded, view.values)
-
-
-def test_a_wave_repeats_after_its_length() -> None:
-    view = positional_encoding(1, 8)
     assert view.wavelength(0) == view.wavelength(1) == pytest.approx(2 * np.pi)
-    assert view.wavelength(6) == pytest.approx(2 * np.pi * 1000)
-    with pytest.raises(IndexError, match="no dimension 8"):
-        view.wavelength(8)
+    assert positional_encoding(1, 8).wavelength(6) == pytest.approx(2 * np.pi * 1000)
+    with pytest.raises(IndexError, match="no dimension 12"):
+        view.wavelength(12)
+    assert repr(view) == "<positional encoding of 30 positions, 12 wide; .save('x.html') or .svg()>"
 
 
-@pytest.mark.parametrize(
-    ("length", "width", "tokens", "message"),
-    [
+def test_bad_arguments() -> None:
+    for length, width, tokens, message in [
         (0, 8, None, "length=0"),
         (4, 0, None, "d_model=0"),
         (4, 8, ["a"], "1 tokens for a length of 4"),
         (10_000, 512, None, "too many"),
         (1, 2, "a", "not one text"),
-    ],
-)
-def test_bad_arguments(length: int, width: int, tokens: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        positional_encoding(length, width, tokens)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            positional_encoding(length, width, tokens)  # type: ignore[arg-type]
 
 
-def test_the_picture_has_the_heat_map_and_the_names(tmp_path: Path) -> None:
+def test_the_picture_has_the_heat_map_and_the_names() -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
-    view = positional_encoding(4, 8, WORDS)
-    root = ElementTree.fromstring(view.save(tmp_path / "a.svg").read_text(encoding="utf-8"))
-    written = [node.text for node in root.iter() if node.tag.endswith("}text")]
-    assert [text for text in written if text in {f"{i} {word}" for i, word in enumerate(WORDS)}] == [
-        f"{i} {word}" for i, word in enumerate(WORDS)
-    ]
-    href = next(node for node in root.iter() if node.tag.endswith("}image")).attrib["href"]
-    pixels = np.asarray(image.open(io.BytesIO(base64.b64decode(href.split(",")[1]))))
-    assert pixels.shape == (4, 8, 3) and pixels[0, 0].tolist() == [255] * 3  # sin 0 = 0
-    assert pixels[0, 1].tolist() == [0x24, 0x58, 0xB3]  # cos 0 = 1
+    svg = positional_encoding(4, 8, WORDS).svg()
+    names = [f"{i} {word}" for i, word in enumerate(WORDS)]
+    assert [node.text for node in ElementTree.fromstring(svg).iter() if node.text in names] == names
+
+    def pixels(svg: str) -> Any:
+        (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', svg)[:1]
+        return np.asarray(image.open(io.BytesIO(base64.b64decode(data))))
+
+    assert pixels(svg).shape == (4, 8, 3) and pixels(svg)[0, 0].tolist() == [255] * 3  # sin 0 = 0
+    assert pixels(svg)[0, 1].tolist() == [0x24, 0x58, 0xB3]  # cos 0 = 1
+    many = positional_encoding(4800, 8)  # more positions than pixels are drawn as means
+    np.testing.assert_array_equal(pixels(many.svg()), diverging(many.values.reshape(1200, 4, 8).mean(1)))
 
 
-@pytest.mark.parametrize(("length", "width"), [(1, 1), (1, 2), (2, 3), (200, 64), (3000, 2)])
-def test_odd_sizes(length: int, width: int) -> None:
-    root = ElementTree.fromstring(positional_encoding(length, width).svg())
-    assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
+def test_odd_sizes() -> None:
+    for length, width in ((1, 1), (2, 3), (200, 64), (3000, 2)):
+        root = ElementTree.fromstring(positional_encoding(length, width).svg())
+        assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
 
 
 def waves(text: str) -> list[list[tuple[float, float]]]:
@@ -113,16 +101,6 @@ def test_the_curves_of_the_picture_are_sines() -> None:
         np.testing.assert_allclose(y[0] - y, 60 * np.sin(positions * 2 * np.pi / wave), atol=0.1)
 
 
-def test_more_positions_than_pixels_are_drawn_as_means() -> None:
-    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
-    view = positional_encoding(4800, 8)
-    (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', view.svg())[:1]
-    pixels = np.asarray(image.open(io.BytesIO(base64.b64decode(data))))
-    assert pixels.shape == (1200, 8, 3)
-    means = view.values.reshape(1200, 4, 8).mean(1)
-    np.testing.assert_array_equal(pixels, diverging(means))
-
-
 def test_waves_too_narrow_to_be_seen_are_left_out() -> None:
     text = positional_encoding(3000, 32).svg()
     narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
@@ -133,12 +111,6 @@ def test_waves_too_narrow_to_be_seen_are_left_out() -> None:
 def test_ticks_are_round_and_few() -> None:
     assert ticks(1) == [0] and ticks(10) == list(range(10)) and ticks(11) == [0, 2, 4, 6, 8, 10]
     assert ticks(100)[:3] == [0, 10, 20] and ticks(128)[-1] == 120 and len(ticks(4999)) <= 11
-
-
-def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"must be one of \.html, \.svg, \.png, \.pdf"):
-        positional_encoding(2, 2).save(tmp_path / "a.gif")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_text_is_text_in_picture_and_page(tmp_path: Path) -> None:
@@ -158,69 +130,23 @@ def told(page: Any) -> str:
 
 
 def test_pointing_at_the_heat_map(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    view = positional_encoding(4, 8, WORDS)
+    view = positional_encoding(6, 8, EVIL)
     page = open_file(view.save(tmp_path / "a.html"))
     page.wait_for_selector(".positional td")
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
     box = page.locator(".positional canvas").bounding_box()
     for row, column in ((2, 3), (3, 0), (0, 7)):
-        x, y = box["width"] * (column + 0.5) / 8, box["height"] * (row + 0.5) / 4
+        x, y = box["width"] * (column + 0.5) / 8, box["height"] * (row + 0.5) / 6
         page.mouse.move(box["x"] + x, box["y"] + y)
         value = f"{view.values[row, column]:.4f}".replace("-", "−")
-        assert told(page).startswith(f"position {row} ({WORDS[row]}), dimension {column}: ")
+        assert told(page).startswith(f"position {row} (") and f"dimension {column}: " in told(page)
         assert f"= {value};" in told(page)
         assert texts(page, "td.chosen") == [value]
         assert page.locator(".pair").input_value() == str(column // 2)
-    page.keyboard.press("Tab")
     page.focus(".positional canvas")
     for key in ("ArrowDown", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp"):
         page.keyboard.press(key)
-    assert told(page).startswith("position 0 (My), dimension 7: cos(0 / 10000")
-
-
-def test_the_table_of_a_sentence(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(positional_encoding(4, 4, WORDS).save(tmp_path / "a.html"))
-    page.wait_for_selector(".positional td")
-    assert texts(page, "thead th") == ["", "sin 0", "cos 1", "sin 2", "cos 3"]
-    assert [" ".join(name.split()) for name in texts(page, "tbody th")] == ["0 My", "1 friends", "2 like", "3 tomatoes"]
-    assert texts(page, "td") == [  # sin t, cos t, sin t/100, cos t/100
-        "0.0000",
-        "1.0000",
-        "0.0000",
-        "1.0000",
-        "0.8415",
-        "0.5403",
-        "0.0100",
-        "0.9999",
-        "0.9093",
-        "−0.4161",
-        "0.0200",
-        "0.9998",
-        "0.1411",
-        "−0.9900",
-        "0.0300",
-        "0.9996",
-    ]
-    assert "The first" not in page.inner_text("#positional")  # it is whole
-
-
-def test_waves_of_many_positions_can_be_told_apart(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(positional_encoding(2000, 8).save(tmp_path / "a.html"))
-    page.wait_for_selector(".positional td")
-    page.evaluate(CHOOSE, 1500)
-    ticks = [int(text) for text in page.locator(".plot text[text-anchor=middle]").all_text_contents()]
-    assert len(ticks) >= 4 and 1300 < min(ticks) < 1500 < max(ticks) < 1700  # 60 waves around it
-    points = np.array(page.get_attribute(".plot .sine", "points").replace(",", " ").split(), float)
-    turns = np.diff(np.sign(np.diff(points[1::2])))
-    assert 118 <= np.count_nonzero(turns) <= 122
-    page.locator(".pair").fill("3")
-    ticks = [int(text) for text in page.locator(".plot text[text-anchor=middle]").all_text_contents()]
-    assert min(ticks) == 0 and max(ticks) == 1800
-    pixels = page.locator(".positional canvas").evaluate(PIXELS)  # of 480 rows, each the mean of about four
-    edges = np.arange(481) * 2000 // 480
-    values = positional_encoding(2000, 8).values
-    means = np.add.reduceat(values, edges[:-1], axis=0) / np.diff(edges)[:, None]
-    opacity = np.reshape(pixels, (480, 8, 4))[..., 3] / 255
-    np.testing.assert_allclose(opacity, np.abs(means), atol=3e-3)
+    assert told(page).startswith("position 0 (") and "dimension 7: cos(0 / 10000" in told(page)
 
 
 def test_the_table_has_the_numbers(open_file: Callable[..., Any], tmp_path: Path) -> None:
@@ -236,16 +162,3 @@ def test_the_table_has_the_numbers(open_file: Callable[..., Any], tmp_path: Path
     with page.expect_download() as saved:
         page.click("text=Save as SVG")
     ElementTree.parse(saved.value.path())
-
-
-def test_names_are_text_in_the_page(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(positional_encoding(len(EVIL), 4, EVIL).save(tmp_path / "a.html"))
-    page.wait_for_selector(".positional td")
-    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
-    names = texts(page, ".positional tbody th")
-    assert re.sub(r"^\d+\s*", "", names[0]) == HTML[:23] + "…" and names[5].endswith("␣")
-
-
-def test_its_repr_is_a_line() -> None:
-    found = repr(positional_encoding(4, 6))
-    assert found == "<positional encoding of 4 positions, 6 wide; .save('x.html') or .svg()>"

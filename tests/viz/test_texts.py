@@ -30,44 +30,30 @@ def word_pieces() -> Any:
     return tokenizer
 
 
-def test_lists_functions_dictionaries_and_nothing() -> None:
-    assert [reader(["a", "b"])(i) for i in (0, 1, 2, -1)] == ["a", "b", "2", "-1"]
-    assert reader({7: "seven"})(7) == "seven" and reader({7: "seven"})(8) == "8"
-    assert reader(lambda i: i + 1)(1) == "2" and reader(None)(5) == "5"
-
-
-def test_tokenizers_of_our_own_have_their_tokens() -> None:
+def test_lists_functions_dictionaries_tokenizers_and_nothing() -> None:
     class Words:
         def token(self, i: int) -> str:
             return f"word {i}"
 
-    assert reader(Words())(3) == "word 3" and reader(None, Words())(3) == "word 3"
-    assert reader(["a"], Words())(0) == "a"
-
-
-def test_a_tokenizer_that_only_decodes() -> None:
     class Characters:
         def decode(self, ids: list[int]) -> str:
             return "".join(map(chr, ids))
 
+    assert [reader(["a", "b"])(i) for i in (0, 1, 2, -1)] == ["a", "b", "2", "-1"]
+    assert reader({7: "seven"})(7) == "seven" and reader({7: "seven"})(8) == "8"
+    assert reader(lambda i: i + 1)(1) == "2" and reader(None)(5) == "5"
+    assert reader(Words())(3) == reader(None, Words())(3) == "word 3" and reader(["a"], Words())(0) == "a"
     assert reader(Characters())(97) == "a"
+    for names in ("one text", 7, 1.5):
+        assert tokenizer_reader(names) is None
+        with pytest.raises(TypeError, match=r"texts of ids are a list of all of them, a function .* a tokenizer"):
+            reader(names)  # type: ignore[arg-type]
 
 
-def test_tokens_of_bytes_are_read_and_parts_of_characters_named_as_in_the_vocabulary() -> None:
-    read = reader(byte_level())
-    assert [read(i) for i in range(4)] == [" cat", "Ã", "©", "<|endoftext|>"]
-
-
-def test_pieces_of_words_keep_their_marks() -> None:
-    read = reader(word_pieces())
-    assert [read(i) for i in range(4)] == ["[UNK]", "[CLS]", "play", "##ing"]
-
-
-@pytest.mark.parametrize("names", ["one text", 7, 1.5])
-def test_what_names_no_ids(names: Any) -> None:
-    assert tokenizer_reader(names) is None
-    with pytest.raises(TypeError, match=r"texts of ids are a list of all of them, a function .* a tokenizer"):
-        reader(names)
+def test_parts_of_characters_are_named_as_in_the_vocabulary_and_pieces_of_words_keep_their_marks() -> None:
+    by_byte, by_piece = reader(byte_level()), reader(word_pieces())
+    assert [by_byte(i) for i in range(4)] == [" cat", "Ã", "©", "<|endoftext|>"]
+    assert [by_piece(i) for i in range(4)] == ["[UNK]", "[CLS]", "play", "##ing"]
 
 
 def test_texts_can_be_drawn() -> None:

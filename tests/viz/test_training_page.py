@@ -124,25 +124,6 @@ def test_runs_are_toggled_and_ranges_zoomed(open_file: Callable[..., Any], saved
     assert page.is_disabled("#whole") and "NaN" not in page.inner_html("#charts")
 
 
-def test_a_step_is_marked_at_the_time_of_its_own_run(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    slow = [entry(i, seconds=10.0 * i) for i in range(1, 5)]
-    quick = trained(tmp_path / "run", {3: {"w": torch.ones(2)}})  # 2 seconds a step
-    page = open_file(training(slow, quick).save(tmp_path / "a.html"), viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
-    page.select_option("#over", "seconds")
-    mark, end = page.evaluate(PICKED)
-    assert mark == pytest.approx(end * 6 / 40, abs=1)
-
-
-def test_on_paper(open_file: Callable[..., Any], saved: Path) -> None:
-    page = open_file(saved, viewport=WIDE, color_scheme="dark")
-    page.wait_for_selector("[data-ready]")
-    page.emulate_media(media="print", color_scheme="dark")
-    assert contrast(page, "h1") > 15 and page.locator(".run:visible").count() == 2  # the legend stays
-    for pressed in ("#smoothing", "#play", "#theme", ".log"):
-        assert page.locator(f"{pressed}:visible").count() == 0
-
-
 def test_by_keyboard(open_file: Callable[..., Any], saved: Path) -> None:
     page = open_file(saved, viewport=WIDE)
     page.wait_for_selector("[data-ready]")
@@ -222,7 +203,7 @@ class Batches:
 def test_the_graph_of_a_training_follows_the_step(open_file: Callable[..., Any], tmp_path: Path) -> None:
     torch.manual_seed(0)
     x = torch.randn(32, 4)
-    model, made = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)), {}
+    model, means = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)), {}
 
     def loss(model: nn.Module, batch: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, int]:
         return (model(batch[0]) - batch[1]).pow(2).mean(), 32
@@ -235,35 +216,25 @@ def test_the_graph_of_a_training_follows_the_step(open_file: Callable[..., Any],
     def picture(step: int, state: dict[str, torch.Tensor]) -> Any:
         model.load_state_dict(state)
         mean = loss(model, batches.batch)[0]
-        model.zero_grad()
-        mean.backward(retain_graph=True)
-        made[step] = float(mean), float(2 * mean.sqrt() / 32**0.5)  # of the loss with respect to the difference
+        means[step] = float(mean)
         return viz.graph(mean, modules={"model": model}, colour="gradient")
 
     view = viz.training(tmp_path / "run", snapshots={"graph": picture}, weights=False)
     page = open_file(view.save(tmp_path / "a.html"), viewport=WIDE)
     page.wait_for_selector("[data-ready]")
-    assert list(made) == [5, 10, 15]
     logged = series(view.runs[0], "loss").values.tolist()
+    assert list(means) == [5, 10, 15]
     for step in (15, 10, 5):
         assert page.inner_text("#at-step") == f"step {step}"
         assert page.evaluate("document.querySelector('#frame img').decode().then(() => true)")
         drawn = unquote(page.get_attribute("#frame img", "src"))
-        mean, norm = made[step]
         assert all(f">{text}<" in drawn for text in ("Linear", "Tanh", "weight"))
-        assert f">{mean:.4g} · ∇ 1<" in drawn and f"‖∇‖ {norm:.4g}" in drawn
+        assert f">{means[step]:.4g} · ∇ 1<" in drawn
         if step < 15:  # a line of the log has the loss before its update: that of these weights is the next
-            assert mean == pytest.approx(logged[step], rel=1e-5)
+            assert means[step] == pytest.approx(logged[step], rel=1e-5)
         mark, end = page.evaluate(PICKED)
         assert mark == pytest.approx(end * step / 15, abs=1)  # the mark on the loss's curve is at this step
         page.click("#back")
-    assert page.locator("#charts").bounding_box()["width"] < page.locator("#frame").bounding_box()["width"]
-    small = page.locator("#frame img").bounding_box()["width"]
-    page.click(".picture")
-    natural = page.evaluate("document.querySelector('#frame img').naturalWidth")
-    assert page.locator("#frame img").bounding_box()["width"] == pytest.approx(natural, abs=2) != small
-    page.keyboard.press("Enter")
-    assert page.locator("#frame img").bounding_box()["width"] == small
 
 
 def test_many_runs_are_told_in_a_list(open_file: Callable[..., Any], tmp_path: Path) -> None:
@@ -284,22 +255,13 @@ def test_many_runs_are_told_in_a_list(open_file: Callable[..., Any], tmp_path: P
     assert dashes == [False] * 8 + [True] * 2
 
 
-def test_a_page_without_anything(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(training([], names=["new"]).save(tmp_path / "a.html"))
-    page.wait_for_selector("[data-ready]")
-    assert page.inner_text("#nothing") == "Nothing has been logged yet."
-    assert texts(page, ".run") == ["new (nothing logged yet)"]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark_and_saved_as_a_picture(
-    open_file: Callable[..., Any], saved: Path, tmp_path: Path, scheme: str
-) -> None:
-    page = open_file(saved, viewport=WIDE, color_scheme=scheme)
-    page.wait_for_selector("[data-ready]")
-    for selector in (".value >> nth=0", ".value >> nth=2", "#readout", ".row .name", "#detail th"):
-        assert contrast(page, selector) >= 4.5, selector
-    assert contrast(page, ".tick", "fill") >= 4.5
+def test_light_and_dark_and_saved_as_a_picture(open_file: Callable[..., Any], saved: Path) -> None:
+    for scheme in ("light", "dark"):
+        page = open_file(saved, viewport=WIDE, color_scheme=scheme)
+        page.wait_for_selector("[data-ready]")
+        for selector in (".value >> nth=0", ".value >> nth=2", "#readout", ".row .name", "#detail th"):
+            assert contrast(page, selector) >= 4.5, selector
+        assert contrast(page, ".tick", "fill") >= 4.5
     with page.expect_download() as download:
         page.click("#save")
     text = Path(download.value.path()).read_text()
@@ -308,17 +270,3 @@ def test_light_and_dark_and_saved_as_a_picture(
     assert not page.evaluate(wide)
     page.set_viewport_size({"width": 380, "height": 700})
     assert not page.evaluate(wide)
-
-
-def test_one_chart_has_the_width_and_one_snapshot_no_slider(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    log = [{"step": step, "accuracy": 1 - 1 / step} for step in range(1, 99)]
-    view = training(log, snapshots={"weights": {9: np.eye(3)}})
-    page = open_file(view.save(tmp_path / "a.html"), viewport={"width": 1000, "height": 700})
-    page.wait_for_selector("[data-ready]")
-    sizes = page.evaluate("['.chart', '.chart svg', '#charts'].map((name) => document.querySelector(name).clientWidth)")
-    assert sizes[0] == sizes[2] and sizes[1] == pytest.approx(sizes[2], abs=2)
-    assert page.evaluate("document.querySelector('.chart svg').clientHeight") > 300
-    ticks = page.locator(".chart .tick").all_text_contents()
-    assert "1" in ticks and not [tick for tick in ticks if tick.startswith(("-", "1."))]  # it is a share of all
-    assert texts(page, "#at-step") == ["step 9"]
-    assert not page.locator("#scrub").is_visible() and not page.locator("#play").is_visible()

@@ -12,64 +12,16 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-import minigrad as torch
 from minigrad import showing, viz
 from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module
-from minigrad.viz.page import Page
-from minigrad.viz.view import Picture, View
+from minigrad.viz.view import View
 from tests.support.browser import wait_for
-
-VIEWS = ["attention", "embedding", "graph", "linked", "playback", "positional_encoding", "training"]
-
-
-def made(name: str) -> View:
-    """A small view of each kind."""
-    if name == "attention":
-        return viz.attention(np.full((1, 2, 2), 0.5), ["I", "sleep"])
-    if name == "embedding":
-        return viz.embedding(np.eye(3), ["a", "b", "c"])
-    if name == "graph":
-        return viz.graph((torch.ones(2, requires_grad=True) * 2).sum())
-    if name == "linked":
-        encoder = torch.nn.TransformerEncoderLayer(4, 2, batch_first=True)
-        return viz.linked(encoder, torch.ones(1, 2, 4))
-    if name == "playback":
-        return viz.playback((torch.ones(2, requires_grad=True) * 2).sum())
-    if name == "positional_encoding":
-        return viz.positional_encoding(3, 4)
-    return viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}])
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_a_page(name: str, tmp_path: Path) -> None:
-    view = made(name)
-    assert isinstance(view.page(), Page) and view.html() == view.page().html()
-    path = tmp_path / "a.HTML"
-    assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
-    with pytest.raises(ValueError, match=r"a\.txt"):
-        view.save(tmp_path / "a.txt")
-    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
-        view.save(tmp_path / "nowhere" / "a.html")
-    assert [p.name for p in tmp_path.iterdir()] == ["a.HTML"]
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_picture_is_an_svg_too(name: str, tmp_path: Path) -> None:
-    view = made(name)
-    assert isinstance(view, Picture)
-    path = view.save(str(tmp_path / "a.svg"))
-    assert path.read_text(encoding="utf-8") == view.svg()
-    assert ElementTree.fromstring(view.svg()).tag.endswith("svg")
-    with pytest.raises(ValueError, match="a page takes no arguments"):
-        view.save(tmp_path / "a.html", 1)
-    assert not (tmp_path / "a.html").exists()
 
 
 def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
@@ -81,11 +33,15 @@ def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
 # Where it is shown ------------------------------------------------------------------------------------------
 
 
+def table() -> View:
+    return viz.embedding(np.eye(3), ["a", "b", "c"])
+
+
 def test_a_script_shows_it_in_the_browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda uri: not opened.append(uri))
     monkeypatch.setenv("DISPLAY", ":0")
-    view = made("embedding")
+    view = table()
     view.show()
     file = Path(url2pathname(urlsplit(opened[0]).path))
     assert file.read_text(encoding="utf-8") == view.html() and capsys.readouterr().out == ""
@@ -103,7 +59,7 @@ def test_without_a_browser_it_says_where_the_page_is(
         monkeypatch.delenv(name, raising=False)
     if display:
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    made("embedding").show()
+    table().show()
     assert len(asked) == display  # a browser of the terminal is not opened
     told = capsys.readouterr().out
     file = Path(told.removeprefix("There is no browser here to show it in. The page is ").partition(";")[0])
@@ -117,7 +73,7 @@ def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> 
     display = SimpleNamespace(display=shown.append)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    view = made("embedding")
+    view = table()
     view.show()
     assert shown == [view]
     shell.kernel = None  # a terminal
@@ -126,14 +82,14 @@ def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "MOST_DRAWN", 100)
-    assert "image/svg+xml" not in made("embedding")._repr_mimebundle_()
+    assert "image/svg+xml" not in table()._repr_mimebundle_()
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
     """In JupyterLab and in VS Code, when they change, and as the system is where nothing is known."""
     outer = tmp_path / "notebook.html"
-    shown = made("positional_encoding")._repr_mimebundle_()["text/html"]
+    shown = viz.positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
     outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{shown}', encoding="utf-8")
     page = open_file(outer, color_scheme=system)
     root = page.frame_locator("iframe").locator("html")
@@ -148,17 +104,11 @@ def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[...,
         page.evaluate(change or "0")
         root.and_(page.frame_locator("iframe").locator(f"[data-theme={theme}]")).wait_for()
     assert not page.locator("iframe + img").is_visible()  # it stands for the page where that is taken out
-    page.evaluate("document.querySelector('iframe').remove()")
-    page.locator("img").wait_for()
-
-
-def test_a_frame_is_as_high_as_its_page(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    outer = tmp_path / "notebook.html"
-    outer.write_text(made("positional_encoding").page().framed(), encoding="utf-8")
-    page = open_file(outer)
     wait_for(page, "document.querySelector('iframe').style.height != '900px'")
     inner = page.frame_locator("iframe").locator("body").evaluate("node => node.getBoundingClientRect().height")
     assert page.evaluate("document.querySelector('iframe').clientHeight") == min(math.ceil(inner), 1000)
+    page.evaluate("document.querySelector('iframe').remove()")
+    page.locator("img").wait_for()
 
 
 def test_another_program_shows_views() -> None:

@@ -17,6 +17,7 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.music.notes import Note
+from minigrad.viz.page import Page
 from minigrad.viz.sizes import size
 
 
@@ -62,41 +63,37 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", PAGES)
 def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> None:
-    made = MADE[name]()
-    if name in PAGES:
-        assert "<!doctype html>" in made.save(tmp_path / "a.html").read_text(encoding="utf-8")
-        assert "<svg" in made.save(tmp_path / "a.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("ending", ["pdf", "png"])
-def test_what_needs_the_extra_says_how_to_install_it(ending: str, tmp_path: Path) -> None:
+    view = MADE[name]()
+    assert isinstance(view.page(), Page) and view.html() == view.page().html()
+    path = tmp_path / "a.HTML"
+    assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
+    assert view.save(tmp_path / "a.svg").read_text(encoding="utf-8") == view.svg()
+    with pytest.raises(ValueError, match="a page takes no arguments"):
+        view.save(tmp_path / "b.html", 1)
+    with pytest.raises(ValueError, match=r"a\.txt: the ending must be one of \.html, .*\.svg, \.png, \.pdf"):
+        view.save(tmp_path / "a.txt")
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
+        view.save(tmp_path / "nowhere" / "a.html")
     with pytest.raises(ImportError, match=r"SVG and HTML do not: .*pip install vl-convert-python"):
-        MADE["attention"]().save(tmp_path / f"a.{ending}")
-    assert not list(tmp_path.iterdir())
+        view.save(tmp_path / "a.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML", "a.svg"]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
     """Of the size that ``scale`` says, in a notebook as well, with a line of text."""
     pytest.importorskip("vl_convert", reason="the extra viz brings it")
-    made = MADE[name]()
-    wide, high = size(made.svg())
-    larger = made.save(tmp_path / "a.svg", scale=3).read_text(encoding="utf-8")
+    view = MADE[name]()
+    wide, high = size(view.svg())
+    larger = view.save(tmp_path / "a.svg", scale=3).read_text(encoding="utf-8")
     assert size(larger) == pytest.approx((3 * wide, 3 * high), rel=1e-4)
-    pixels = struct.unpack(">II", made.save(tmp_path / "a.png", scale=1.5).read_bytes()[16:24])
+    pixels = struct.unpack(">II", view.save(tmp_path / "a.png", scale=1.5).read_bytes()[16:24])
     assert pixels == pytest.approx((1.5 * wide, 1.5 * high), abs=2)
-    paper = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", made.save(tmp_path / "a.pdf").read_bytes())
+    paper = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.save(tmp_path / "a.pdf").read_bytes())
     assert [float(side) for side in paper[0]] == pytest.approx((0.75 * wide, 0.75 * high), rel=1e-3)
-    assert struct.unpack(">II", made.png()[16:24]) == pytest.approx((2 * wide, 2 * high), abs=2)
-    shown = made._repr_mimebundle_()
-    assert shown["image/svg+xml"] == made.svg() and shown["text/plain"] == repr(made) and "\n" not in repr(made)
+    assert struct.unpack(">II", view.png()[16:24]) == pytest.approx((2 * wide, 2 * high), abs=2)
+    shown = view._repr_mimebundle_()
+    assert shown["image/svg+xml"] == view.svg() and shown["text/plain"] == repr(view) and "\n" not in repr(view)
     assert "<iframe" in shown["text/html"] and "data:image/svg+xml" in shown["text/html"]
-
-
-def test_the_names_of_the_files_can_be_imported_from_all_the_same() -> None:
-    from minigrad.viz.graph.values import value_of
-
-    assert callable(value_of) and callable(viz.graph)

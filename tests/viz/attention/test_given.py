@@ -37,14 +37,18 @@ def test_all_kinds_by_name() -> None:
     assert repr(view).startswith("<attention: Encoder self-attention: 2 layers, 3 heads, 3 × 3 tokens; ")
 
 
-@pytest.mark.parametrize("tokens", [(CATS,), ([*CATS], [*CATS])])
-def test_one_array(tokens: tuple[list[str], ...]) -> None:
-    w = weights(2, 3, 3, 3)
-    kind = "encoder" if len(tokens) == 1 else "cross"
-    assert attention(w, *tokens).kinds == (kind,)
-    assert attention(weights(2, 3, 3, 3, causal=True), CATS).kinds == ("decoder",)
-    assert attention(weights(2, 3, 4, 3), CATS, KATZEN).kinds == ("cross",)
-    assert attention(weights(2, 3, 4, 3), tokens={"source": CATS, "target": KATZEN}).kinds == ("cross",)
+def test_one_array() -> None:
+    causal, cross = weights(2, 3, 3, 3, causal=True), weights(2, 3, 4, 3)
+    assert attention(weights(2, 3, 3, 3), CATS).kinds == ("encoder",)
+    assert attention(weights(2, 3, 3, 3), [*CATS], [*CATS]).kinds == ("cross",)
+    assert attention(causal, CATS).kinds == ("decoder",)
+    assert attention(cross, CATS, KATZEN).kinds == ("cross",)
+    assert attention(cross, tokens={"source": CATS, "target": KATZEN}).kinds == ("cross",)
+    view, before = attention(cross, CATS, KATZEN), cross.copy()
+    cross[...] = 0
+    assert np.array_equal(view.weights()[0], before[0])  # it is copied
+    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
+        attention([np.stack([weights(2, 3, 3)] * 2)], CATS, sentence=2)
 
 
 def test_tensors_lists_of_layers_and_fewer_axes() -> None:
@@ -56,14 +60,6 @@ def test_tensors_lists_of_layers_and_fewer_axes() -> None:
     batches = [np.stack([w[0], w[1]]), np.stack([w[1], w[0]])]  # (B, H, T, S) each
     assert np.array_equal(attention(batches, CATS, sentence=1).weights()[0], w[1])
     assert attention(w.astype(np.float16), CATS).weights()[0].dtype == np.float32
-
-
-def test_what_is_given_is_copied() -> None:
-    w = weights(1, 1, 3, 3)
-    before = w.copy()
-    view = attention(w, CATS)
-    w[...] = 0
-    assert np.array_equal(view.weights()[0], before[0])
 
 
 def test_masks_are_seen_in_the_weights() -> None:
@@ -109,25 +105,17 @@ def test_what_a_row_is() -> None:
         attention(given, tokens={"source": CATS, "target": KATZEN, "written": CATS})
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ((np.nan,), "not finite"),
-        ((np.inf,), "not finite"),
-        ((-0.5,), "negative numbers, down to -0.5"),
-        ((1.5,), "sums to "),
-    ],
-)
-def test_what_are_no_weights(change: tuple[float], message: str) -> None:
-    w = weights(2, 2, 3, 3)
-    w[1, 0, 2, 1] = change[0]
-    with pytest.raises(ValueError, match=rf"layer 1, head 0, the row of query 2 \('cats'\).*{message}"):
-        attention(w, CATS)
+def test_what_are_no_weights() -> None:
+    messages = {np.nan: "not finite", np.inf: "not finite", -0.5: "negative numbers, down to -0.5", 1.5: "sums to "}
+    for value, message in messages.items():
+        w = weights(2, 2, 3, 3)
+        w[1, 0, 2, 1] = value
+        with pytest.raises(ValueError, match=rf"layer 1, head 0, the row of query 2 \('cats'\).*{message}"):
+            attention(w, CATS)
 
 
-@pytest.mark.parametrize(
-    ("given", "tokens", "message"),
-    [
+def test_what_does_not_fit() -> None:
+    for given, tokens, message in [
         (weights(2, 2, 3, 3), (KATZEN,), "has 3 queries, but there are 4 tokens"),
         (weights(2, 2, 4, 3), (CATS,), "has 4 queries, but there are 3 tokens"),
         (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
@@ -139,44 +127,28 @@ def test_what_are_no_weights(change: tuple[float], message: str) -> None:
         ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, and not 'self'"),
         (weights(1, 1, 1, 3, 3), (CATS,), "take one sentence"),
         ([weights(2, 3, 3), weights(2, 2, 2)], (CATS,), "layers differ in their tokens"),
-    ],
-)
-def test_what_does_not_fit(given: Any, tokens: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        attention(given, *tokens)
-
-
-@pytest.mark.parametrize(
-    ("given", "tokens", "message"),
-    [
+    ]:
+        with pytest.raises(ValueError, match=message):
+            attention(given, *tokens)
+    for given, tokens, message in [
         ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
         (None, (CATS,), "wants a module or weights"),
         (weights(1, 1, 3, 3), ("I like cats",), "lists of texts"),
         (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
         (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
-    ],
-)
-def test_what_is_neither(given: Any, tokens: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        attention(given, *tokens)
+    ]:
+        with pytest.raises(TypeError, match=message):
+            attention(given, *tokens)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
+def test_tokens_that_are_none() -> None:
+    for tokens, message in [
         ("I like cats", "not one text: 'I like cats'"),
         ([1, 2, 3], "1 is of type int"),
         ({"from": CATS}, re.escape("not of ['from']")),
         (3, "not of type int"),
         ([1, 2], "not of type int"),
         ({"source": CATS, "written": str}, "written are a list of texts"),
-    ],
-)
-def test_tokens_that_are_none(tokens: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        attention(weights(1, 1, 3, 3), tokens=tokens)
-
-
-def test_sentences_are_counted() -> None:
-    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
-        attention([np.stack([weights(2, 3, 3)] * 2)], CATS, sentence=2)
+    ]:
+        with pytest.raises(TypeError, match=message):
+            attention(weights(1, 1, 3, 3), tokens=tokens)

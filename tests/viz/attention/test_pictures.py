@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import warnings
 from itertools import pairwise
@@ -16,8 +15,7 @@ import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention, page
 from minigrad.viz.attention.drawing import Drawing, Text, shortened, width, wrapped
-from minigrad.viz.attention.pictures import chosen, opacity_of, pooled
-from minigrad.viz.palette import DARK, LIGHT, Palette, luminance, rgb
+from minigrad.viz.attention.pictures import chosen, pooled
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</text><script>alert(1)</script>&amp;\"'"
@@ -138,13 +136,13 @@ def test_a_layer_and_heads_or_their_mean() -> None:
         unlike.svg("head", layer=None)
 
 
-@pytest.mark.parametrize("picture", ["head", "matrix", "model"])
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_strange_tokens_in_each_format(picture: Any, ending: str, tmp_path: Path) -> None:
+def test_strange_tokens_in_each_format(ending: str, tmp_path: Path) -> None:
     """Nothing is left beside the file, there is one warning about fonts, and (but for the order of a PDF's fonts) the
     same file to the byte when it is drawn again."""
     if ending != "svg":
         pytest.importorskip("vl_convert")
+    picture: Any = {"svg": "head", "pdf": "matrix", "png": "model"}[ending]
     path, made = tmp_path / f"a.{ending}", view(STRANGE, STRANGE)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -157,7 +155,8 @@ def test_strange_tokens_in_each_format(picture: Any, ending: str, tmp_path: Path
     assert len([w for w in caught if "font" in str(w.message)]) <= 2  # one each time
     if ending == "svg":
         ElementTree.parse(path)
-        assert b"<script" not in content and (picture == "model" or b"&lt;script&gt;" in content)
+        assert b"<script" not in content and b"&lt;script&gt;" in content
+        ElementTree.fromstring(made.svg("matrix"))
 
 
 def test_texts_are_cut_to_the_room_there_is() -> None:
@@ -191,13 +190,12 @@ def assert_inside(drawing: Drawing) -> None:
             assert 0 < t.y < drawing.height
 
 
-@pytest.mark.parametrize("picture", ["head", "matrix", "model"])
-@pytest.mark.parametrize(("tokens", "layers", "heads"), [(1, 1, 1), (60, 12, 12), (2, 1, 12)])
-def test_few_tokens_and_many(picture: Any, tokens: int, layers: int, heads: int) -> None:
-    names = [f"token{i}" for i in range(tokens)]
-    made = view(names, names, layers, heads, causal=tokens > 1)
-    assert_inside(made._drawing(picture))
-    assert len(made.svg(picture)) < 6_000_000
+def test_few_tokens_and_many() -> None:
+    for picture, tokens, layers, heads in (("head", 1, 1, 1), ("matrix", 60, 12, 12), ("model", 2, 1, 12)):
+        names = [f"token{i}" for i in range(tokens)]
+        made = view(names, names, layers, heads, causal=tokens > 1)
+        assert_inside(made._drawing(picture))  # type: ignore[arg-type]
+        assert len(made.svg(picture)) < 6_000_000  # type: ignore[arg-type]
 
 
 def test_of_very_many_lines_the_heaviest_are_drawn() -> None:
@@ -211,16 +209,7 @@ def test_of_very_many_lines_the_heaviest_are_drawn() -> None:
     assert "heaviest" not in view(names[:8], names[:8], 1, 1).svg()
 
 
-@pytest.mark.parametrize("palette", [LIGHT, DARK])
-def test_without_colours_a_larger_weight_is_still_told(palette: Palette) -> None:
-    """In grey, too, cells go from the paper to the accent without turning back."""
-    paper, accent = (np.array(rgb(colour), float) for colour in (palette.paper, palette.accent))
-    shades = [luminance(paper + opacity_of(w) * (accent - paper)) for w in np.linspace(0, 1, 101)]
-    steps = np.diff(shades) * np.sign(shades[-1] - shades[0])
-    assert (steps > 0).all() and abs(shades[-1] - shades[0]) > 0.4
-
-
-def test_dark_pictures_and_others() -> None:
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = view(list("ab"), list("cd"))
     assert 'fill="#151719"' in made.svg(dark=True) and 'fill="#ffffff"' in made.svg()
     assert made.svg() == made.svg("head", kind="cross", layer=1)
@@ -228,21 +217,13 @@ def test_dark_pictures_and_others() -> None:
         made.svg("lines")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no 'decoder' attention here, but 'cross'"):
         made.svg(kind="decoder")
-
-
-def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = view(list("ab"), list("cd"))
-    assert made.save(str(tmp_path / "a.HTML")).read_text().startswith("<!doctype html>")
-    assert (tmp_path / "a.HTML").read_text() == made.page().html()
+    assert made.save(str(tmp_path / "a.HTML")).read_text() == made.page().html()
     with pytest.raises(ValueError, match=r"cannot save a\.jpeg: the ending must be one of \.html, \.svg, \.png, \.pdf"):
         made.save(tmp_path / "a.jpeg")
-    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
-        made.save(tmp_path / "nowhere" / "a.svg")
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=r"pip install vl-convert-python"):
         made.save(tmp_path / "a.png")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML"]
-    made.save(tmp_path / "a.svg")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.HTML"]
 
 
 def test_a_beam(tmp_path: Path) -> None:
@@ -262,21 +243,11 @@ def test_a_beam(tmp_path: Path) -> None:
         AttentionView.of_beam([])
 
 
-def test_what_candidates_share_is_in_the_page_once() -> None:
+def test_what_candidates_share_is_in_the_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (view(list("ab"), list("cd")).attentions[0] for _ in range(2))
     beam = [Candidate("a", 0.0, (one, other)), Candidate("b", 0.0, (one,))]
     data = AttentionView.of_beam(beam).page().data
     assert len(data["kinds"]) == 2 and [text["kinds"] for text in data["texts"]] == [[0, 1], [0]]
-
-
-def test_too_much_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = view(list("ab"), list("cd"))
     monkeypatch.setattr(page, "MOST", 23)
     with pytest.raises(ValueError, match="24 numbers are too many for a page, which holds 23"):
-        made.page()
-
-
-def test_importing_minigrad_imports_no_pictures() -> None:
-    told = "import sys, minigrad; print([m for m in sys.modules if 'viz' in m or 'vl_convert' in m])"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+        view(list("ab"), list("cd")).page()

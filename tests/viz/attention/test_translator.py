@@ -29,24 +29,14 @@ def translator() -> Translator:
 def test_its_model(translator: Translator) -> None:
     words = translator.tokenizers.source
     source, target = (words.encode(" ".join(side)) for side in (ENGLISH, GERMAN))
-
-    view = attention(
-        translator.model,
-        mg.tensor([[*source, EOS]]),
-        mg.tensor([[BOS, *target]]),
-        tokens=(words.token, words.token),
-        title="Why they?",
-    )
-
+    inputs = mg.tensor([[*source, EOS]]), mg.tensor([[BOS, *target]])
+    view = attention(translator.model, *inputs, tokens=(words.token, words.token), title="Why they?")
     assert view.kinds == ("encoder", "decoder", "cross")
     cross = view.attentions[2]
     assert cross.keys == (*ENGLISH, "</s>") and cross.queries == ("<s>", *GERMAN)
     expected = translator.attention(" ".join(ENGLISH), " ".join(GERMAN))
     assert np.allclose(np.stack(view.weights("cross")), expected.weights, atol=1e-6)
-    they = ENGLISH.index("they")
-    layer = view.attentions[0].layers[-1]  # what "they" attends to
-    assert layer.path == "encoder.1.attention" and np.allclose(layer.weights[:, they].sum(-1), 1)
-    assert "Why they?" in view.page().html()
+    assert view.attentions[0].layers[-1].path == "encoder.1.attention" and "Why they?" in view.page().html()
 
 
 def test_a_translation_and_its_beam(translator: Translator) -> None:

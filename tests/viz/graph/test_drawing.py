@@ -25,28 +25,23 @@ def words(text: str) -> str:
     return "\n".join("".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text"))
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward", "both"])
-@pytest.mark.parametrize("make", [graphs.small, graphs.transformer, graphs.evil, lambda: graphs.chain(0)])
-def test_all_that_is_visible_stands_in_it(make, direction) -> None:
-    graph = make()
-    made = tree(graph)
-    root = ElementTree.fromstring(drawn(graph, direction, "time"))
+def test_all_that_is_visible_stands_in_it() -> None:
     known = {"svg", "title", "g", "rect", "text", "tspan", "path", "polyline", "linearGradient", "stop"}
-    assert {e.tag.split("}")[-1] for e in root.iter()} <= known
-    ids = [e.get("id") for e in root.iter() if e.get("id")]
-    assert {f"{kind[0]}{number}" for kind, number in made.boxes(made.opened, docked=True)} <= {*ids}
-    assert len(ids) == len({*ids})
+    cases = [(graphs.small(), "both"), (graphs.transformer(), "forward"), (graphs.evil(), "backward")]
+    for graph, direction in [*cases, (graphs.chain(0), "both")]:
+        boxes = tree(graph)
+        root = ElementTree.fromstring(drawn(graph, direction, "time"))
+        assert {e.tag.split("}")[-1] for e in root.iter()} <= known
+        ids = [e.get("id") for e in root.iter() if e.get("id")]
+        assert {f"{kind[0]}{number}" for kind, number in boxes.boxes(boxes.opened, docked=True)} <= {*ids}
+        assert len(ids) == len({*ids})
+    text = words(drawn(graphs.evil()))
+    assert all(shortened(name) in text for name in (graphs.EVIL, graphs.EMOJI, graphs.LONG))
 
 
-def test_names_are_text() -> None:
-    said = words(drawn(graphs.evil()))
-    assert shortened(graphs.EVIL) in said and shortened(graphs.EMOJI) in said and shortened(graphs.LONG) in said
-
-
-@pytest.mark.parametrize("leaves", [1, 2, 3])
-def test_arrows_of_leaves_at_the_side_touch_the_op(leaves: int) -> None:
+def test_arrows_of_leaves_at_the_side_touch_the_op() -> None:
     make = graphs.Builder()
-    inputs = [make.leaf("parameter", f"w{i}") for i in range(leaves)]
+    inputs = [make.leaf("parameter", f"w{i}") for i in range(3)]
     op = make.op("linear", "", make.leaf("input", "x"), *inputs)
     root = ElementTree.fromstring(drawn(make.done(op), "forward"))
     (body,) = root.findall(f".//{{*}}g[@id='n{op}']/{{*}}rect")
@@ -68,9 +63,11 @@ def test_directions() -> None:
     assert words(lines["both"]).split("\n")[-2:] == ["results", "gradients"]
 
 
-def test_no_backward_yet_is_told() -> None:
-    said = words(drawn(graphs.small(backward=False)))
-    assert "no backward yet: there are no gradients to show" in said and "gradients\n" not in said
+def test_no_backward_yet_and_dark() -> None:
+    text = words(drawn(graphs.small(backward=False)))
+    assert "no backward yet: there are no gradients to show" in text and "gradients\n" not in text
+    dark = drawn(graphs.small(), dark=True)
+    assert f'fill="{DARK.paper}"' in dark and LIGHT.ink not in dark and DARK.forward in dark
 
 
 def test_colours_and_what_they_mean() -> None:
@@ -84,11 +81,6 @@ def test_colours_and_what_they_mean() -> None:
     assert "n1" not in shown  # what is not finite has no colour, and changes no other
     assert "gradient norm 0.5\n3.021" in words(text)
     assert "no time known" in words(drawn(graphs.chain(0), colour="time"))
-
-
-def test_dark() -> None:
-    text = drawn(graphs.small(), dark=True)
-    assert f'fill="{DARK.paper}"' in text and LIGHT.ink not in text and DARK.forward in text
 
 
 def test_a_picture_shows_what_the_page_shows_at_first() -> None:

@@ -16,15 +16,6 @@ def labels(made, opened=None):
     return [made.groups[number].label for kind, number in found if kind == "group"]
 
 
-def test_repeats_are_one_box_and_all_fits() -> None:
-    graph = graphs.transformer(12)
-    made = tree(graph)
-    assert labels(made) == ["blocks.0 … blocks.11"]
-    assert len(made.boxes(made.opened)) <= BUDGET
-    repeat = next(group for group in made.groups if group.kind == "repeat")
-    assert len(repeat.children) == 12 and repeat.opens == []
-
-
 def test_a_list_of_equal_modules_is_one_box() -> None:
     graph = graphs.transformer(12, listed=True)
     made = tree(graph)
@@ -35,20 +26,20 @@ def test_a_list_of_equal_modules_is_one_box() -> None:
     assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
 
 
-@pytest.mark.parametrize(("around", "label"), [("", "0 … 2"), ("layers", "layers")])
-def test_modules_that_are_all_there_is_are_one_box_which_is_open(around: str, label: str) -> None:
-    make = graphs.Builder()
-    make.module("", "Sequential")
-    make.module("layers", "ModuleList")
-    x = make.leaf("constant", "x")
-    for number in range(3):
-        path = f"{around}.{number}".lstrip(".")
-        make.module(path, "Layer", "layer")
-        x = make.op("tanh", path, make.op("exp", path, x))
-    made = tree(make.done(x))
-    assert labels(made, {0}) == [label]
-    assert labels(made) == ["0", "1", "2"]
-    assert [group.times for group in made.groups if group.kind == "repeat"] == [3]
+def test_modules_that_are_all_there_is_are_one_box_which_is_open() -> None:
+    for around, label in (("", "0 … 2"), ("layers", "layers")):
+        make = graphs.Builder()
+        make.module("", "Sequential")
+        make.module("layers", "ModuleList")
+        x = make.leaf("constant", "x")
+        for number in range(3):
+            path = f"{around}.{number}".lstrip(".")
+            make.module(path, "Layer", "layer")
+            x = make.op("tanh", path, make.op("exp", path, x))
+        made = tree(make.done(x))
+        assert labels(made, {0}) == [label]
+        assert labels(made) == ["0", "1", "2"]
+        assert [group.times for group in made.groups if group.kind == "repeat"] == [3]
 
 
 def test_modules_of_another_structure_are_no_repeat() -> None:
@@ -60,11 +51,9 @@ def test_modules_of_another_structure_are_no_repeat() -> None:
 
 
 def test_a_repeat_counts_its_modules_though_they_are_in_sections() -> None:
-    graph = graphs.transformer(60, listed=True)
-    made = tree(graph)
+    made = tree(graphs.transformer(60, listed=True))
     repeat = next(group for group in made.groups if group.kind == "repeat")
     assert repeat.times == 60 and len(repeat.children) < BUDGET
-    assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
 
 
 def test_sections_hold_an_op_and_the_leaves_at_its_side() -> None:
@@ -78,41 +67,29 @@ def test_sections_hold_an_op_and_the_leaves_at_its_side() -> None:
     assert all(group.kind != "section" for group in tree(few).groups)  # leaves at the side take no room
 
 
-def test_without_repeats_every_block_is_a_box() -> None:
-    made = tree(graphs.transformer(12), repeats=False)
-    assert all(group.kind == "module" for group in made.groups)
-    assert [label for label in labels(made, {0}) if label] == [f"blocks.{i}" for i in range(12)]
+def test_every_node_is_three_clicks_away_at_most() -> None:
+    for make in (graphs.transformer, graphs.small, lambda: graphs.chain(1500), lambda: graphs.linears(300)):
+        graph = make()
+        boxes = tree(graph)
+        assert len(boxes.boxes(boxes.opened)) <= BUDGET
+        assert max(clicks(boxes, node.id) for node in graph.nodes) <= CLICKS
+        assert sorted(boxes.nodes(0)) == list(range(len(graph.nodes)))
+        everything = set(range(len(boxes.groups)))
+        assert all(boxes.box_of(node.id, everything) == ("node", node.id) for node in graph.nodes)
+        assert {boxes.box_of(node.id, set()) for node in graph.nodes} == {("group", 0)}
 
 
-@pytest.mark.parametrize(
-    "graph", [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.linears(300), graphs.small()]
-)
-def test_every_node_is_three_clicks_away_at_most(graph) -> None:
-    made = tree(graph)
-    assert len(made.boxes(made.opened)) <= BUDGET
-    assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
-
-
-def test_every_node_is_in_one_box() -> None:
-    graph = graphs.transformer(3)
-    made = tree(graph)
-    assert sorted(made.nodes(0)) == list(range(len(graph.nodes)))
-    everything = set(range(len(made.groups)))
-    assert all(made.box_of(node.id, everything) == ("node", node.id) for node in graph.nodes)
-    assert {made.box_of(node.id, set()) for node in graph.nodes} == {("group", 0)}
-
-
-@pytest.mark.parametrize("graph", [graphs.transformer(4), graphs.chain(200), graphs.small()])
-def test_wires_between_boxes_never_run_back(graph) -> None:
-    made = tree(graph)
-    for opened in (made.opened, {0}, set(range(len(made.groups)))):
-        place = {box: i for i, box in enumerate(made.boxes(opened))}
-        for leaf, op in made.docks.items():
-            place.setdefault(("node", leaf), place.get(("node", op), 0) - 0.5)
-        found = wires(graph, made, opened)
-        assert all(place[source] < place[target] for source, target in found)
-        inside = sum(made.box_of(e.source, opened) == made.box_of(e.target, opened) for e in graph.edges)
-        assert sum(map(len, found.values())) + inside == len(graph.edges)
+def test_wires_between_boxes_never_run_back() -> None:
+    for graph in (graphs.transformer(4), graphs.chain(200), graphs.small()):
+        made = tree(graph)
+        for opened in (made.opened, {0}, set(range(len(made.groups)))):
+            place = {box: i for i, box in enumerate(made.boxes(opened))}
+            for leaf, op in made.docks.items():
+                place.setdefault(("node", leaf), place.get(("node", op), 0) - 0.5)
+            found = wires(graph, made, opened)
+            assert all(place[source] < place[target] for source, target in found)
+            inside = sum(made.box_of(e.source, opened) == made.box_of(e.target, opened) for e in graph.edges)
+            assert sum(map(len, found.values())) + inside == len(graph.edges)
 
 
 def test_a_module_that_runs_twice_is_two_boxes() -> None:
@@ -128,19 +105,14 @@ def test_a_module_that_runs_twice_is_two_boxes() -> None:
 
 
 def test_a_module_of_one_op_is_the_op_under_its_name() -> None:
-    graph = graphs.transformer(1)
+    graph = graphs.transformer(2)
     made = tree(graph)
     norm = next(node for node in graph.nodes if node.op == "layer_norm" and node.module == "norm")
     assert made.names[norm.id] == "norm" and made.group_of[norm.id] == 0
     docked = {graph.nodes[leaf].name for leaf, op in made.docks.items() if op == norm.id}
     assert docked == {"norm.weight", "norm.bias"}
-
-
-def test_shared_leaves_stand_where_all_their_readers_are() -> None:
-    graph = graphs.transformer(2)
-    made = tree(graph)
-    weight = next(node.id for node in graph.nodes if node.name == "wte.weight")
-    assert made.group_of[weight] == 0 and weight not in made.docks
+    shared = next(node.id for node in graph.nodes if node.name == "wte.weight")  # stands where all its readers are
+    assert made.group_of[shared] == 0 and shared not in made.docks
 
 
 def test_depth() -> None:
@@ -163,8 +135,5 @@ def test_totals_add_up() -> None:
     assert everything.parameters == 64 * len(weights)
     norms = [node.gradient.statistics["norm"] for node in weights]
     assert everything.gradient == pytest.approx(math.hypot(*norms))
-
-
-def test_no_backward_is_not_zero() -> None:
     graph = graphs.small(backward=False)
     assert total(graph, [node.id for node in graph.nodes]).gradient is None

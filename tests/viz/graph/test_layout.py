@@ -85,11 +85,6 @@ def test_ports_beside_the_middle() -> None:
     assert layout.boxes["a"].x + 30 == pytest.approx(x)  # straight
 
 
-def test_nothing_is_drawn_of_nothing() -> None:
-    layout = laid_out(Frame("g0", ()), [])
-    assert not layout.boxes and layout.height > 0
-
-
 def test_many_boxes() -> None:
     made = random.Random(0)
     links = [(str(made.randrange(max(0, i - 40), i)), str(i)) for i in range(1, 800) for _ in range(2)]

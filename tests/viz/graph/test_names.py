@@ -50,14 +50,6 @@ def test_a_path_where_there_is_no_folder_any_more(tmp_path: Path, monkeypatch: p
     assert readable("/elsewhere/train.py") == "/elsewhere/train.py"
 
 
-def test_functions_by_name_and_place() -> None:
-    forward = functions.Cube.forward
-    line = forward.__code__.co_firstlineno
-    assert function_text(forward) == f"forward (tests/support/functions.py:{line})"
-    assert function_text(print) == "print"
-    assert function_text(partial(print)) == "partial"
-
-
 def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
     frame = user_frame()
     assert frame.f_code.co_name == "test_the_users_frame_is_the_innermost_outside_the_library"
@@ -66,9 +58,8 @@ def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
     assert code == "place, code = place_of(frame)"
 
 
-@pytest.mark.parametrize(
-    "value, expected",
-    [
+def test_arguments_as_text() -> None:
+    for value, expected in [
         ((slice(None), slice(1, None), Ellipsis, None, 3), "[:, 1:, ..., None, 3]"),
         (slice(0, 10, 2), "0:10:2"),
         ((1, 2), "(1, 2)"),
@@ -79,30 +70,24 @@ def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
         ((np.zeros((2, 3), np.int64), slice(None)), "[int64 (2, 3), :]"),
         (None, "None"),
         ("x" * 300, "'" + "x" * 198 + "…"),
-    ],
-)
-def test_arguments_as_text(value: Any, expected: str) -> None:
-    assert argument_text(value) == expected
-
-
-def test_a_tensor_within_an_argument_is_not_read_out() -> None:
-    assert argument_text((minigrad.ones(2, 3), 1)) == "(float32 (2, 3), 1)"
+        ((minigrad.ones(2, 3), 1), "(float32 (2, 3), 1)"),  # is not read out
+    ]:
+        assert argument_text(value) == expected
+    line = functions.Cube.forward.__code__.co_firstlineno
+    assert function_text(functions.Cube.forward) == f"forward (tests/support/functions.py:{line})"
+    assert (function_text(print), function_text(partial(print))) == ("print", "partial")
 
 
 def test_tensors_within_values() -> None:
-    a, b, c = minigrad.ones(1), minigrad.ones(2), minigrad.ones(3)
-    found = dict(tensors_within({"x": a, "pair": (b, [c]), "n": 3}, "batch"))
-    assert found == {"batch.x": a, "batch.pair 0": b, "batch.pair 1 0": c}
-
-
-def test_a_dataclass_whose_field_is_not_set() -> None:
     @dataclass
     class Batch:
         tokens: Any
-        cached: Any = field(init=False)
+        cached: Any = field(init=False)  # is not set
 
-    x = minigrad.ones(2)
-    assert list(tensors_within(Batch(x), "batch")) == [("batch.tokens", x)]
+    a, b, c = minigrad.ones(1), minigrad.ones(2), minigrad.ones(3)
+    named = dict(tensors_within({"x": a, "pair": (b, [c]), "n": 3}, "batch"))
+    assert named == {"batch.x": a, "batch.pair 0": b, "batch.pair 1 0": c}
+    assert list(tensors_within(Batch(a), "batch")) == [("batch.tokens", a)]
 
 
 def test_arguments_have_the_names_of_the_function() -> None:
@@ -117,19 +102,13 @@ def test_arguments_have_the_names_of_the_function() -> None:
     assert argument_names(call, (), {}) == []  # the call itself will say what is wrong
 
 
-def test_variables_of_a_function_and_of_its_module() -> None:
-    x, net = minigrad.ones(2), nn.Linear(2, 2)
-    tensors, modules = variables_of(user_frame())
-    assert ("x", x) in tensors
-    assert modules["net"] is net
-
-
 def test_reading_variables_keeps_none_of_them_alive() -> None:
-    x = minigrad.ones(2)
+    x, net = minigrad.ones(2), nn.Linear(2, 2)
     gone = weakref.ref(x)
     assert variables(sys._getframe())["x"] is x
-    assert ("x", x) in variables_of(user_frame())[0]
-    del x
+    tensors, modules = variables_of(user_frame())
+    assert ("x", x) in tensors and modules["net"] is net
+    del x, tensors
     assert gone() is None
     assert "gone" in variables(sys._getframe())
 

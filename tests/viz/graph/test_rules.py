@@ -8,29 +8,26 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad.backend import of
 from minigrad.ops.op import Op
 from minigrad.ops.registry import REGISTRY
+from minigrad.viz.graph.data import Source
 from minigrad.viz.graph.rules import op_info, source_of
 from tests.support.functions import Cube
-
-RULES = [(name, key) for name, found in REGISTRY.items() for key in found.rules]
 
 
 def same_code(a: CodeType, b: CodeType) -> bool:
     """Whether two pieces of code do the same, instruction by instruction."""
 
-    def told(code: CodeType) -> list[tuple[str, str]]:
-        read = dis.get_instructions(code)
-        return [(i.opname, "" if isinstance(i.argval, CodeType) else i.argrepr) for i in read]
+    def instructions(code: CodeType) -> list[tuple[str, str]]:
+        return [(i.opname, "" if isinstance(i.argval, CodeType) else i.argrepr) for i in dis.get_instructions(code)]
 
     inner_a = [c for c in a.co_consts if isinstance(c, CodeType)]
     inner_b = [c for c in b.co_consts if isinstance(c, CodeType)]
     return (
-        told(a) == told(b)
+        instructions(a) == instructions(b)
         and a.co_varnames == b.co_varnames
         and len(inner_a) == len(inner_b)
         and all(map(same_code, inner_a, inner_b))
@@ -43,10 +40,8 @@ def compiled(text: str) -> CodeType:
     return next(c for c in module.co_consts if isinstance(c, CodeType))
 
 
-@pytest.mark.parametrize("name, key", RULES)
-def test_the_text_of_a_rule_compiles_to_the_rule(name: str, key: str) -> None:
-    rule = REGISTRY[name].rules[key][0]
-    source = op_info(REGISTRY[name]).rules[key]
+def check_rule(rule: Any, source: Source) -> None:
+    """The text compiles to the rule."""
     assert source.line == rule.__code__.co_firstlineno
     assert rule.__code__.co_filename.endswith(source.file)
     if rule.__name__ == "<lambda>":
@@ -56,40 +51,44 @@ def test_the_text_of_a_rule_compiles_to_the_rule(name: str, key: str) -> None:
         assert source.text.startswith(f"def {rule.__name__}(")
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_differentiable_input_has_a_source(name: str) -> None:
-    found = REGISTRY[name]
-    info = op_info(found)
-    assert info.name == name
-    assert info.formula
-    assert info.forward is not None
-    assert f"def {name}(" in info.forward.text
-    inputs = {found.param(i) for i in range(found.arity) if found.differentiable >> i & 1}
-    if found.variadic and found.differentiable >> found.arity & 1:
-        inputs.add(found.variadic)
-    assert set(info.rules) == (inputs if found.rules else set())
-    assert set(info.gradients) == {key for key in info.rules if getattr(found, "formula", {}.get)(key)}
-    assert (info.kernel is not None) == bool(of(np.empty(0)).kernels(name))
+def check_op(name: str) -> None:
+    """Every differentiable input has a source; so have the forward function and the kernel."""
+    entry, info = REGISTRY[name], op_info(REGISTRY[name])
+    assert info.name == name and info.formula
+    assert info.forward is not None and f"def {name}(" in info.forward.text
+    inputs = {entry.param(i) for i in range(entry.arity) if entry.differentiable >> i & 1}
+    if entry.variadic and entry.differentiable >> entry.arity & 1:
+        inputs.add(entry.variadic)
+    assert set(info.rules) == (inputs if entry.rules else set())
+    assert set(info.gradients) == {key for key in info.rules if getattr(entry, "formula", {}.get)(key)}
+    for key in entry.rules:
+        check_rule(entry.rules[key][0], info.rules[key])
+    kernels = of(np.empty(0)).kernels(name)
+    assert (info.kernel is not None) == bool(kernels)
     if info.kernel is not None:
         assert info.kernel.text.startswith(("def backward(", "def forward("))
-        kernel = of(np.empty(0)).kernels(name)[0]
-        where = getattr(kernel, "backward", kernel.forward).__module__.replace(".", "/")  # some share one function
+        function = getattr(kernels[0], "backward", kernels[0].forward)  # some share a function
+        where = function.__module__.replace(".", "/")
         assert info.kernel.file == f"{where}.py" and where.startswith("minigrad/backend/kernels/")
 
 
-def test_several_rules_in_a_line_are_told_apart() -> None:
-    rules = op_info(REGISTRY["mul"]).rules
-    assert rules["a"].text == "lambda g, b: g * b"
-    assert rules["b"].text == "lambda g, a: g * a"
-    assert rules["a"].line == rules["b"].line
+def test_the_sources_of_every_op_are_those_that_run() -> None:
+    wrong = []
+    for name in REGISTRY:
+        try:
+            check_op(name)
+        except AssertionError as error:
+            wrong.append(f"{name}: {error}")
+    assert not wrong
 
 
-def test_a_rule_of_several_lines_is_dedented() -> None:
-    text = op_info(REGISTRY["var"]).rules["x"].text
-    lines = text.splitlines()
+def test_rules_of_several_lines_and_several_rules_in_a_line() -> None:
+    lines = op_info(REGISTRY["var"]).rules["x"].text.splitlines()
     assert lines[0] == "lambda g, x, shape, dim, correction: ("
-    assert lines[1].startswith("    spread")
-    assert lines[-1] == ")"
+    assert lines[1].startswith("    spread") and lines[-1] == ")"
+    rules = op_info(REGISTRY["mul"]).rules
+    assert (rules["a"].text, rules["b"].text) == ("lambda g, b: g * b", "lambda g, a: g * a")
+    assert rules["a"].line == rules["b"].line
 
 
 def test_helpers_are_the_functions_that_rules_name() -> None:
@@ -143,21 +142,13 @@ def test_a_users_op_and_what_has_no_source() -> None:
     exec("rule = lambda g: g * 3", names)  # typed in: there is no file
     bare = Op(halved).gradient(x=names["rule"])
     assert op_info(bare).rules == {}
-    assert source_of(math.sin) is None
-    assert source_of(None) is None
-    assert source_of(np.sum) is not None
+    assert source_of(math.sin) is None and source_of(None) is None and source_of(np.sum) is not None
 
 
 ä, nested = (lambda g: g * 2, lambda g: [lambda h: h, lambda h: h + g])  # noqa: PLC2401  (a column is not a byte)
 
 
 def test_columns_are_counted_in_bytes_and_nested_lambdas_told_apart() -> None:
-    found = source_of(ä)
-    assert found is not None
-    assert found.text == "lambda g: g * 2"
-    outer = source_of(nested)
-    assert outer is not None
-    assert outer.text == "lambda g: [lambda h: h, lambda h: h + g]"
-    inner = source_of(nested(1)[1])
-    assert inner is not None
-    assert inner.text == "lambda h: h + g"
+    sources = [source_of(each) for each in (ä, nested, nested(1)[1])]
+    texts = [source.text for source in sources if source is not None]
+    assert texts == ["lambda g: g * 2", "lambda g: [lambda h: h, lambda h: h + g]", "lambda h: h + g"]

@@ -58,11 +58,6 @@ def parts(text: str) -> dict[str, Any]:
     return found
 
 
-def scalars() -> GraphView:
-    a, b, c = (minigrad.tensor(x, requires_grad=True) for x in (2.0, -3.0, 10.0))
-    return view((a * b + c).tanh())
-
-
 def network() -> GraphView:
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     x, y = minigrad.randn(5, 3), minigrad.randn(5, 2)
@@ -74,7 +69,6 @@ def translator() -> GraphView:
 
 
 CASES = {
-    "scalars": scalars,
     "network": network,
     "translator": translator,
     "blocks, forward": lambda: view(graphs.transformer(1), direction="forward", colour="bytes"),

@@ -31,24 +31,22 @@ def test_a_small_array_is_a_table_of_its_numbers(device: str) -> None:
     assert value.heat is None
 
 
-@pytest.mark.parametrize(
-    "array, table",
-    [
+def test_tables_of_all_kinds() -> None:
+    for array, table in [
         (np.array(2.5), [[2.5]]),
         (np.array([True, False]), [[1, 0]]),
         (np.array([[2**62, -3]]), [[2**62, -3]]),
         (np.array([1 + 2j, 3 - 4j]), [[1.0, 2.0, 3.0, -4.0]]),
+        (np.array(1 - 2j), [[1.0, -2.0]]),
         (np.zeros((0,)), [[]]),
         (np.zeros((3, 0)), [[], [], []]),
-        (np.zeros((0, 3)), []),
-        (np.array([], dtype=np.complex64), [[]]),
         (np.zeros((0, 3), dtype=np.complex64), []),
         (np.zeros((2, 0), dtype=np.complex64), [[], []]),
-        (np.array(1 - 2j), [[1.0, -2.0]]),
-    ],
-)
-def test_tables_of_all_kinds(array: Any, table: list[list[float]]) -> None:
-    assert value_of(array).table == table
+        (np.arange(12).reshape(3, 4).T[::-1], np.arange(12).reshape(3, 4).T[::-1].tolist()),
+    ]:
+        assert value_of(array).table == table
+    array = np.random.default_rng(2).normal(size=(30, 40)).T[::-1]  # in any order of memory
+    assert value_of(array).statistics == pytest.approx(value_of(np.ascontiguousarray(array)).statistics)
 
 
 def test_statistics_are_numpys(device: str) -> None:
@@ -91,56 +89,45 @@ def test_nan_and_infinities_are_counted_and_left_out(device: str) -> None:
     assert value.heat[0][2] == -math.inf
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
-def test_numbers_whose_squares_no_float_holds(size: float, device: str) -> None:
-    array = np.array([[3.0, 4.0, np.nan, -np.inf], *[[0.0, 0, 0, 0]] * 24]) * size
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = value_of(on(device, array)).statistics
-    assert found is not None
-    assert (found["zeros"], found["nan"], found["max"]) == (96, 2, 4 * size)
-    assert found["norm"] == pytest.approx(5 * size)
-    assert found["mean"] == pytest.approx(7 * size / 98)
-    assert found["std"] == pytest.approx(math.sqrt(25 / 98 - (7 / 98) ** 2) * size)
+def test_numbers_whose_squares_no_float_holds(device: str) -> None:
+    for size in (1e-300, 1e-160, 1e160, 1e300):
+        array = np.array([[3.0, 4.0, np.nan, -np.inf], *[[0.0, 0, 0, 0]] * 24]) * size
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = value_of(on(device, array)).statistics
+        assert found is not None
+        assert (found["zeros"], found["nan"], found["max"]) == (96, 2, 4 * size)
+        assert found["norm"] == pytest.approx(5 * size)
+        assert found["mean"] == pytest.approx(7 * size / 98)
+        assert found["std"] == pytest.approx(math.sqrt(25 / 98 - (7 / 98) ** 2) * size)
+    empty = value_of(np.full(100, np.nan)).statistics
+    assert empty is not None and empty["nan"] == 100 and math.isnan(empty["mean"]) and math.isnan(empty["min"])
 
 
-def test_an_array_of_nothing_finite() -> None:
-    found = value_of(np.full(100, np.nan)).statistics
-    assert found is not None
-    assert found["nan"] == 100
-    assert math.isnan(found["mean"])
-    assert math.isnan(found["min"])
+def test_statistics_of_every_dtype(device: str) -> None:
+    for dtype in ("bool", "uint8", "int64", "float16", "float64", "complex64"):
+        array = (np.arange(100) % 3).astype(dtype)
+        value = value_of(on(device, array))
+        assert value.dtype == dtype and value.statistics is not None
+        assert value.statistics["mean"] == pytest.approx(np.abs(array.astype(np.complex128)).mean())
+        assert value.statistics["zeros"] == (array == 0).sum()
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
-def test_statistics_of_every_dtype(dtype: str, device: str) -> None:
-    array = (np.arange(100) % 3).astype(dtype)
-    value = value_of(on(device, array))
-    wide = np.abs(array.astype(np.complex128))
-    assert value.dtype == dtype
-    assert value.statistics is not None
-    assert value.statistics["mean"] == pytest.approx(wide.mean())
-    assert value.statistics["zeros"] == (array == 0).sum()
-
-
-@pytest.mark.parametrize("shape", [(65,), (33, 64), (100, 7), (4, 9, 50), (1, 1000), (1000, 1)])
-def test_heat_maps_are_means_of_cells(shape: tuple[int, ...], device: str) -> None:
-    array = np.random.default_rng(1).normal(size=shape)
-    heat = value_of(on(device, array)).heat
-    assert heat is not None
-    count = blocks(shape)
-    matrices = array.reshape(count, -1, shape[-1])
-    assert len(heat) <= CELLS
-    assert len(heat[0]) <= CELLS
-    tall, wide = -(-matrices.shape[1] // (CELLS // count)), -(-matrices.shape[2] // CELLS)
-    each = -(-matrices.shape[1] // tall)
-    for i, row in enumerate(heat):
-        first = tall * (i % each)
-        for j, cell in enumerate(row):
-            part = matrices[i // each, first : first + tall, j * wide : (j + 1) * wide]
-            assert cell == pytest.approx(part.mean(), rel=6e-3, abs=1e-12)
-    assert len(heat) == count * each
-    assert len(heat[0]) == -(-matrices.shape[2] // wide)
+def test_heat_maps_are_means_of_cells(device: str) -> None:
+    for shape in ((65,), (33, 64), (4, 9, 50), (1, 1000), (1000, 1)):
+        array = np.random.default_rng(1).normal(size=shape)
+        cells = value_of(on(device, array)).heat
+        assert cells is not None and len(cells) <= CELLS and len(cells[0]) <= CELLS
+        count = blocks(shape)
+        matrices = array.reshape(count, -1, shape[-1])
+        tall, wide = -(-matrices.shape[1] // (CELLS // count)), -(-matrices.shape[2] // CELLS)
+        each = -(-matrices.shape[1] // tall)
+        for i, row in enumerate(cells):
+            first = tall * (i % each)
+            for j, cell in enumerate(row):
+                part = matrices[i // each, first : first + tall, j * wide : (j + 1) * wide]
+                assert cell == pytest.approx(part.mean(), rel=6e-3, abs=1e-12), (shape, i, j)
+        assert len(cells) == count * each and len(cells[0]) == -(-matrices.shape[2] // wide)
 
 
 def test_heads_stand_apart_in_a_heat_map(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,23 +140,12 @@ def test_heads_stand_apart_in_a_heat_map(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stored.packed()[0]["heat"]["blocks"] == 1  # a cell has rows of two heads
 
 
-def test_views_in_any_order_of_memory() -> None:
-    array = np.random.default_rng(2).normal(size=(30, 40)).T[::-1]
-    assert value_of(array).statistics == pytest.approx(value_of(np.ascontiguousarray(array)).statistics)
-    small = np.arange(12).reshape(3, 4).T[::-1]
-    assert value_of(small).table == small.tolist()
-
-
 def test_values_are_json() -> None:
     for array in (np.zeros((3, 0)), np.arange(TABLE + 1), np.array(1j), np.array(True), np.ones(100, bool)):
         json.dumps(asdict(value_of(array)))
-
-
-def test_an_outline_has_no_numbers() -> None:
     value = outline((2, 3), np.dtype("float16"), "cpu")
     assert (value.shape, value.dtype, value.bytes) == ((2, 3), "float16", 12)
-    assert value.table is None
-    assert value.statistics is None
+    assert value.table is None and value.statistics is None
 
 
 def test_equal_values_are_stored_once() -> None:
@@ -196,12 +172,17 @@ def test_many_heat_maps_are_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_heat_maps_in_a_page_hold_what_is_not_finite() -> None:
+    cases = [
+        ([[-1.0, 0.0], [1.0, math.nan]], 1, -1.0, 1.0, [0, 127, 254, 255]),
+        ([[1.0, 3.0, 5.0], [1.0, 3.0, 7.0]], 2, 2.0, 6.0, [0, 254]),
+        ([[2.0, 2.0]], 1, 2.0, 2.0, [0, 0]),
+        ([[math.inf, -math.inf, 1.0, 3.0], [math.nan, 0.0, 1.0, 3.0]], 2, 2.0, 2.0, [255, 0]),
+        ([[math.nan, math.inf]], 1, 0.0, 0.0, [255, 255]),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        told = heat([[math.inf, -math.inf, 1.0, 3.0], [math.nan, 0.0, 1.0, 3.0]], step=2)
-        nothing = heat([[math.nan, math.inf]])
-    assert told is not None
-    assert nothing is not None
-    assert (told["low"], list(base64.b64decode(told["cells"]))) == (2.0, [255, 0])
-    assert (nothing["low"], nothing["high"]) == (0.0, 0.0)
-    assert list(base64.b64decode(nothing["cells"])) == [255, 255]
+        for array, step, low, high, cells in cases:
+            packed = heat(array, step=step)
+            assert packed is not None
+            assert (packed["low"], packed["high"], list(base64.b64decode(packed["cells"]))) == (low, high, cells)
+    assert heat(None) is None and heat([]) is None and heat([[]]) is None

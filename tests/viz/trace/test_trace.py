@@ -57,13 +57,8 @@ def tokens() -> Any:
     return mg.tensor(TOKENS)
 
 
-def bert() -> tuple[Any, ...]:
-    return Bert(BertConfig(vocabulary=11, positions=8, d_model=8, heads=2, layers=1, d_ff=16)), tokens()
-
-
-def torch_style() -> tuple[Any, ...]:
-    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    return nn.TransformerEncoder(layer, 2), mg.randn(2, 3, 8)
+def bert() -> Any:
+    return Bert(BertConfig(vocabulary=11, positions=8, d_model=8, heads=2, layers=1, d_ff=16))
 
 
 MODELS: dict[str, Any] = {
@@ -74,15 +69,18 @@ MODELS: dict[str, Any] = {
     ),
     "lstm": lambda: (nn.LSTM(3, 4, 2), mg.randn(5, 2, 3)),
     "gpt2": lambda: (gpt(), tokens()),
-    "bert": bert,
+    "bert": lambda: (bert(), tokens()),
     "translator": lambda: (small(), sentences()[0], sentences()[1][:, :-1]),
-    "encoder": torch_style,
     "transformer": lambda: (nn.Transformer(8, 2, 1, 1, 16, batch_first=True), mg.randn(1, 3, 8), mg.randn(1, 2, 8)),
 }
 
 
+def numbers(value: Any) -> np.ndarray[Any, Any]:
+    return value.detach().numpy()
+
+
 def leaves(value: Any) -> list[np.ndarray[Any, Any]]:
-    return [x.detach().numpy() for x in tree_leaves(value) if isinstance(x, mg.Tensor)]
+    return [numbers(x) for x in tree_leaves(value) if isinstance(x, mg.Tensor)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -120,19 +118,17 @@ def test_names_are_paths_ops_variables_and_inputs() -> None:
         *("linear 3", "sigmoid", "mul 2", "sum", "output"),
         *("hidden", "hidden 2", "gate"),
     ]
-    np.testing.assert_array_equal(run["hidden"].detach().numpy(), (model.first(x).tanh()).detach().numpy())
+    np.testing.assert_array_equal(numbers(run["hidden"]), numbers(model.first(x).tanh()))
     assert run["hidden 2"]._source() == run["linear 2"]._source()
     assert run.names("linear 2*") == ["linear 2.input", "linear 2.linear", "linear 2"]
     assert "first" in run and "second" not in run and len(run) == len(list(run)) == 20
     assert dict(run)["gate"].shape == (2, 4)
-
-
-def test_named_inputs_are_told_apart() -> None:
     run = viz.trace(net(), mg.ones(1, 3), scale=mg.full((), 2.0))
-    assert run["input.scale"].item() == 2
-    assert run["input.x"].array is run["input"].array
+    assert run["input.scale"].item() == 2 and run["input.x"].array is run["input"].array
     doubled = run.edited({"input.scale": 4.0})
-    np.testing.assert_allclose(doubled["hidden"].detach().numpy(), 2 * run["hidden"].detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(numbers(doubled["hidden"]), 2 * numbers(run["hidden"]), rtol=1e-6)
+    layer = nn.Linear(3, 2)
+    assert {"Linear", "Linear.linear", "relu", "input"} <= set(viz.trace(lambda x: layer(x).relu(), mg.ones(1, 3)))
 
 
 def test_parts_of_results_have_names() -> None:
@@ -142,48 +138,37 @@ def test_parts_of_results_have_names() -> None:
     silent = run.edited({"output[1][0]": 0.0})
     assert not silent.output[1][0].any() and (silent.output[0] == out).all() and (silent.output[1][1] == c).all()
     swapped = run.edited({"output": lambda value: (value[0] * 2, value[1])})
-    np.testing.assert_allclose(swapped.output[0].detach().numpy(), 2 * out.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(numbers(swapped.output[0]), 2 * numbers(out), rtol=1e-6)
     patched = run.patch("output", swapped)
-    np.testing.assert_array_equal(patched.output[0].detach().numpy(), swapped.output[0].detach().numpy())
+    np.testing.assert_array_equal(numbers(patched.output[0]), numbers(swapped.output[0]))
     with pytest.raises(RuntimeError, match="the same parts"):
         run.edited({"output": lambda value: value[:1]})
 
 
-def test_the_attention_of_the_issue_has_its_weights() -> None:
+def test_attention_has_its_weights() -> None:
     model, x, y = small().eval(), *sentences()
     run = viz.trace(model, x, y)
     place = run.names("*cross_attention.weights")[1]
     weights = run[place]
     assert place == "decoder.1.cross_attention.weights" and weights.shape == (2, 2, 5, 4)
-    q, k, v = (run[place.replace("weights", letter)] for letter in "qkv")
-    scores = run[place.replace("weights", "scores")]
-    allowed = scores > -1e9
-    np.testing.assert_allclose(
-        scores.detach().numpy()[allowed.detach().numpy()],
-        (q @ k.mT / 2**0.5).detach().numpy()[allowed.detach().numpy()],
-        rtol=1e-5,
-    )
-    np.testing.assert_allclose(
-        (weights @ v).detach().numpy(), run[place.replace("weights", "heads")].detach().numpy(), atol=1e-6
-    )
+    q, k, v, scores, heads = (run[place.replace("weights", name)] for name in ("q", "k", "v", "scores", "heads"))
+    allowed = numbers(scores > -1e9)
+    np.testing.assert_allclose(numbers(scores)[allowed], numbers(q @ k.mT / 2**0.5)[allowed], rtol=1e-5)
+    np.testing.assert_allclose(numbers(weights @ v), numbers(heads), atol=1e-6)
+    assert "decoder.1.cross_attention.weights" in viz.trace(model.loss, *sentences())  # a method
     run = viz.trace(nn.Transformer(8, 2, 1, 2, 16, batch_first=True), mg.randn(1, 3, 8), mg.randn(1, 2, 8))
     assert run["decoder.layers.1.multihead_attn.weights"].shape == (1, 2, 2, 3)
-
-
-def test_weights_that_are_not_fused_have_the_same_name() -> None:
     x, layer = mg.randn(2, 5, 8), nn.MultiheadAttention(8, 2, batch_first=True)
     fused = viz.trace(lambda x: layer(x, x, x, need_weights=False)[0], x)
     plain = viz.trace(lambda x: layer(x, x, x)[0], x)
-    names = [run.names("*weights")[0] for run in (fused, plain)]
-    np.testing.assert_allclose(fused[names[0]].detach().numpy(), plain[names[1]].detach().numpy(), atol=1e-6)
+    both = [numbers(run[run.names("*weights")[0]]) for run in (fused, plain)]
+    np.testing.assert_allclose(*both, atol=1e-6)
 
 
 def test_values_outlast_changes_in_place() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True))
     run = viz.trace(model, x := mg.randn(2, 3))
-    np.testing.assert_array_equal(
-        run["0"].detach().numpy(), F.linear(x, model[0].weight, model[0].bias).detach().numpy()
-    )
+    np.testing.assert_array_equal(numbers(run["0"]), numbers(F.linear(x, model[0].weight, model[0].bias)))
     assert (run["0"] < 0).any() and not (run["1"] < 0).any()
 
     def assigns(x: Any) -> Any:
@@ -198,15 +183,6 @@ def test_values_outlast_changes_in_place() -> None:
         run.edited({"put": 0.0})
 
 
-def test_a_method_and_a_function_can_be_traced() -> None:
-    model = small().eval()
-    run = viz.trace(model.loss, *sentences())
-    assert run.output.shape == () and "decoder.1.cross_attention.weights" in run
-    layer = nn.Linear(3, 2)
-    run = viz.trace(lambda x: layer(x).relu(), mg.ones(1, 3))
-    assert {"Linear", "Linear.linear", "relu", "input"} <= set(run)
-
-
 # Changes ----------------------------------------------------------------------------------------------------
 
 
@@ -214,7 +190,7 @@ def test_a_change_goes_on_from_its_place() -> None:
     model, x = net(), mg.randn(2, 3)
     run = viz.trace(model, x, replace={"gate": lambda value: value * 0 + 1})
     hidden = run["hidden 2"]
-    np.testing.assert_allclose(run.output.detach().numpy(), hidden.sum(-1).detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(numbers(run.output), numbers(hidden.sum(-1)), rtol=1e-6)
     assert (run["gate"] == 1).all() and (run["sigmoid"] == 1).all()
     both = run.edited({"gate": lambda value: value * 2, "first": np.zeros((2, 4))})  # on top of the first change
     assert (both["gate"] == 2).all() and not both["hidden"].any()
@@ -226,9 +202,9 @@ def test_weights_take_effect() -> None:
     run = viz.trace(model, tokens())
     even = run.edited({f"{place}.weights": 0.25})
     expected = even[f"{place}.v"].mean(2, keepdim=True).expand(2, 2, 4, 4)
-    np.testing.assert_allclose(even[f"{place}.heads"].detach().numpy(), expected.detach().numpy(), atol=1e-6)
+    np.testing.assert_allclose(numbers(even[f"{place}.heads"]), numbers(expected), atol=1e-6)
     first = run.edited({f"{place}.scores": lambda s: mg.zeros_like(s) + mg.tensor([0.0, -1e9, -1e9, -1e9])})
-    np.testing.assert_allclose(first[f"{place}.weights"].detach().numpy()[..., 0], 1, atol=1e-6)
+    np.testing.assert_allclose(numbers(first[f"{place}.weights"])[..., 0], 1, atol=1e-6)
     assert (run.output != even.output).any()
     one = run.cut(f"{place}.weights", at=(slice(None), 1))
     assert not one[f"{place}.heads"][:, 1].any() and one[f"{place}.heads"][:, 0].any()
@@ -239,12 +215,10 @@ def test_a_whole_patch_gives_the_other_run() -> None:
     model = gpt()
     clean, corrupted = viz.trace(model, tokens()), viz.trace(model, tokens().flip(1))
     patched = corrupted.patch("layers.0", clean)
-    np.testing.assert_array_equal(patched.output.detach().numpy(), clean.output.detach().numpy())
+    np.testing.assert_array_equal(numbers(patched.output), numbers(clean.output))
     part = corrupted.patch("layers.0", clean["layers.0"], at=(slice(None), 3))
-    np.testing.assert_array_equal(part["layers.0"].detach().numpy()[:, 3], clean["layers.0"].detach().numpy()[:, 3])
-    np.testing.assert_array_equal(
-        part["layers.0"].detach().numpy()[:, :3], corrupted["layers.0"].detach().numpy()[:, :3]
-    )
+    np.testing.assert_array_equal(numbers(part["layers.0"])[:, 3], numbers(clean["layers.0"])[:, 3])
+    np.testing.assert_array_equal(numbers(part["layers.0"])[:, :3], numbers(corrupted["layers.0"])[:, :3])
     every = corrupted.patch("layers.?.attention.heads", clean)
     assert "layers.0.attention" in repr(every) and "layers.1.attention" in repr(every)
 
@@ -253,13 +227,11 @@ def test_cuts() -> None:
     run = viz.trace(net(), mg.randn(5, 3))
     assert not run.cut("first")["first"].any()
     means = run.cut("first", to="mean")["first"]
-    np.testing.assert_allclose(
-        means.detach().numpy(), np.tile(run["first"].detach().numpy().mean(0), (5, 1)), rtol=1e-5
-    )
+    np.testing.assert_allclose(numbers(means), np.tile(numbers(run["first"]).mean(0), (5, 1)), rtol=1e-5)
     x = mg.randn(2, 3).requires_grad_()
     run = viz.trace(net(), x)
     detached = run.cut("hidden", to="detach")
-    np.testing.assert_array_equal(detached.output.detach().numpy(), run.output.detach().numpy())
+    np.testing.assert_array_equal(numbers(detached.output), numbers(run.output))
     detached.output.sum().backward()
     assert x.grad is None
     with pytest.raises(ValueError, match="zeros, mean, detach"):
@@ -294,7 +266,7 @@ def test_gradients_go_through_a_replacement() -> None:
     by_hand = (model.first(x).tanh()) ** 3
     by_hand = model.mixed(model.linear(model.linear(by_hand))).sum()
     np.testing.assert_allclose(
-        found.detach().numpy(), mg.autograd.grad(by_hand, model.first.weight)[0].detach().numpy(), rtol=1e-9
+        numbers(found), mg.autograd.grad(by_hand, model.first.weight)[0].detach().numpy(), rtol=1e-9
     )
 
 
@@ -313,7 +285,7 @@ def test_the_gradient_of_a_patch_is_that_of_its_place() -> None:
     patched = run.patch("hidden", run)
     ours = mg.autograd.grad(patched.output.sum(), patched["hidden"], retain_graph=True)[0]
     theirs = mg.autograd.grad(run.output.sum(), run["hidden"])[0]
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(numbers(ours), numbers(theirs), rtol=1e-6)
     assert model.first.weight.grad is None
     patched.output.sum().backward()
     assert model.first.weight.grad is None and model.linear.weight.grad is not None
@@ -401,14 +373,14 @@ def test_what_cannot_be_traced_is_refused() -> None:
 def test_nothing_stays() -> None:
     model, *inputs = MODELS["cnn"]()
     viz.trace(model, *inputs).cut("0").graph()
-    numbers = {name: b.detach().numpy().copy() for name, b in model.named_buffers()}
+    buffers = {name: numbers(b).copy() for name, b in model.named_buffers()}
     before, living = parts(model), alive()
     run = viz.trace(model, *inputs).cut("0")
     run.graph()
     del run
     assert changed(before, parts(model)) == [] and alive() == living
     for name, b in model.named_buffers():
-        np.testing.assert_array_equal(b.detach().numpy(), numbers[name])
+        np.testing.assert_array_equal(numbers(b), buffers[name])
 
 
 @pytest.mark.parametrize("where", ["forward", "replacement"])
