@@ -62,15 +62,6 @@ def test_the_chain_has_the_engines_numbers() -> None:
     assert h.grad.tolist() == (2 * h).tolist()  # what has been looked at is not added to
 
 
-def test_numbers_without_a_backward_are_computed_on_request_and_touch_nothing() -> None:
-    w, h, loss = product()  # noqa: RUF059
-    told = lines(explain(w, of=loss, run=True))
-    assert told[1].startswith("(2,) = [")
-    assert told[2] == ".grad is None: no backward() has added it yet."
-    assert w.grad is None
-    loss.backward()  # the graph is still there
-
-
 def test_a_freed_graph_says_what_is_gone() -> None:
     w, h, loss = product()
     loss.backward(retain_graph=True)
@@ -97,10 +88,9 @@ def test_of_the_loss_it_tells_the_way_down() -> None:
     assert "1  loss = sum, its input x is the result of mul" in told
     assert "1.1.1  h = tanh, its input x is w" in told
     assert "On from h: see 1.1." in told
-
-
-def test_depth_ends_the_chain_and_says_how_much_is_left() -> None:
-    w, h, loss = product()  # noqa: RUF059
+    told = lines(explain(w, of=loss, run=True))
+    assert told[1].startswith("(2,) = [") and told[2] == ".grad is None: no backward() has added it yet."
+    assert w.grad is None
     told = lines(explain(w, depth=1))
     assert "… 2 more rules to loss: depth=1 ends here" in told
     assert not any(line.startswith("1.1") for line in told)
@@ -161,16 +151,6 @@ def test_numbers_stand_in_the_brackets_of_their_shape() -> None:
     assert told[1] == "(1,) = [6+8j]" and "b         the result of conj (1,) = [3-4j]" in told
 
 
-def test_a_gradient_that_is_nan_is_found_in_grad_again() -> None:
-    x = minigrad.tensor([0.0, -1.0]).requires_grad_()
-    with np.errstate(all="ignore"):
-        loss = (x.log() * x).sum()
-        loss.backward(retain_graph=True)
-        told = lines(explain(x, of=loss))
-    assert told[1:3] == ["(2,) = [nan, nan]", ".grad holds the same."]
-    assert "gives     (2,) = [-inf, nan]" in told
-
-
 def test_of_several_results_each_has_its_own_gradient() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     low, high = (x * 1).split(1)
@@ -178,11 +158,9 @@ def test_of_several_results_each_has_its_own_gradient() -> None:
     told = lines(explain(low, of=loss, run=True))
     assert told[:2] == ["The gradient of result 1 of low, high, op (1,) float32 in loss", "(1,) = [2]"]
     assert "1  mul, its input a is result 1 of low, high" in told
-    assert not any("input b is result 2 of low, high" in line for line in told)
     told = lines(explain(high, of=loss, run=True))
     assert told[1] == "It is the sum of what the rules below give."
     assert "result 2 of low, high is read 2 times, and these gradients are summed:" in told
-    assert next(line for line in told if line.startswith("gives")) == "gives     (1,) = [1]"
     high.retain_grad()
     loss.backward(retain_graph=True)
     assert lines(explain(high, of=loss))[1] == "(1,) = [4], as .grad has it"
@@ -215,15 +193,6 @@ def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
     h.register_hook(tenfold)
     told = lines(explain(w, of=loss))
     assert any(t.startswith("g         the gradient of h (2,) = [") and "], after hooks: " in t for t in told)
-
-
-def test_a_long_chain_stays_short() -> None:
-    w = minigrad.ones(2).requires_grad_()
-    h = w
-    for _ in range(10_000):
-        h = h * 1.0
-    told = lines(explain(w, of=h.sum(), run=True))
-    assert len(told) < 40 and "… 9997 more rules to the result of sum: depth=4 ends here" in told
 
 
 def test_a_tensor_that_is_read_often_stays_short() -> None:

@@ -6,7 +6,6 @@ import base64
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -96,19 +95,15 @@ def test_the_likeliest_tokens_of_a_cell() -> None:
     assert [name for name, _ in top] == [WORDS[i] for i in order]
     np.testing.assert_allclose([value for _, value in top], p[order], rtol=1e-4)
     assert view.top(-1, -1) == view.top(3, 6) and len(view.top(0, 0)) == 4
-    with pytest.raises(ValueError, match="there is no layer 4"):
-        view.top(4, 0)
-    with pytest.raises(ValueError, match="there is no position 7"):
-        view.top(0, 7)
-
-
-def test_more_than_there_are_and_logits_of_minus_infinity() -> None:
+    for place, message in (((4, 0), "there is no layer 4"), ((0, 7), "there is no position 7")):
+        with pytest.raises(ValueError, match=message):
+            view.top(*place)
     model = gpt2(tied=False)
     with mg.no_grad():
         model.norm.bias.fill_(1.0)
         model.norm.weight.fill_(0.0)  # the state is (1, …, 1): logits are the rows' sums
         model.head.weight[4] = -3e38  # whose sum is not finite
-    view = logit_lens(model, TOKENS[0], top=99)
+    view = logit_lens(model, TOKENS[0], top=99)  # more than there are
     assert view.numbers.ids.shape == (4, 7, 23)
     assert (view.numbers.ids[..., -1] == 4).all() and (view.numbers.probabilities[..., -1] == 0).all()
     assert np.isfinite(view.numbers.entropy).all() and np.isfinite(view.numbers.divergence).all()
@@ -308,7 +303,7 @@ def shown(page: Any) -> tuple[str, list[str], list[str]]:
 def test_pointing_and_clicking_on_cells(opened: Callable[..., Any]) -> None:
     view = logit_lens(gpt2(), TOKENS[0], WORDS, top=6)
     page = opened(view)
-    assert shown(page)[0] == "The output" and texts(page, "aside li .name") == [name for name, _ in view.top(-1, 0)]
+    assert shown(page)[:2] == ("The output", [name for name, _ in view.top(-1, 0)])
     point(page, 2, 3)
     title, names, facts = shown(page)
     assert title == "After layer 2 of 3" and names == [name for name, _ in view.top(2, 3)]
@@ -317,30 +312,15 @@ def test_pointing_and_clicking_on_cells(opened: Callable[..., Any]) -> None:
     assert facts[1] == f"{view.numbers.ranks[2, 3]} of 23"
     assert abs(float(facts[2].removesuffix(" nats")) - view.numbers.entropy[2, 3]) < 1e-3
     assert page.inner_text("aside .target") == "Next comes w5"
-    assert page.inner_text("aside .here") == "w1"
     point(page, 0, 6, click=True)
     page.mouse.move(2, 2)
-    title, names, facts = shown(page)
-    assert title == "The embedding alone" and names == [name for name, _ in view.top(0, 6)]
-    assert len(facts) == 2 and page.inner_text("aside .target") == "What comes next is not known."
-    assert page.locator(".curves figure").count() == 1
-
-
-def test_keys_move_and_say_where(opened: Callable[..., Any]) -> None:
-    view = logit_lens(gpt2(), TOKENS[0], WORDS)
-    page = opened(view, viewport={"width": 700, "height": 600})  # not all columns are seen
+    assert shown(page)[:2] == ("The embedding alone", [name for name, _ in view.top(0, 6)])
+    assert page.inner_text("aside .target") == "What comes next is not known."
     page.focus("svg.grid")
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+    for key in ("Home", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
     name, p = view.top(1, 1, 1)[0]
     assert page.inner_text(".spoken") == f"After layer 1 of 3, at w1: {name}, {page.evaluate(f'lens.percent({p})')}"
-    page.keyboard.press("End")
-    assert page.evaluate("lens.position") == 6
-    wait_for(page, "lens.scroller.scrollLeft + lens.scroller.clientWidth >= 7 * lens.COLUMN - 1")
-    for key in ("Home", "ArrowLeft", "ArrowUp", "ArrowUp", "ArrowUp"):
-        page.keyboard.press(key)
-    assert page.evaluate("[lens.row, lens.position]") == [3, 0]
-    wait_for(page, "lens.scroller.scrollLeft === 0")
 
 
 def test_the_grid_has_the_likeliest_tokens_and_the_right_ones_in_bold(opened: Callable[..., Any]) -> None:
@@ -399,9 +379,3 @@ def test_what_is_written_can_be_read(opened: Callable[..., Any]) -> None:
     root = ElementTree.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
     names = [node.text for node in root.iter() if node.tag.endswith("}text")]
     assert "embedding" in names and "w4" in names
-
-
-def test_a_right_token_is_the_same_in_the_page_and_in_the_picture() -> None:
-    view = logit_lens(gpt2(), TOKENS[0], WORDS)
-    sure = replace(view, targets=np.append(view.numbers.ids[-1, :-1, 0], -1))
-    assert len(re.findall('font-weight="600"', sure.svg())) >= 6 + 1  # the output's cells, and the title

@@ -19,7 +19,7 @@ from minigrad.viz.embedding import embedding
 from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, luminance
 from minigrad.viz.vector import label
-from tests.support.browser import contrast, texts, wait_for
+from tests.support.browser import contrast, wait_for
 
 EVIL = [
     "</script><script>alert(1)</script>",
@@ -77,23 +77,19 @@ def test_text_stays_text() -> None:
 
 
 def test_the_policy_forbids_everything_but_its_own() -> None:
-    made = Page("t", {}, ("attention.js",), ("attention.css",)).html()
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', made)
+    page = Page("t", {}, ("attention.js",), ("attention.css",)).html()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'" and rules["img-src"] == "data: blob:"
     assert rules["base-uri"] == rules["form-action"] == "'none'"  # default-src says nothing of these
     assert re.fullmatch(r"'sha256-[\w+/]{43}='", rules["script-src"])
-    other = Page("t", {}, ("embedding.js",)).html()
-    assert rules["script-src"] not in other
-    assert not re.findall(r"https?://(?!www\.w3\.org/)", made)
-
-
-def test_a_notebook_gets_a_frame() -> None:
-    made = Page('a "b" \ud800 <c>', {"x": 1}, height=321)
-    shown = made.framed()
-    sandbox = 'sandbox="allow-scripts allow-downloads"'  # it is no part of the notebook's own origin
+    assert rules["script-src"] not in Page("t", {}, ("embedding.js",)).html()
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", page)
+    framed = Page('a "b" \ud800 <c>', {"x": 1}, height=321)
+    shown = framed.framed()  # in a notebook it is no part of the notebook's own origin
+    sandbox = 'sandbox="allow-scripts allow-downloads"'
     assert re.search(rf'<iframe class="[\w-]+" srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', shown)
-    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', shown)[0]) == made.html()
+    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', shown)[0]) == framed.html()
 
 
 def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -232,52 +228,36 @@ def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., An
     wrong.clear()
 
 
-@pytest.mark.parametrize(
-    ("damaged", "first", "message"),
-    [
-        (True, "", "This page is damaged: what it shows cannot be read."),
-        (
-            False,
-            "delete globalThis.DecompressionStream",
-            "This browser is too old to unpack what the page shows: a newer one can.",
-        ),
-    ],
-)
-def test_a_page_that_cannot_be_read_says_so(
-    open_file: Callable[..., Any], tmp_path: Path, damaged: bool, first: str, message: str
-) -> None:
-    path = embedding(np.eye(2), ["x" * page_module.PACK_BYTES, "y"]).save(tmp_path / "a.html")
-    if damaged:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace('id="data">eN', 'id="data">eM'), encoding="utf-8")
-    page = open_file(path, first=first)
-    page.wait_for_selector("#unreadable")
-    assert page.inner_text("#unreadable") == message
-    assert len(open_file.wrong) == 1  # type: ignore[attr-defined]
-    assert open_file.wrong.pop().startswith("script: ")  # type: ignore[attr-defined]
-
-
-def test_on_paper_a_page_is_light(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    body = '<div class="bar"><h1>Name</h1><button>press</button></div>'
-    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme="dark")
+def test_themes_and_paper(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    body = '<div class="bar"><h1>Name</h1><button>press</button></div><p class="quiet">a</p><p class="wrong">b</p>'
+    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme="light")
+    for scheme, palette in (("light", LIGHT), ("dark", DARK)):  # as the system's
+        page.emulate_media(color_scheme=scheme)
+        wait_for(page, f"viz.theme.get() === '{scheme}'")
+        assert page.evaluate("viz.colour('ink')") == palette.ink
+        assert all(contrast(page, selector) >= 4.5 for selector in (".quiet", ".wrong", "body"))
+        ends = page.evaluate("[0, 1].map((part) => viz.onAccent(part))")
+        assert ends == [palette.on_accent(0), palette.on_accent(1)]
+        if scheme == "light":
+            page.keyboard.press("Tab")  # the focus stays
+        style = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
+        assert page.evaluate(f"{style}(getComputedStyle(document.querySelector(':focus')))") == ["solid", "2px"]
+        assert contrast(page, ":focus", "outlineColor") >= 3
     page.evaluate("addEventListener('beforeprint', () => { window.printed = viz.theme.get(); })")
     assert page.pdf().startswith(b"%PDF")
     assert page.evaluate("[printed, viz.theme.get()]") == ["light", "dark"]
     page.emulate_media(media="print")
     assert contrast(page, "body") > 15 and page.is_visible("h1") and not page.is_visible("button")
-    ink = page.evaluate("getComputedStyle(document.body).color")
-    assert ink == f"rgb({', '.join(map(str, channels(LIGHT.ink)))})"
 
 
-def test_what_has_the_focus_is_seen(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    body = '<button>a</button><select></select><input type="search"><svg tabindex="0"></svg>'
-    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme="dark")
-    for name in ("BUTTON", "SELECT", "INPUT", "svg"):
-        page.keyboard.press("Tab")
-        style = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
-        assert page.evaluate(f"{style}(getComputedStyle(document.activeElement))") == ["solid", "2px"]
-        assert page.evaluate("document.activeElement.tagName") == name
-        assert contrast(page, ":focus", "outlineColor") >= 3
+def test_a_damaged_page_says_so(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    path = embedding(np.eye(2), ["x" * page_module.PACK_BYTES, "y"]).save(tmp_path / "a.html")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('id="data">eN', 'id="data">eM'), encoding="utf-8")
+    page = open_file(path)
+    page.wait_for_selector("#unreadable")
+    assert page.inner_text("#unreadable") == "This page is damaged: what it shows cannot be read."
+    assert open_file.wrong.pop().startswith("script: ") and not open_file.wrong  # type: ignore[attr-defined]
 
 
 HEAT = """([values, most, side]) => {
@@ -313,23 +293,3 @@ def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
     assert seen()[0] == [*channels(DARK.plus), 255]
     page.evaluate(HEAT, [[[0.0, 0.0]], 0.0, None])  # nothing but zeros
     assert [cell[3] for cell in seen()] == [0, 0]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_in_the_browser(open_file: Callable[..., Any], tmp_path: Path, theme: Any) -> None:
-    body = '<p class="quiet">a</p><p class="wrong">b</p><svg><text>c</text></svg><p>x<sub>1</sub></p>'
-    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme=theme)
-    palette = DARK if theme == "dark" else LIGHT
-    for selector in (".quiet", ".wrong", "body"):
-        assert contrast(page, selector) >= 4.5
-    assert texts(page, "p, text") == ["a", "b", "c", "x1"]  # of SVG, too
-    assert page.evaluate("viz.series(9)") == "--own: var(--series-1)"
-    steps = [i / 20 for i in range(21)]
-    found = page.evaluate("steps => steps.map((part) => viz.onAccent(part))", steps)
-    assert found[0] == palette.on_accent(0) and found[-1] == palette.on_accent(1)
-    unlike = [part for part, colour in zip(steps, found, strict=True) if colour != palette.on_accent(part)]
-    assert len(unlike) <= 1  # a page's paper is not quite a picture's
-    page.evaluate("document.body.append(viz.theme.button())")
-    page.click("#theme")
-    other = "light" if theme == "dark" else "dark"
-    assert page.evaluate("document.documentElement.dataset.theme") == other

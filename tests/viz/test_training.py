@@ -232,17 +232,13 @@ def test_the_picture_s_points_are_the_values() -> None:
     np.testing.assert_allclose(values, [5, 2.5, 5 / 3, 1.25], atol=0.02)
     gaps = np.diff([x for x, _ in points])
     np.testing.assert_allclose(gaps, gaps[0], atol=0.02)  # steps are even
-    assert len([c for c in root.iter("circle") if c.get("r") == "3.20" or c.get("r") == "3.2"]) == 1  # the best
+    assert len([c for c in root.iter("circle") if c.get("r") in ("3.20", "3.2")]) == 1  # the best
+    root = drawn(training([entry(i, loss=None if i == 4 else 1.0 + i) for i in range(1, 8)]).svg(["loss"]))
+    assert [len(line) for line in lines(root, LIGHT.series[0], "1.4")] == [3, 3]  # a gap where a value is none
+    assert len(lines(root, LIGHT.wrong, "1")) == 2  # and a cross
 
 
-def test_a_gap_and_a_cross_where_a_value_is_none() -> None:
-    log = [entry(i, loss=None if i == 4 else 1.0 + i) for i in range(1, 8)]
-    root = drawn(training(log).svg(["loss"]))
-    assert [len(line) for line in lines(root, LIGHT.series[0], "1.4")] == [3, 3]
-    assert len(lines(root, LIGHT.wrong, "1")) == 2
-
-
-def test_several_runs_and_names_that_are_text() -> None:
+def test_several_runs_and_names_that_are_text(tmp_path: Path) -> None:
     view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
     text = view.svg(title=EVIL)
     root = drawn(text)
@@ -250,6 +246,8 @@ def test_several_runs_and_names_that_are_text() -> None:
     assert any(t and "<script>" in t for t in shown) and "<script" not in text
     assert max(len(t or "") for t in shown) <= 60
     assert lines(root, LIGHT.series[1], "1.4") and len(text) < 50_000
+    assert drawn(view.save(tmp_path / "a.SVG", over="seconds", log=True).read_text()).tag == "svg"
+    assert "<script>alert" not in view.html() and "<iframe" in view._repr_mimebundle_()["text/html"]
 
 
 def test_what_the_picture_refuses(tmp_path: Path) -> None:
@@ -266,14 +264,6 @@ def test_what_the_picture_refuses(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot save a\.html"):
         view.save(tmp_path / "a.html", smoothing=2)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_saved_files(tmp_path: Path) -> None:
-    view = training(LOG, names=[EVIL])
-    picture, page = (view.save(tmp_path / "a.SVG", over="seconds", log=True), view.save(str(tmp_path / "a.html")))
-    assert drawn(picture.read_text()).tag == "svg"
-    assert "<script>alert" not in page.read_text() and page.read_text() == view.html()
-    assert "<iframe" in view._repr_mimebundle_()["text/html"]
 
 
 def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,58 +343,41 @@ def test_many_snapshots_are_chosen_evenly_and_weights_may_be_wild(tmp_path: Path
     training(tmp_path / "wild").html()
 
 
-def test_a_damaged_checkpoint_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    trained(tmp_path, {1: {"w": torch.ones(3)}, 2: {"w": torch.ones(3)}})
-    (tmp_path / "snapshots" / "000000002.safetensors").write_bytes(b"nothing")
-    with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000002"):
-        view = training(tmp_path)
-    assert view.tracks[0].steps == [1]
-    assert training(tmp_path, weights=False).tracks == ()
-
-
-class Drawn:
-    def svg(self) -> str:
-        return "<svg xmlns='http://www.w3.org/2000/svg'><text>🍅</text></svg>"
-
-
 def test_pictures_arrays_and_numbers_by_step() -> None:
     array = np.arange(24.0).reshape(2, 3, 4)
+    view = attention(np.full((1, 2, 3, 3), 1 / 3), ["I", "like", "cats"])
     given = {
-        "pictures": {20: Drawn(), 10: Drawn().svg()},
+        "pictures": {20: view, 10: view.svg()},
         "attention": {10: array, 20: torch.tensor(array, requires_grad=True)},
         "numbers": {10: {"a": 1, "b": torch.tensor(2.5)}, 20: {"a": 3}},
         "norms": {10: {"w": {"norm": 1.5}}},
     }
-    pictures, attention, numbers, norms = training(LOG, snapshots=given).tracks
-    assert pictures.steps == [10, 20] and pictures.frames is not None and attention.frames is not None
-    assert "🍅" in pictures.frames[1]["svg"]
-    first, second = attention.frames[0]["heat"]
-    assert attention.frames[0] == attention.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
+    pictures, arrays, numbers, norms = training(LOG, snapshots=given).tracks
+    assert pictures.steps == [10, 20] and pictures.frames is not None and arrays.frames is not None
+    assert "cats" in pictures.frames[1]["svg"]
+    first, second = arrays.frames[0]["heat"]
+    assert arrays.frames[0] == arrays.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
     assert numbers.table is not None and norms.table is not None
-    assert numbers.table[0]["statistics"] == {"value": [1.0, 3.0]}
-    assert numbers.table[1]["statistics"]["value"][0] == 2.5 and math.isnan(numbers.table[1]["statistics"]["value"][1])
+    a, b = (row["statistics"]["value"] for row in numbers.table)
+    assert a == [1.0, 3.0] and b[0] == 2.5 and math.isnan(b[1])
     assert norms.table[0]["statistics"] == {"norm": [1.5]}
-
-
-def test_other_views_are_pictures() -> None:
-    weights = np.full((1, 2, 3, 3), 1 / 3)
-    (made,) = training(LOG, snapshots={2: attention(weights, ["I", "like", "cats"])}).tracks
-    assert made.frames is not None
-    assert "cats" in made.frames[0]["svg"]
 
 
 def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     folder = trained(tmp_path, {step: {"w": torch.full((2, 2), float(step))} for step in (3, 1)})
-    made = training(folder, snapshots=lambda step, state: state["w"] * step, weights=False).tracks[0]
-    assert made.steps == [1, 3] and made.frames is not None
-    values = [np.frombuffer(base64.b64decode(f["heat"][0]["values"]), "<f4")[0] for f in made.frames]
+    track = training(folder, snapshots=lambda step, state: state["w"] * step, weights=False).tracks[0]
+    assert track.steps == [1, 3] and track.frames is not None
+    values = [np.frombuffer(base64.b64decode(f["heat"][0]["values"]), "<f4")[0] for f in track.frames]
     assert values == [1.0, 9.0]
     assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
     alone = [training(LOG, folder, snapshots=lambda step, state: state["w"]).tracks[i].run for i in (0, 1)]
     assert alone == [1, 1]  # the steps are those of the second run
     with pytest.raises(ValueError, match="needs a run's folder"):
         training(LOG, snapshots=lambda step, state: state)
+    (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
+    with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
+        assert training(folder).tracks[0].steps == [1]
 
 
 def test_what_is_no_picture() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.models.transformer import Config, Transformer
-from minigrad.nn import functional as F
 from minigrad.viz.attention import AttentionView, Candidate, attention
 from minigrad.viz.attention import page as pages
 from tests.support.browser import contrast, texts
@@ -104,7 +103,6 @@ def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView)
 def test_masks_are_seen(page: Any) -> None:
     page.hover(token(0, 0))
     assert drawn(page, ".shades .caption") == ["masked"]  # padding
-    assert page.locator(".token.masked").evaluate_all("nodes => nodes.map(n => n.dataset.at)") == ["5"]
     page.click("#kind-1")
     page.hover(token(0, 1))
     assert drawn(page, ".shades .caption") == ["masked"] * 2  # later tokens
@@ -122,19 +120,13 @@ def test_matrix_view(page: Any, view: AttentionView) -> None:
     page.focus("#matrix")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    told = page.inner_text("#told")
-    assert told.startswith("“Freunde” takes from “·friends”: ")
-    assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in told
-    assert number(told.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
+    said = page.inner_text("#told")
+    assert said.startswith("“Freunde” takes from “·friends”: ")
+    assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in said
+    assert number(said.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
     page.click("#head-1")
-    told = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
-    assert number(told) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
-    page.focus("#matrix")
-    for _ in range(9):
-        page.keyboard.press("ArrowRight")
-    assert "the mask forbids it" in page.inner_text("#told")  # padding, and not beyond
-    page.keyboard.press("Escape")
-    assert page.inner_text("#told").startswith("Numbers are per cent.")
+    said = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
+    assert number(said) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
 
 
 def test_model_view_opens_a_head(page: Any) -> None:
@@ -150,14 +142,6 @@ def test_model_view_opens_a_head(page: Any) -> None:
     assert texts(page, "#path") == ["decoder.1.self_attention"]  # in the view from which one came
     assert page.is_visible("#matrix") and page.get_attribute("#head-2", "aria-pressed") == "true"
     assert page.evaluate("document.activeElement.id") == "view-matrix"
-
-
-def test_thumbnails_show_the_weights(page: Any, view: AttentionView) -> None:
-    page.click("#view-model")
-    read = """node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data]
-        .filter((_, i) => i % 4 === 3)"""
-    alpha = np.array(page.eval_on_selector("#cell-1-3 canvas", read)).reshape(6, 6)
-    assert np.abs(alpha / 255 - view.attentions[0].layers[1].weights[3] ** 0.7).max() < 0.01
 
 
 def test_neuron_view_computes_what_the_engine_did(page: Any, view: AttentionView) -> None:
@@ -198,24 +182,6 @@ def check_detail(page: Any, query: Any, key: Any, weight: float) -> None:
     assert number(first.split("= ")[1]) == pytest.approx(total, rel=2e-3, abs=1e-5)
     assert second.startswith("÷ √4") and number(second.split("= ")[1]) == pytest.approx(total / 2, rel=2e-3)
     assert number(last.split(" = ")[1]) == pytest.approx(weight, rel=2e-3)
-
-
-def test_by_keyboard(page: Any, view: AttentionView) -> None:
-    page.click("#kind-2")
-    page.focus(token(0, 0))
-    page.keyboard.press("ArrowDown")
-    assert page.inner_text("#told").startswith("“Freunde” looks at ")
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowRight")
-    assert page.inner_text("#told").startswith("“·friends” is looked at by ")
-    page.keyboard.press("End")
-    assert page.evaluate("document.activeElement.dataset.at") == "5"
-    page.evaluate("document.activeElement.blur()")
-    assert page.inner_text("#told").startswith("“Freunde” looks at ")  # pinned
-    page.focus(token(0, 1))
-    page.keyboard.press("Escape")
-    page.evaluate("document.activeElement.blur()")
-    assert page.inner_text("#told").startswith("Point at a token")
 
 
 def test_tokens_are_text(page: Any) -> None:
@@ -263,27 +229,21 @@ def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
     """Choosing a text of the beam shows its tokens and its attention, in the view that was chosen."""
     mg.manual_seed(0)
     model, source = Transformer(Config(12, 16, 4, 2, 32)), mg.tensor([[5, 6, 2]])
-    texts_of, found = ["one two", EVIL, "שלום"], []
+    titles, views = ["one two", EVIL, "שלום"], []
     for target in ([[1, 9, 8]], [[1, 7]], [[1]]):
-        found.append(attention(model, source, mg.tensor(target), tokens="t{}".format).attentions)
-    beam = [Candidate(text, -float(i), (found[0][0], *found[i][1:])) for i, text in enumerate(texts_of)]
+        views.append(attention(model, source, mg.tensor(target), tokens="t{}".format).attentions)
+    beam = [Candidate(text, -float(i), (views[0][0], *views[i][1:])) for i, text in enumerate(titles)]
     page = opened(AttentionView.of_beam(beam, "I like"), open_file, tmp_path)
-    assert texts(page, "#beam .text") == texts_of and texts(page, "#beam .mono") == ["0.00", "−1.00", "−2.00"]
+    assert texts(page, "#beam .text") == titles and texts(page, "#beam .mono") == ["0.00", "−1.00", "−2.00"]
     page.click("#kind-2")
     page.click("#view-matrix")
     page.click("#later")
     page.click("#text-1")
     assert page.get_attribute("#text-1", "aria-pressed") == "true"
-    assert page.evaluate("document.activeElement.id") == "text-1"
     assert texts(page, "#path") == ["decoder.1.cross_attention"]
-    mean = found[1][2].layers[1].weights.mean(0)
+    mean = views[1][2].layers[1].weights.mean(0)
     assert drawn(page, "#matrix .number") == [f"{100 * w:.0f}" for w in mean.ravel() if w >= 0.005]
     assert page.locator("#matrix [data-row]").count() == 2 and page.locator("b, img").count() == 0
-    page.focus("#matrix")
-    page.keyboard.press("ArrowDown")
-    page.click("#text-2")
-    page.keyboard.press("Tab")
-    assert page.locator("#matrix [data-row]").count() == 1 and page.locator(".name.active").count() == 0
 
 
 def test_many_numbers_travel_in_half_precision(
@@ -318,22 +278,3 @@ def test_light_and_dark(view: AttentionView, open_file: Callable[..., Any], tmp_
         before = page.evaluate("document.querySelector('#neurons canvas').toDataURL()")
         page.click("#theme")
         assert page.evaluate("document.querySelector('#neurons canvas').toDataURL()") != before
-
-
-def test_what_a_model_adds_to_its_scores(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    """A bias by distance, as ALiBi's (Press et al. 2022): one more column, one more line."""
-    mg.manual_seed(0)
-    q, k = mg.randn(3, 4), mg.randn(3, 4)
-    near = -(mg.arange(3.0) - mg.arange(3.0)[:, None]).abs()
-    made = attention(F.scaled_dot_product_attention, q, k, k, near, scale=1.0, tokens=list("abc"))
-    page = opened(made, open_file, tmp_path)
-    page.click("#view-neurons")
-    assert texts(page, "#neurons thead th")[3:] == ["q · k", "not scaled", "+ added", "softmax"]
-    sums, values = k.numpy() @ q.numpy()[0], texts(page, "#neurons tr[data-key] td.value")
-    assert np.allclose([number(t) for t in values[0::3]], sums, atol=0.006)
-    assert [number(t) for t in values[2::3]] == [0, -1, -2]
-    page.click("#key-2")
-    *_, added, last = texts(page, "#sum > div")
-    assert added.startswith("+ −2 = ")
-    assert number(added.split("= ")[1]) == pytest.approx(sums[2] - 2, rel=1e-3)
-    assert number(last.split(" = ")[1]) == pytest.approx(made.weights()[0][0, 0, 2], rel=2e-3)
