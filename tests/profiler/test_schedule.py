@@ -25,19 +25,16 @@ from minigrad.profiler import (
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
+def test_a_schedule_tells_what_to_do_in_each_step() -> None:
+    letters = {NONE: "N", WARMUP: "W", RECORD: "R", SAVE: "S"}
+    for options, expected in [
         ({"wait": 1, "warmup": 1, "active": 2}, "NWRS" * 3),
         ({"wait": 1, "warmup": 1, "active": 1, "repeat": 2}, "NWS" * 2 + "N" * 6),
         ({"wait": 0, "warmup": 1, "active": 1, "skip_first": 3}, "NNN" + "WS" * 4),
         ({"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1}, "WS" + "NNWS" * 2),
-    ],
-)
-def test_a_schedule_tells_what_to_do_in_each_step(options: dict[str, int], expected: str) -> None:
-    letters = {NONE: "N", WARMUP: "W", RECORD: "R", SAVE: "S"}
-    action = schedule(**options)
-    assert "".join(letters[action(step)] for step in range(len(expected))) == expected
+    ]:
+        action = schedule(**options)
+        assert "".join(letters[action(step)] for step in range(len(expected))) == expected
 
 
 def test_a_schedule_that_makes_no_sense_is_refused() -> None:
@@ -67,17 +64,16 @@ def run(steps: int, **options: object) -> tuple[profile, list[list[str]]]:
 
 
 def test_a_schedule_is_followed() -> None:
-    _, traces = run(8, schedule=schedule(wait=1, warmup=1, active=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p, traces = run(8, schedule=schedule(wait=1, warmup=1, active=2))
     assert traces == [
         ["ProfilerStep#2", "add", "add", "ProfilerStep#3", "add", "add", "add"],
         ["ProfilerStep#6", *["add"] * 6, "ProfilerStep#7", *["add"] * 7],
     ]
-
-
-def test_steps_are_one_row_of_the_table() -> None:
-    p, _ = run(4, schedule=schedule(wait=1, warmup=1, active=2))
-    counts = {average.key: average.count for average in p.key_averages()}
-    assert counts == {"ProfilerStep*": 2, "add": 5}
+    assert {average.key: average.count for average in p.key_averages()} == {"ProfilerStep*": 2, "add": 13}
+    p, traces = run(3)  # without a schedule all is one trace, and steps are counted
+    assert (traces, p.step_num) == ([["add"] * 3], 3)
 
 
 def test_a_round_that_the_program_leaves_early_is_told_as_well() -> None:
@@ -105,12 +101,6 @@ def test_earlier_rounds_are_kept_if_wanted() -> None:
     assert [event.id for event in p.events()] == [0, 1, 2]
 
 
-def test_without_a_schedule_all_is_one_trace_and_steps_are_counted() -> None:
-    p, traces = run(3)
-    assert traces == [["add"] * 3]
-    assert p.step_num == 3
-
-
 def test_a_schedule_that_forgets_to_save_is_told_of() -> None:
     actions = [RECORD, NONE, NONE]
     with pytest.warns(UserWarning, match="RECORD followed by NONE"):
@@ -129,18 +119,7 @@ def test_a_handler_that_fails_ends_the_profile_in_order() -> None:
         pass
 
 
-def test_start_and_stop_by_hand_and_again() -> None:
-    p = profile()
-    p.start()
-    mg.ones(2) + 1
-    p.stop()
-    assert [event.name for event in p.events()] == ["ones", "add"]
-    with p:
-        mg.ones(2) * 2
-    assert [event.name for event in p.events()] == ["ones", "mul"]
-
-
-def test_questions_before_there_is_an_answer() -> None:
+def test_misuse_and_questions_before_there_is_an_answer() -> None:
     p = profile()
     for ask in (p.events, p.key_averages, p.by_module, p.by_op, p.total_average):
         with pytest.raises(RuntimeError, match="the profile has recorded nothing yet"):
@@ -149,10 +128,6 @@ def test_questions_before_there_is_an_answer() -> None:
         p.export_chrome_trace("trace.json")
     with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):
         p.key_averages()
-
-
-def test_misuse_is_told() -> None:
-    p = profile()
     with pytest.raises(RuntimeError, match=r"this profile is not on: start\(\) it"):
         p.stop()
     with pytest.raises(RuntimeError, match=r"step\(\) belongs between start\(\) and stop\(\)"):
@@ -161,6 +136,10 @@ def test_misuse_is_told() -> None:
         p.start()
     with pytest.raises(ValueError, match="activities is empty"):
         profile(activities=[])
+    p.start()  # by hand, and again
+    mg.ones(2) + 1
+    p.stop()
+    assert [event.name for event in p.events()] == ["ones", "add"]
 
 
 def test_activities() -> None:
@@ -207,8 +186,7 @@ def test_times_on_a_gpu_are_those_of_the_work() -> None:
 def test_traces_for_tensorboard(tmp_path: Path, zipped: bool) -> None:
     folder = tmp_path / "runs" / "one"
     handler = tensorboard_trace_handler(str(folder), "worker", use_gzip=zipped)
-    run_options = {"schedule": schedule(wait=0, warmup=1, active=1), "on_trace_ready": handler}
-    with profile(**run_options) as p:  # type: ignore[arg-type]
+    with profile(schedule=schedule(wait=0, warmup=1, active=1), on_trace_ready=handler) as p:
         for _ in range(4):
             mg.ones(2) + 1
             p.step()
@@ -217,18 +195,6 @@ def test_traces_for_tensorboard(tmp_path: Path, zipped: bool) -> None:
     assert len(files) == 2 and all(re.fullmatch(pattern, file.name) for file in files)
     data = gzip.decompress(files[0].read_bytes()) if zipped else files[0].read_bytes()
     assert {event["name"] for event in json.loads(data)["traceEvents"]} >= {"add", "ProfilerStep#1"}
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.raises(RuntimeError, match=r"Can't create directory: .*file"),
-        profile(on_trace_ready=tensorboard_trace_handler(str(tmp_path / "file" / "below"))),
-    ):
+    within = tensorboard_trace_handler(str(files[0] / "below"))
+    with pytest.raises(RuntimeError, match=r"Can't create directory: .*below"), profile(on_trace_ready=within):
         pass
-
-
-def test_no_warning_without_a_reason() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        run(4, schedule=schedule(wait=1, warmup=1, active=1, repeat=1))

@@ -70,7 +70,7 @@ def test_what_a_slice_tells(finished: profile, tmp_path: Path) -> None:
     assert __file__ in linear["Call stack"]
 
 
-def test_arrows_lead_from_ops_to_their_backward(finished: profile, tmp_path: Path) -> None:
+def test_arrows_lead_from_ops_to_their_backward_and_every_thread_has_a_name(finished: profile, tmp_path: Path) -> None:
     events = read(finished, tmp_path / "trace.json")["traceEvents"]
     arrows = [event for event in events if event.get("cat") == "fwdbwd"]
     begins = {event["id"]: event for event in arrows if event["ph"] == "s"}
@@ -80,24 +80,8 @@ def test_arrows_lead_from_ops_to_their_backward(finished: profile, tmp_path: Pat
     pairs = {(at[b["tid"], b["ts"]], at[ends[i]["tid"], ends[i]["ts"]]) for i, b in begins.items()}
     assert pairs == {("linear", "LinearBackward0"), ("relu", "ReluBackward0"), ("sum", "SumBackward0")}
     assert all(event["bp"] == "e" for event in ends.values())
-
-
-def test_slices_of_a_thread_lie_within_each_other_or_apart(finished: profile, tmp_path: Path) -> None:
-    """What a viewer needs to draw them; and every thread has a name."""
-    events = read(finished, tmp_path / "trace.json")["traceEvents"]
-    slices = [event for event in events if event["ph"] == "X"]
-    threads = {event["tid"] for event in slices}
-    assert len(threads) == 2
-    named = {event["tid"] for event in events if event["name"] == "thread_name"}
-    assert named == threads
-    for thread in threads:
-        open_until: list[float] = []
-        for event in sorted((e for e in slices if e["tid"] == thread), key=lambda e: (e["ts"], -e["dur"])):
-            end = event["ts"] + event["dur"]
-            while open_until and event["ts"] >= open_until[-1] - 1e-6:
-                open_until.pop()
-            assert not open_until or end <= open_until[-1] + 1e-3
-            open_until.append(end)
+    threads = {event["tid"] for event in events if event["ph"] == "X"}
+    assert len(threads) == 2 and threads == {event["tid"] for event in events if event["name"] == "thread_name"}
 
 
 def test_a_compressed_trace_and_metadata(finished: profile, tmp_path: Path) -> None:
@@ -129,14 +113,10 @@ def test_stacks_hold_the_self_times(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_written(finished: profile, tmp_path: Path) -> None:
-    missing = tmp_path / "nowhere" / "trace.json"
     with pytest.raises(FileNotFoundError, match=r"cannot write the trace: .*nowhere"):
-        finished.export_chrome_trace(missing)
+        finished.export_chrome_trace(tmp_path / "nowhere" / "trace.json")
     with pytest.raises(IsADirectoryError, match="cannot write the stacks"):
         finished.export_stacks(tmp_path, "self_cpu_time_total")
-
-
-def test_stacks_that_are_not_there(tmp_path: Path) -> None:
     with profile() as p:
         mg.ones(2)
     with pytest.raises(ValueError, match=r"no stacks were recorded: profile\(with_stack=True\) does"):

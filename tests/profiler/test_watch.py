@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from typing import Any
 
@@ -12,54 +11,30 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.autograd import function, walk
 from minigrad.nn import functional as F
-from minigrad.nn.module import Module
-from minigrad.ops.op import Op
 from minigrad.ops.op import watch as watched
-from minigrad.optim.optimizer import Optimizer
-from minigrad.profiler import profile, record_function, watch
-from minigrad.utils.data.dataloader import _BaseDataLoaderIter
-
-
-def in_place() -> dict[str, Any]:
-    """The functions of the library: attributes of its modules and classes."""
-    named: dict[str, Any] = {}
-    for path, module in list(sys.modules.items()):
-        if path.partition(".")[0] == "minigrad":
-            named |= {f"{path}.{name}": value for name, value in vars(module).items() if callable(value)}
-    for owner in (Op, Module, walk.Walk, function.Function, Optimizer, _BaseDataLoaderIter):
-        named |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items()}
-    return named
-
-
-def changed(before: dict[str, Any]) -> list[str]:
-    """What is not as it was."""
-    now = in_place()
-    return [name for name, value in before.items() if now[name] is not value]
+from minigrad.profiler import profile, watch
+from tests.support.engine import Parts, changed, parts
 
 
 @pytest.fixture
 def before() -> Any:
     """What is in place without a profile, everything that one needs imported; and nobody watches in the end."""
     with profile():
-        pass
-    yield in_place()
+        mg.ones(2) + 1
+    yield parts()
     assert watch.recording() is None and watched.observers == type(watched).observers == ()
 
 
-def test_nothing_is_replaced(before: dict[str, Any]) -> None:
-    with profile():
-        assert len(watched.observers) == 1 and not changed(before)
-    assert not changed(before)
-
-
-def test_nobody_watches_after_an_error(before: dict[str, Any]) -> None:
+def test_nothing_is_replaced(before: Parts) -> None:
     with pytest.raises(ValueError, match="mine"), profile():
+        while_on = changed(before, parts())
+        assert "observers" in while_on and not [name for name in while_on if callable(before[name])]
         raise ValueError("mine")
+    assert changed(before, parts()) == []
 
 
-def test_nobody_watches_where_it_cannot_begin(before: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_watches_where_it_cannot_begin(before: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise KeyError("refused")
 
@@ -73,7 +48,7 @@ def test_nobody_watches_where_it_cannot_begin(before: dict[str, Any], monkeypatc
     assert [average.key for average in p.key_averages()] == ["ones", "add"]
 
 
-def test_observers_that_a_program_registers_meanwhile_stay(before: dict[str, Any]) -> None:
+def test_observers_that_a_program_registers_meanwhile_stay(before: Parts) -> None:
     names: Any = mg
     try:
         with profile():
@@ -105,25 +80,27 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-@pytest.mark.parametrize("name", CALLS)
-def test_no_way_leads_past_the_profile(name: str, wanted: bool) -> None:
+def test_no_way_leads_past_the_profile() -> None:
     """However an op is called, it has an event; and so has its turn in the backward."""
-    for call in CALLS[name]:
-        x = mg.full((2, 2), 0.5, requires_grad=wanted)
-        with profile() as p:
-            y = call(x)
-            if y.requires_grad:
-                y.sum().backward()
-        made = [event for event in p.events() if event.name == name and event.phase == "forward"]
-        assert made, f"{name} is not among {[event.name for event in p.events()]}"
-        nodes = [event for event in p.events() if event.kind == "node"]
-        assert bool(nodes) is y.requires_grad
-        assert all(event.forward.kind == "op" for event in nodes)
-        assert not nodes or any(event.forward is made[0] for event in nodes)
+    wrong = []
+    for name, calls in CALLS.items():
+        for number, call in enumerate(calls):
+            for is_leaf in (True, False):
+                x = mg.full((2, 2), 0.5, requires_grad=is_leaf)
+                with profile() as p:
+                    y = call(x)
+                    if y.requires_grad:
+                        y.sum().backward()
+                ops = [event for event in p.events() if event.name == name and event.phase == "forward"]
+                nodes = [event for event in p.events() if event.kind == "node"]
+                is_right = bool(ops) and bool(nodes) is y.requires_grad
+                is_right &= all(event.forward.kind == "op" for event in nodes)
+                if not is_right or (nodes and not any(event.forward is ops[0] for event in nodes)):
+                    wrong.append((name, number, is_leaf, [event.name for event in p.events()]))
+    assert not wrong
 
 
-def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: dict[str, Any]) -> None:
+def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: Parts) -> None:
     second = profile()
     with profile() as first:
         with pytest.raises(RuntimeError, match="a profile is running already"):
@@ -133,7 +110,7 @@ def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: dict[str
     with second:
         mg.ones(2) * 2
     assert [average.key for average in second.key_averages()] == ["ones", "mul"]
-    assert not changed(before)
+    assert changed(before, parts()) == []
 
 
 def test_results_are_the_same_to_the_bit(device: str) -> None:
@@ -164,36 +141,29 @@ def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
         """A step of its own, which calls that of its base."""
 
         def step(self, closure: Any = None) -> Any:
-            """The base's."""
             return super().step(closure)
 
     for kind in (mg.optim.SGD, Own):
         optimizer = kind([w], lr=0.1)
         schedule = mg.optim.lr_scheduler.StepLR(optimizer, 1)
-        called: list[str] = []
-        optimizer.register_step_pre_hook(lambda *_, called=called: called.append("before"))
-        optimizer.register_step_post_hook(lambda *_, called=called: called.append("after"))
+        calls: list[str] = []
+        optimizer.register_step_pre_hook(lambda *_, calls=calls: calls.append("before"))
+        optimizer.register_step_post_hook(lambda *_, calls=calls: calls.append("after"))
         with profile() as p, warnings.catch_warnings():
             warnings.simplefilter("error")
             w.sum().backward()
             optimizer.step()
             schedule.step()
-        assert called == ["before", "after"]
+        assert calls == ["before", "after"]
         assert sum(event.name == f"Optimizer.step#{kind.__name__}.step" for event in p.events()) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_is_not_watched(before: dict[str, Any]) -> None:
+def test_a_forked_child_is_not_watched(before: Parts) -> None:
     with profile():
         child = os.fork()
         if child == 0:
             os._exit(1 if watched.observers or watch.recording() is not None else 0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert watched.observers
-
-
-def test_marks_cost_no_event_without_a_profile() -> None:
-    with record_function("alone") as mark:
-        mg.ones(2) + 1
-    assert mark.name == "alone" and mark._open == []
