@@ -52,6 +52,7 @@ def counts(p: Any) -> Counter[str]:
     return Counter({average.key.rpartition("::")[2]: average.count for average in p.key_averages()})
 
 
+@pytest.mark.nightly  # PyTorch takes ten seconds to begin
 def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
     ours, theirs = (program(lib, profile_memory=True, record_shapes=True, with_flops=True) for lib in (minigrad, torch))
     found, expected = counts(ours), counts(theirs)

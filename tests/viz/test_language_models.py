@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,21 +175,3 @@ def test_weights_and_their_parts_of_a_transformer_xl() -> None:
 
 
 # In a browser --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["TransformerXL with a memory", "BertForQuestionAnswering"])
-def test_linked_pages_lead_from_attention_to_the_op(name: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    model, inputs, named, *_ = named_case(name)
-    file = viz.linked(model, *inputs, **named).save(tmp_path / "a.html")
-    page = open_file(file, viewport={"width": 1400, "height": 900}, timeout=20)
-    page.wait_for_selector("iframe.graph")
-    attention, graph = (handle.content_frame() for handle in page.query_selector_all("iframe"))
-    graph.wait_for_selector("[data-state=done]")
-    attention.wait_for_selector("#find")
-    for view in ("model", "neurons", "matrix", "heads"):
-        attention.click(f"#view-{view}")
-        assert attention.evaluate("document.body.dataset.view") == view
-        assert attention.locator("#view > *").count() > 0
-    attention.click("#find")
-    graph.wait_for_selector("#panel .look")
-    assert "scaled_dot_product_attention" in graph.inner_text("#panel")

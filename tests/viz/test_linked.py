@@ -106,19 +106,6 @@ def test_another_text_has_another_graph(opened: Callable[..., Any]) -> None:
     assert len(frames(page)) == 3 and page.title() == EVIL
 
 
-def test_a_narrow_window_has_one_at_a_time(opened: Callable[..., Any]) -> None:
-    page, attention, graph = opened(viewport=NARROW)
-    assert seen(page) == ["attention"] and page.get_attribute("#show-attention", "aria-pressed") == "true"
-    attention.click("#find")
-    wait_for(page, "document.querySelector('#show-graph').ariaPressed === 'true'")
-    assert seen(page) == ["graph"]
-    assert graph.evaluate("graphView.camera.at.scale") > 0.3  # it was laid out in a window of some size
-    graph.click("#panel .look")
-    wait_for(page, "document.querySelector('#show-attention').ariaPressed === 'true'")
-    page.click("#show-both")
-    assert seen(page) == ["attention", "graph"]
-
-
 def test_one_call() -> None:
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.5, batch_first=True), 2)
     for parameter in encoder.layers[0].parameters():

@@ -303,28 +303,6 @@ def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: A
     assert page.inner_text("#at") == "no backward yet"
 
 
-def test_many_steps(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    w = torch.ones(1, requires_grad=True)
-    h = w
-    for _ in range(129):
-        h = h * w
-    page = open_file(playback(h).save(tmp_path / "a.html"), viewport={"width": 380, "height": 600})
-    page.wait_for_selector("[data-ready]")
-    inside = """() => {
-      const place = (what) => document.querySelector(what).getBoundingClientRect();
-      const list = place("#steps"), step = place("[aria-current]");
-      return step.top >= list.top - 1 && step.bottom <= list.bottom + 1;
-    }"""
-    for step in (100, 5, 129):
-        page.fill("#step", str(step))
-        assert page.get_attribute("[aria-current]", "data-step") == str(step) and page.evaluate(inside)
-    page.fill("#step", "130")
-    page.click("#leaves summary")
-    page.wait_for_selector("#leaves .parts")
-    parts = texts(page, "#leaves .parts li")
-    assert len(parts) == 101 and parts[-1] == "and 30 more"
-
-
 def test_light_and_dark_and_names_are_text(open_file: Callable[..., Any], tmp_path: Path) -> None:
     Holder = type(EVIL, (Net,), {})
     file = playback(Holder(), torch.randn(2, 3)).save(tmp_path / "a.html")

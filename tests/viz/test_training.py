@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import minigrad as torch
-from minigrad import nn
+from minigrad import nn, viz
 from minigrad.training.checkpoints import RunFolder
 from minigrad.viz.attention import attention
 from minigrad.viz.axes import bounds, log_ticks, on_axis, ticks
@@ -23,6 +26,7 @@ from minigrad.viz.training import training
 from minigrad.viz.training.curves import smooth, thin
 from minigrad.viz.training.runs import read_runs
 from minigrad.viz.training.snapshots import checkpoints, read_weights
+from tests.support.browser import contrast, texts
 
 EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
 
@@ -393,3 +397,163 @@ def test_what_is_no_picture() -> None:
     ]:
         with pytest.raises(error, match=message):
             training(LOG, snapshots=snapshots)  # type: ignore[arg-type]
+
+
+# In a browser --------------------------------------------------------------------------------------------
+
+
+WIDE = {"width": 1400, "height": 900}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """Two runs, one with weights at steps 1 and 3."""
+    rng = np.random.default_rng(0)
+    states = {
+        step: {
+            "layer.weight": torch.tensor(rng.normal(size=(8, 6)).astype(np.float32) * step),
+            f"{EVIL}.bias": torch.ones(5) * step,
+        }
+        for step in (1, 3)
+    }
+    other = [entry(i, loss=6.0 / i) for i in range(1, 4)]
+    view = training(trained(tmp_path / "run", states), other, names=["one", EVIL])
+    return view.save(tmp_path / "page.html")
+
+
+def values(page: Any, chart: str) -> list[str]:
+    return texts(page, f'[data-chart="{chart}"] .value')
+
+
+def at_step(page: Any, chart: str, part: float) -> None:
+    """Point at a place on a chart, 0 to 1 of its range."""
+    box = page.locator(f'[data-chart="{chart}"] svg').bounding_box()
+    page.mouse.move(box["x"] + 46 + part * (box["width"] - 52), box["y"] + 60)
+
+
+def test_reading_exact_values(open_file: Callable[..., Any], saved: Path) -> None:
+    page = open_file(saved, viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    charts = ["loss", "bleu", "learning rate", "gradient norm", "tokens per second"]
+    assert texts(page, ".chart h2") == charts
+    assert values(page, "loss") == ["1.25", "3.5", "2"]
+    assert page.inner_text("#readout") == "last: step 4 · epoch 1 · 8 s · 400 tokens"
+    at_step(page, "loss", 0.35)  # from step 1 to step 4
+    page.wait_for_selector("#readout:text-matches('^step 2 ')")
+    assert values(page, "loss") == ["2.5", "3", "3"]
+    assert values(page, "bleu") == ["10.5"]
+    assert page.locator('[data-chart="gradient norm"] .hair').count() == 1  # on all charts at once
+    title = page.get_attribute('[data-chart="loss"] .value >> nth=2', "title")
+    assert title == f"{EVIL}, training, step 2: 3"
+
+
+def test_axis_smoothing_and_logarithm(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    log = [entry(i, loss=float(v)) for i, v in enumerate(rng.uniform(1, 2, 400), 1)]
+    page = open_file(training(log).save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    front = '[data-chart="loss"] .line'
+    raw = page.get_attribute(front, "d")
+    assert page.locator('[data-chart="loss"] .raw').count() == 0
+    page.fill("#smoothing", "6")
+    width = float(re.sub(r"[^\d.]", "", page.inner_text("#smoothing + output")))
+    assert page.get_attribute('[data-chart="loss"] .raw', "d") is not None
+    assert page.locator('[data-chart="learning rate"] .raw').count() == 0
+    found = page.evaluate(
+        "([x, y, w]) => curves.smooth(x, y, w)", [[e["step"] for e in log], [e["loss"] for e in log], width]
+    )
+    steps, losses = (np.array([e[name] for e in log], np.float64) for name in ("step", "loss"))
+    np.testing.assert_allclose(found, smooth(steps, losses, width), rtol=1e-10)
+    page.fill("#smoothing", "0")
+    assert page.get_attribute(front, "d") == raw
+    page.click('[data-chart="loss"] .log')
+    assert page.get_attribute('[data-chart="loss"] .log', "aria-pressed") == "true"
+    assert page.get_attribute(front, "d") != raw
+    page.select_option("#over", "seconds")
+    assert {"minutes", "10"} <= set(page.locator('[data-chart="loss"] .tick').all_text_contents())
+
+
+def test_runs_are_toggled_and_ranges_zoomed(open_file: Callable[..., Any], saved: Path) -> None:
+    page = open_file(saved, viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    assert texts(page, ".run")[0] == "one" and "<script>" in texts(page, ".run")[1]
+    page.click(".run >> nth=1")
+    assert values(page, "loss") == ["1.25", "3.5"]
+    page.click(".run >> nth=1")
+    assert len(values(page, "loss")) == 3 and page.is_disabled("#whole")
+    at_step(page, "loss", 0.2)
+    page.mouse.down()
+    at_step(page, "loss", 0.6)
+    page.mouse.up()
+    assert page.is_enabled("#whole")
+    ticks = [float(t) for t in page.locator('[data-chart="bleu"] text[text-anchor="middle"]').all_text_contents()]
+    assert ticks and 1.6 <= min(ticks) <= max(ticks) <= 2.8
+    page.click("#whole")
+    assert page.is_disabled("#whole") and "NaN" not in page.inner_html("#charts")
+
+
+def test_weights_follow_the_step(open_file: Callable[..., Any], saved: Path) -> None:
+    page = open_file(saved, viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    assert texts(page, "#snapshots h2")[0] == "weights of one" and page.inner_text("#at-step") == "step 3"
+    assert texts(page, ".row .number")[1] == f"{math.sqrt(5) * 3:.4g}"
+    assert texts(page, ".row .name")[0] == "layer.weight" and "<script>" in texts(page, ".row .name")[1]
+    last = page.evaluate("document.querySelector('#detail canvas').toDataURL()")
+    page.click("#back")
+    assert page.inner_text("#at-step") == "step 1" and page.input_value("#scrub") == "0"
+    assert texts(page, ".row .number")[1] == f"{math.sqrt(5):.4g}"
+    assert page.evaluate("document.querySelector('#detail canvas').toDataURL()") != last
+    page.select_option("#statistic", "change")
+    assert texts(page, ".row .number") == ["–", "–"]
+    page.fill("#scrub", "1")
+    assert texts(page, ".row .number")[1] == "2"  # from 1 to 3, of 1
+    page.fill("#filter", "LAYER")
+    assert texts(page, ".row:visible .name") == ["layer.weight"]
+    box = page.locator('[data-chart="loss"] svg').bounding_box()
+    page.mouse.click(box["x"] + 60, box["y"] + 60)  # near the beginning of the curve
+    assert page.inner_text("#at-step") == "step 1"
+    page.click("#play")
+    page.wait_for_selector("#at-step:text-is('step 3')")
+
+
+def test_pictures_and_arrays_follow_the_step(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    model, x = nn.Linear(2, 1), torch.ones(1, 2)
+
+    def graph(step: int, state: dict[str, torch.Tensor]) -> Any:
+        model.load_state_dict(state)
+        return viz.graph(model, x, colour="gradient")
+
+    states = {step: {name: p * step for name, p in model.state_dict().items()} for step in (1, 4)}
+    array = np.array([[[0.25, -1.0]], [[0.5, 1.0]]])
+    given = {"graph": graph, EVIL: {2: array, 4: array * 2}}
+    view = viz.training(trained(tmp_path / "run", states), snapshots=given, weights=False)
+    page = open_file(view.save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    source = page.get_attribute("#frame img", "src")
+    assert all(f">{text}<" in unquote(source) for text in ("Linear", "weight"))
+    page.click("#back")
+    assert page.get_attribute("#frame img", "src") != source and page.inner_text("#at-step") == "step 1"
+    assert page.evaluate("document.querySelector('#frame img').decode().then(() => true)")
+    page.click("#on")
+    page.select_option("#track", "1")
+    assert page.inner_text("#at-step") == "step 4" and texts(page, "#frame figcaption") == ["0", "1"]
+    assert page.inner_text("#frame .told") == "darkest: 2"
+    page.hover("#frame canvas >> nth=1", position={"x": 5, "y": 5})
+    assert page.inner_text("#frame .told") == "1: row 0, column 0: 1"
+
+
+def test_light_and_dark_and_saved_as_a_picture(open_file: Callable[..., Any], saved: Path) -> None:
+    for scheme in ("light", "dark"):
+        page = open_file(saved, viewport=WIDE, color_scheme=scheme)
+        page.wait_for_selector("[data-ready]")
+        for selector in (".value >> nth=0", ".value >> nth=2", "#readout", ".row .name", "#detail th"):
+            assert contrast(page, selector) >= 4.5, selector
+        assert contrast(page, ".tick", "fill") >= 4.5
+    with page.expect_download() as download:
+        page.click("#save")
+    text = Path(download.value.path()).read_text()
+    assert "<svg" in text and "tokens per second" in text and "<script" not in text
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
+    page.set_viewport_size({"width": 380, "height": 700})
+    assert not page.evaluate(wide)

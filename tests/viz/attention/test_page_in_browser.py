@@ -210,21 +210,6 @@ def test_saved_as_svg(page: Any, tmp_path: Path) -> None:
     assert not page.is_visible("#save")
 
 
-def test_on_screens_of_any_width(view: AttentionView, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    """The choices stay within the page, and each group of buttons in one line; only pictures scroll."""
-    for width in (360, 900, 1280):
-        page = opened(view, open_file, tmp_path, viewport={"width": width, "height": 800})
-        page.click("#kind-2")
-        assert texts(page, "[id^=kind-]") == (KINDS if width > 960 else ["Encoder", "Decoder", "Cross"])
-        for name in ("neurons", "model", "matrix", "heads"):
-            page.click(f"#view-{name}")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            for group in ("[id^=kind-]", "[id^=view-]", "#top button:not([hidden])"):
-                row = page.locator(group).evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect())")
-                assert len({round(box["top"]) for box in row}) == 1
-                assert max(box["right"] for box in row) <= width
-
-
 def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
     """Choosing a text of the beam shows its tokens and its attention, in the view that was chosen."""
     mg.manual_seed(0)

@@ -190,30 +190,6 @@ def test_an_mlp(called: bool) -> None:
 
 
 @pytest.mark.parametrize("called", [False, True])
-def test_a_cnn(called: bool) -> None:
-    mg.manual_seed(0)
-    model = nn.Sequential(
-        nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32, 4), nn.LogSoftmax(-1)
-    )
-    images = mg.randn(2, 1, 8, 8)
-    graph = viz.graph(model, images).graph if called else viz.graph(model(images), modules={"": model}).graph
-    names = {"0.weight", "0.bias", "4.weight", "4.bias", "input" if called else "images"}
-    assert {name for name, leaf in leaves(graph).items() if leaf.name != "constant"} == names  # and places of maxima
-    kinds = ["Conv2d", "ReLU", "MaxPool2d", "Flatten", "Linear", "LogSoftmax"]
-    assert classes(graph) == [f"{i}  {kind}" for i, kind in enumerate(kinds)]
-    expected, h = [], images
-    for layer in model:
-        h = layer(h)
-        expected.append(h.detach().numpy())
-    made = [node for node in graph.nodes if node.kind == "op"][: len(kinds)]
-    for node, value in zip(made, expected, strict=True):
-        if node.op == "pick":
-            assert node.value is not None and np.prod(node.value.shape) == value.size
-        else:
-            check(node, value)
-
-
-@pytest.mark.parametrize("called", [False, True])
 def test_a_gpt(called: bool) -> None:
     mg.manual_seed(0)
     model = GPT2(Config(vocabulary=11, positions=8, d_model=8, heads=2, layers=2)).eval()

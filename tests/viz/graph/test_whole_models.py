@@ -131,18 +131,6 @@ def test_edges_sum_to_grad_for_every_parameter(way: Way) -> None:
         np.testing.assert_array_equal(array(node.gradient), p.grad.array, name)
 
 
-def test_the_shared_matrix_has_an_edge_for_each_use() -> None:
-    graph = record(Step(usual), (*sentences(),))
-    table = node_of(graph, "model.embedding.weight")
-    assert table is not None
-    readers = [graph.nodes[e.target].op for e in graph.edges if e.source == table.id]
-    assert sorted(readers) == ["embedding", "embedding", "linear_cross_entropy"]
-    shared = record(Step(one_layer_for_all), (*sentences(),))
-    inner = node_of(shared, "model.encoder.0.feed_forward.inner.weight")
-    assert inner is not None
-    assert len([e for e in shared.edges if e.source == inner.id]) == 3
-
-
 def test_a_hook_on_a_parameter_is_named_where_it_makes_the_difference() -> None:
     def tenfold(g: Any) -> Any:
         return g * 10
