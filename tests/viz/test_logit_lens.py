@@ -128,26 +128,22 @@ def test_of_masked_words_the_right_one_stands_there() -> None:
 
 
 def test_padding_is_left_out() -> None:
-    model = gpt2()
     mask = mg.tensor([[True] * 7, [False, False, *[True] * 5]])
-    view = logit_lens(model, TOKENS, WORDS, sentence=1, mask=mask)
-    alone = logit_lens(model, TOKENS[1][2:], WORDS)
+    view = logit_lens(gpt2(), TOKENS, WORDS, sentence=1, mask=mask)
+    alone = logit_lens(gpt2(), TOKENS[1][2:], WORDS)
     assert view.tokens == alone.tokens == ("w3", "w5", "w8", "w9", "w7")
     assert view.targets.tolist() == [5, 8, 9, 7, -1]
     for padded, one in zip(view.numbers, alone.numbers, strict=True):
         np.testing.assert_allclose(padded, one, rtol=1e-3, atol=1e-5)
-
-
-def test_a_mask_may_begin_with_that_of_a_memory() -> None:
     mg.manual_seed(0)
     model = TransformerXL(XLConfig(23, d_model=8, heads=2, layers=2, d_ff=16, segment=4, memory=3)).eval()
     memory = model.remember(model.hidden_states(mg.tensor([TOKENS[0][:3]])))
-    mask = mg.tensor([[True] * 5 + [False, False]])
+    mask = mg.tensor([[True] * 5 + [False, False]])  # begins with that of the memory
     view = logit_lens(model, TOKENS[0][3:], memory=memory, mask=mask)
     assert view.tokens == ("1", "5") and view.targets.tolist() == [5, -1] and view.continues
     with mg.no_grad():
-        wanted = logs(model(mg.tensor([TOKENS[0][3:5]]), memory=memory)[0])
-    np.testing.assert_allclose(view.numbers.chances[-1, 0], np.exp(wanted[0, 5]), rtol=1e-4)
+        expected = logs(model(mg.tensor([TOKENS[0][3:5]]), memory=memory)[0])
+    np.testing.assert_allclose(view.numbers.chances[-1, 0], np.exp(expected[0, 5]), rtol=1e-4)
 
 
 def test_labels_and_texts() -> None:

@@ -224,6 +224,11 @@ def test_the_picture_has_a_rectangle_for_each_note() -> None:
     assert len({e.get("fill") for e in drawn}) == 3
     heights = {n.pitch: float(e.get("y", "")) for n, e in zip(notes, drawn, strict=True)}
     assert sorted(heights, key=lambda pitch: -heights[pitch]) == sorted(heights)
+    assert len(elements(piano_roll(TUNE).svg(0.9, 2), "rect", "note")) == 3  # a part
+    for start, stop in ((2, 2), (-1, 2), (5, None), (np.nan, 2)):
+        with pytest.raises(ValueError, match="nothing to draw from"):
+            piano_roll(TUNE).svg(start, stop)
+    ElementTree.fromstring(piano_roll([Note(60, 64, 0.0, 0.0)]).svg())  # it has no length
 
 
 def test_the_picture_names_cs_times_and_tracks() -> None:
@@ -255,15 +260,6 @@ def test_the_picture_of_one_notes_attention(tmp_path: Path) -> None:
         view.svg(0, 2, note=3)
     with pytest.raises(ValueError, match="there is no attention"):
         piano_roll(TUNE).svg(note=1)
-
-
-def test_a_part_of_the_picture() -> None:
-    view = piano_roll(TUNE)
-    assert len(elements(view.svg(0.9, 2), "rect", "note")) == 3
-    for start, stop in ((2, 2), (-1, 2), (5, None), (np.nan, 2)):
-        with pytest.raises(ValueError, match="nothing to draw from"):
-            view.svg(start, stop)
-    ElementTree.fromstring(piano_roll([Note(60, 64, 0.0, 0.0)]).svg())  # it has no length
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:

@@ -158,19 +158,14 @@ def test_the_sum_of_a_shared_leaf_grows_as_the_engine_s() -> None:
         last = deliveries[-1].total
         assert last == played.graph.nodes[0].gradient == value_of(w.grad.array)
         assert (last.shape, last.dtype) == (shape, dtype)
-
-
-def test_infinities_and_nan_are_shown_without_a_warning() -> None:
     w = torch.tensor([60000.0, 0.0], dtype=torch.float16, requires_grad=True)
     with np.errstate(all="ignore"):
         loss = (w * w + w * math.inf - w * math.inf).sum()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         played = playback(loss)
     totals = [d.total.table for step in played.steps for d in step.deliveries if d.target == 0]
-    np.testing.assert_array_equal(totals[0], [[-math.inf, -math.inf]])
-    np.testing.assert_array_equal(totals[-1], [[math.nan, math.nan]])
-    assert not caught
+    np.testing.assert_array_equal(totals[0] + totals[-1], [[-math.inf, -math.inf], [math.nan, math.nan]])
 
 
 def test_of_a_gradient_that_can_be_differentiated_and_a_rule_that_gives_nothing() -> None:

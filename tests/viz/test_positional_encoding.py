@@ -67,6 +67,11 @@ def test_odd_sizes() -> None:
     for length, width in ((1, 1), (2, 3), (200, 64), (3000, 2)):
         root = ElementTree.fromstring(positional_encoding(length, width).svg())
         assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
+    text = positional_encoding(3000, 32).svg()
+    narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
+    assert narrowest * 320 / 2999 >= 4 and len(waves(text)) == 4  # others are too narrow to be seen
+    assert ticks(1) == [0] and ticks(10) == list(range(10)) and ticks(11) == [0, 2, 4, 6, 8, 10]
+    assert ticks(100)[:3] == [0, 10, 20] and ticks(128)[-1] == 120 and len(ticks(4999)) <= 11
 
 
 def waves(text: str) -> list[list[tuple[float, float]]]:
@@ -99,18 +104,6 @@ def test_the_curves_of_the_picture_are_sines() -> None:
         assert float(told.replace(",", "")) == pytest.approx(wave, abs=0.06)
         positions = (x - x[0]) / (x[-1] - x[0]) * 31
         np.testing.assert_allclose(y[0] - y, 60 * np.sin(positions * 2 * np.pi / wave), atol=0.1)
-
-
-def test_waves_too_narrow_to_be_seen_are_left_out() -> None:
-    text = positional_encoding(3000, 32).svg()
-    narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
-    assert narrowest * 320 / 2999 >= 4 and len(waves(text)) == 4
-    assert waves(positional_encoding(3000, 2).svg()) == []  # there is no other
-
-
-def test_ticks_are_round_and_few() -> None:
-    assert ticks(1) == [0] and ticks(10) == list(range(10)) and ticks(11) == [0, 2, 4, 6, 8, 10]
-    assert ticks(100)[:3] == [0, 10, 20] and ticks(128)[-1] == 120 and len(ticks(4999)) <= 11
 
 
 def test_text_is_text_in_picture_and_page(tmp_path: Path) -> None:

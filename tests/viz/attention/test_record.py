@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -316,27 +315,6 @@ def test_ids_are_told_from_masks_and_states() -> None:
     assert decoder.queries == cross.queries == ("7", "8", "9") and cross.keys == ("0", "1", "2")
     named = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]}, sentence=0)
     assert named.attentions[0].keys == ("<4>", "<5>", "<6>") and named.attentions[0].rows == ("b", "c", "d")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("emulate", [False, True])
-def test_on_a_gpu(emulate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on one: by the plain definitions, where there is no kernel, and by the CUDA source, emulated."""
-    strict = pytest.importorskip("tests.support.strict")
-    if emulate and strict.cuda_emulator.missing():
-        pytest.skip("no g++ here, which the emulator of CUDA needs")
-    monkeypatch.setattr(strict.BACKEND, "emulate", strict.BACKEND.emulate)
-    strict.install(emulate)
-    model = Transformer(Config(12, 16, 4, 1, 32))
-    there = copy.deepcopy(model).to("strict")
-    expected = attention(model, SOURCE, TARGET, sentence=1)
-    found = attention(there, SOURCE.to("strict"), TARGET.to("strict"), sentence=1)
-    assert found.kinds == expected.kinds == ("encoder", "decoder", "cross")
-    for one, other in zip(found.attentions, expected.attentions, strict=True):
-        for layer, same in zip(one.layers, other.layers, strict=True):
-            assert np.allclose(layer.weights, same.weights, atol=1e-5) and layer.path == same.path
-            assert np.array_equal(layer.blocked, same.blocked) and layer.scale == pytest.approx(same.scale)
-            check_parts(layer)
 
 
 @pytest.mark.parametrize("attention_of", ["additive", "multiplicative"])

@@ -11,7 +11,6 @@ import pytest
 
 import minigrad
 import minigrad.nn.functional as F
-from minigrad import nn
 from minigrad.ops.op import op
 from minigrad.viz.graph import again
 from minigrad.viz.graph.data import Graph, Node
@@ -135,11 +134,3 @@ def test_nothing_stays_alive_for_a_picture() -> None:
     finally:
         gc.enable()
     record(loss, backward=False)
-
-
-def test_a_module_that_runs_in_the_call_and_what_was_computed_before() -> None:
-    x = minigrad.ones(2, 3, requires_grad=True)
-    h = x + 1
-    graph = record(nn.Linear(3, 2), (h,))
-    assert all(node.value is not None and node.value.table is not None for node in graph.nodes)
-    assert numbers(next(node for node in graph.nodes if node.op == "add")).tolist() == [[2, 2, 2]] * 2

@@ -18,16 +18,16 @@ from tests.support.browser import contrast, texts, wait_for
 
 
 def test_a_large_graph_is_a_small_file() -> None:
-    graph = graphs.transformer(40, listed=True)
+    graph = graphs.transformer(20, listed=True)
     random = np.random.default_rng(0)
     for node in graph.nodes:
         node.value = graphs.value(512, 512, norm=float(random.random()))
         object.__setattr__(node.value, "heat", random.standard_normal((32, 32)).tolist())
-    assert len(graph.nodes) > 1200
+    assert len(graph.nodes) > 600
     page = view(graph).page()
-    assert len(page.html().encode()) < 5_000_000
+    assert len(page.html().encode()) < 2_500_000
     groups = page.data["groups"]
-    assert [(g["label"], g["times"]) for g in groups if g["kind"] == "repeat"] == [("blocks", 40)]
+    assert [(g["label"], g["times"]) for g in groups if g["kind"] == "repeat"] == [("blocks", 20)]
     for node, shown in zip(graph.nodes, page.data["nodes"], strict=True):
         assert page.data["values"][shown["value"]]["shape"] == node.value.shape
         assert (shown["gradient"] is None) == (node.gradient is None)
