@@ -1,8 +1,9 @@
-"""The pictures of the docs: made of what the model computes."""
+"""The pictures of the docs: their scripts make them of what models compute, whole and small."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -14,37 +15,107 @@ from minigrad.models.transformer import Config, Transformer
 from minigrad.text import TokenizerPair, WordTokenizer
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
+from tests.support.browser import CHROMIUM
+from tests.support.translator import Reversing
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "pictures.py"
+DOCS = Path(__file__).parents[2] / "docs"
+MOST = 60 * 1024  # bytes that a README can carry
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)")
 
 
-@pytest.fixture
-def pictures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pictures", SCRIPT)
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_picture_is_of_the_attention_in_the_last_layer(
-    pictures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = script("gallery")
+    monkeypatch.setattr(module.Translator.__init__, "__defaults__", (2,))  # steps of training
+    return module
+
+
+def test_the_gallery_is_whole_and_shown(gallery: ModuleType) -> None:
+    assert gallery.check(DOCS / "gallery") == []
+    shown = re.findall(r"\]\(gallery/(\S+)\)", (DOCS / "viz.md").read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(gallery.PICTURES)
+
+
+def test_what_is_wrong_with_a_gallery(gallery: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "attention.svg").write_text("<p/>")
+    (tmp_path / "training.svg").write_text(f"<!--{'x' * 60_000}--><svg xmlns='http://www.w3.org/2000/svg'/>")
+    (tmp_path / "other.png").write_bytes(b"GIF")
+    wrong = gallery.check(tmp_path)
+    for line in ("attention.svg is no SVG", "other.png is no PNG", "other.png is made by nothing here"):
+        assert line in wrong
+    assert "playback.png is missing" in wrong and any(line.startswith("training.svg has 60,0") for line in wrong)
+    assert gallery.main(["--check", "--folder", str(tmp_path)]) == 1
+
+
+def test_pictures_are_made_of_the_live_model(gallery: ModuleType, tmp_path: Path) -> None:
+    names = ["attention.svg", "training.svg", "embedding.svg", "positional_encoding.svg", "logit_lens.svg"]
+    assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
+    for name in names:
+        ElementTree.parse(tmp_path / "made" / name)
+    attention = (tmp_path / "made" / "attention.svg").read_text(encoding="utf-8")
+    assert all(word in attention for word in " ".join(gallery.SHOWN).split())
+    fixed = (tmp_path / "made" / "positional_encoding.svg", DOCS / "gallery" / "positional_encoding.svg")
+    first, second = (["".join(t.itertext()) for t in ElementTree.parse(p).iter()] for p in fixed)
+    assert first == second
+
+
+@pytest.mark.nightly
+@needs_browser
+def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path) -> None:
+    pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
+    pytest.importorskip("PIL", reason="Pillow writes the picture: pip install pillow")
+    names = [name for name in gallery.PICTURES if name.endswith(".png")][:2]
+    assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
+    wrong = gallery.check(tmp_path / "made")
+    assert [line for line in wrong if not line.endswith(" is missing")] == []
+    assert all((tmp_path / "made" / name).exists() for name in names)
+
+
+def test_the_phrases_are_italian(gallery: ModuleType) -> None:
+    pairs = dict(gallery.phrases())
+    assert len(pairs) == 56 * 55 and pairs[gallery.SHOWN[0]] == gallery.SHOWN[1]
+    translator = gallery.Translator(Path("none"))
+    assert gallery.SHOWN in translator.unseen and not set(translator.unseen) & set(translator.seen)
+
+
+def test_the_picture_of_a_translation_is_of_the_attention_in_the_last_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mg.manual_seed(0)
     words = WordTokenizer(["a", "cat", "sat", "on", "it", "."])
     model = Transformer(Config(10, 8, 2, 2, 16, 0.0, 32)).eval()
     translator = Translator(model, TokenizerPair(words, words), preset("toy"))
+    pictures, output = script("pictures"), tmp_path / "a.svg"
     monkeypatch.setattr(pictures.Translator, "load", lambda path: translator)
-    output = tmp_path / "a.svg"
     pictures.main(["--sentence", "a cat sat", "--output", str(output)])
     assert capsys.readouterr().out == f"wrote {output}\n"
-
-    (found,) = translator.translate(["a cat sat"])
-    attention = translator.attention("a cat sat", found.text)
-    svg = "{http://www.w3.org/2000/svg}"
-    texts = [node.text for node in ElementTree.parse(output).iter(f"{svg}text")]
+    (translation,) = translator.translate(["a cat sat"])
+    attention = translator.attention("a cat sat", translation.text)
+    texts = [node.text for node in ElementTree.parse(output).iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "Cross-attention · layer 1 · heads 0 to 1 (mean)"
     names = [*attention.target, *attention.source]
     assert texts[1 : 1 + len(names)] == names and attention.source == ["a", "cat", "sat", "⟨end⟩"]
-    view, made = translator.look(found), output.read_text(encoding="utf-8")
-    assert view.svg("matrix", kind="cross", layer=1) == made != view.svg("matrix", kind="cross", layer=0)
+    view, picture = translator.look(translation), output.read_text(encoding="utf-8")
+    assert view.svg("matrix", kind="cross", layer=1) == picture != view.svg("matrix", kind="cross", layer=0)
+
+
+@pytest.mark.nightly
+@needs_browser
+def test_the_picture_of_the_translators_page_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
+    images = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
+    serve = script("serve_picture")
+    monkeypatch.setattr(serve.Translator, "load", lambda path: Reversing())
+    output = tmp_path / "page.png"
+    serve.main(["--output", str(output), "--word", "2"])
+    picture = images.open(output)
+    assert picture.format == "PNG" and picture.width == 820 and picture.height > 600
+    assert output.stat().st_size <= MOST and (DOCS / "serve.png").stat().st_size <= MOST
