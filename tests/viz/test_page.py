@@ -195,18 +195,8 @@ ATTEMPTS = """async () => {
     for (const name of ["b", "a", "button"]) box.querySelector(name).click();
 }"""
 FORBIDDEN = [
-    "connect-src",
-    "img-src",
-    "font-src",
-    "media-src",
-    "object-src",
-    "frame-src",
-    "style-src-elem",
-    "script-src-elem",
-    "script-src-attr",
-    "base-uri",
-    "form-action",
-    "worker-src",
+    *("connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "style-src-elem"),
+    *("script-src-elem", "script-src-attr", "base-uri", "form-action", "worker-src"),
 ]
 # In what playwright evaluates eval is allowed; in the page's own time it must not be.
 LATER = """addEventListener("load", () => setTimeout(() => {

@@ -262,15 +262,6 @@ def test_the_picture_of_one_notes_attention(tmp_path: Path) -> None:
         piano_roll(TUNE).svg(note=1)
 
 
-def test_hostile_names_are_text(tmp_path: Path) -> None:
-    view = piano_roll(TUNE, title=HTML, tracks=[HTML, "</script>\ud800\x00" + "x" * 1000])
-    assert {e.text for e in elements(view.svg(), "text")} >= {HTML, HTML[:23] + "…"}
-    assert HTML not in view.html() and "</script>\\" not in view.html()
-    assert [p.suffix for p in (view.save(tmp_path / "a.svg"), view.save(tmp_path / "a.html"))] == [".svg", ".html"]
-    with pytest.raises(ValueError, match=r"must be one of \.html, \.svg, \.png, \.pdf"):
-        view.save(tmp_path / "a.gif")
-
-
 # In a browser --------------------------------------------------------------------------------------------
 
 
@@ -420,9 +411,10 @@ def test_its_sound_begins_dies_away_and_ends(opened: Opened) -> None:
 
 def test_its_tones_have_their_pitch(opened: Opened) -> None:
     page = opened(piano_roll(TUNE))
-    for pitch in (36, 100):
-        samples = np.array(page.evaluate(f"Array.from(rollTone.samples({pitch}))"))
-        assert np.isfinite(samples).all() and 0.9 < np.abs(samples).max() <= 1 and abs(samples[-1]) < 1e-3
+    for pitch in (57, 100):
+        samples = np.array(page.evaluate(f"Array.from(rollTone.samples({pitch}).subarray(0, 18384))"))
+        assert np.isfinite(samples).all() and 0.9 < np.abs(samples).max() <= 1
+        assert abs(page.evaluate(f"rollTone.samples({pitch}).at(-1)")) < 1e-3
         spectrum = np.abs(np.fft.rfft(samples[2000:]))
         frequency = 440 * 2 ** ((pitch - 69) / 12)
         around = np.fft.rfftfreq(len(samples) - 2000, 1 / 32000)

@@ -362,7 +362,6 @@ def test_pictures_arrays_and_numbers_by_step() -> None:
     first, second = arrays.frames[0]["heat"]
     assert arrays.frames[0] == arrays.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
-    assert numbers.table is not None and norms.table is not None
     a, b = (row["statistics"]["value"] for row in numbers.table)
     assert a == [1.0, 3.0] and b[0] == 2.5 and math.isnan(b[1])
     assert norms.table[0]["statistics"] == {"norm": [1.5]}

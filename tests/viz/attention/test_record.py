@@ -38,7 +38,6 @@ def softmax(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def check_parts(layer: Layer) -> None:
     """The weights follow from the recorded queries, keys, scale, bias and mask."""
-    assert layer.query is not None and layer.key is not None
     scores = layer.scale * (layer.query @ np.swapaxes(layer.key, -1, -2))
     scores = scores + (0 if layer.bias is None else layer.bias)
     if layer.blocked is not None:
@@ -107,7 +106,6 @@ def test_written_by_hand(way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Non
     for layer, module in zip(found.layers, model, strict=True):
         assert np.array_equal(layer.weights, module.weights.detach().numpy()[sentence])
         assert layer.scale == pytest.approx(WIDTH**-0.5)
-        assert layer.blocked is not None
         assert np.array_equal(layer.blocked[0], np.triu(np.ones((T, T), bool), 1))
         check_parts(layer)
     q = model[0].query(x).view(B, T, H, WIDTH).transpose(1, 2).detach().numpy()[sentence]
@@ -127,7 +125,6 @@ def test_multihead_attention(need_weights: bool) -> None:
     expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[1]
     (found,) = view.attentions
     assert found.kind == "cross" and np.allclose(found.layers[0].weights, expected, atol=1e-6)
-    assert found.layers[0].blocked is not None
     assert found.layers[0].blocked.tolist() == [[[False, False, True]] * T]
     check_parts(found.layers[0])
     with mg.no_grad():
@@ -249,7 +246,6 @@ def test_shared_keys_and_an_added_bias() -> None:
     near[0, 2] = float("-inf")
     view = attention(F.scaled_dot_product_attention, q, k, k, near, enable_gqa=True)
     layer = view.attentions[0].layers[0]
-    assert layer.query is not None and layer.key is not None and layer.bias is not None
     assert layer.key.shape == (4, 3, WIDTH) and layer.bias.shape == (1, 3, 3)
     assert layer.blocked is not None and np.argwhere(layer.blocked).tolist() == [[0, 0, 2]]
     check_parts(layer)

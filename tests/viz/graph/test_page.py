@@ -10,8 +10,6 @@ import re
 import numpy as np
 import pytest
 
-import minigrad
-from minigrad import nn
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 from tests.support.browser import contrast, texts, wait_for
@@ -48,19 +46,6 @@ def test_options() -> None:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             view(graph, **wrong)
     assert repr(view(graph)) == "<graph of loss: 7 nodes, 5 boxes>"
-
-
-def test_of_a_tensor_and_of_a_call() -> None:
-    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
-    x = minigrad.randn(5, 3)
-    of_call = view(model, x)
-    assert of_call.graph.backward == "done" and of_call.direction == "both"
-    loss = model(x).sum()
-    of_tensor = view(loss, modules={"model": model})
-    for made in (of_call, of_tensor):
-        assert [node.op for node in made.graph.nodes if node.kind == "op"].count("tanh") == 1
-        assert made.html() and made.dot() and "<iframe" in made.page().framed()
-    assert all(parameter.grad is None for parameter in model.parameters())
 
 
 # In a browser --------------------------------------------------------------------------------------------

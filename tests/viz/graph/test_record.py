@@ -68,7 +68,6 @@ def into(graph: data.Graph, node: data.Node) -> dict[str, data.Edge]:
 
 
 def listed(value: data.Value | None) -> Any:
-    assert value is not None
     return value.table
 
 

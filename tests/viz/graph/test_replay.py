@@ -23,14 +23,12 @@ def numbers(view: GraphView, name: str, gradient: bool = False) -> Any:
     """All numbers of the node of a name, or of its gradient."""
     (node,) = (node for node in view.graph.nodes if node.name == name)
     value = node.gradient if gradient else node.value
-    assert value is not None
     return np.array(value.table).reshape(value.shape)
 
 
 @pytest.mark.nightly
 def test_a_translator_runs_again_as_it_has_run() -> None:
     view = viz.graph(small().loss, *sentences())
-    assert view.replay is not None
     check_same(view.graph, view.replay.changed({}))
 
 

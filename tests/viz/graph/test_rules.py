@@ -77,8 +77,8 @@ def test_the_sources_of_every_op_are_those_that_run() -> None:
     for name in REGISTRY:
         try:
             check_op(name)
-        except AssertionError as error:
-            wrong.append(f"{name}: {error}")
+        except Exception as error:
+            wrong.append(f"{name}: {error!r}")
     assert not wrong
 
 
@@ -112,7 +112,6 @@ def test_kernels_of_the_arrays_backend(device: str) -> None:
 def test_a_users_function() -> None:
     info = op_info(Cube._op)
     assert (info.name, info.formula) == ("Cube", "x³")
-    assert info.forward is not None
     assert info.forward.text.startswith("@staticmethod\ndef forward(ctx: Any, x: Any) -> Any:\n    ctx.save")
     assert info.rules["backward"].text.endswith("    return 3 * x * x * grad")
     assert info.rules["backward"].file == "tests/support/functions.py"

@@ -11,7 +11,6 @@ import pytest
 import minigrad as mg
 import minigrad.nn.functional as F
 from minigrad import nn, viz
-from minigrad.models.gpt2 import GPT2, Config
 from minigrad.viz.graph.data import Graph, Node
 from minigrad.viz.graph.fold import tree
 from minigrad.viz.graph.labels import labels
@@ -40,7 +39,6 @@ def check(node: Node, expected: Any) -> None:
     if value.table is not None:
         np.testing.assert_allclose(np.array(value.table).reshape(array.shape), array, rtol=2e-5, atol=1e-6)
     else:
-        assert value.statistics is not None
         norm = np.linalg.norm(array.astype(np.float64))
         np.testing.assert_allclose(value.statistics["norm"], norm, rtol=1e-4)
 
@@ -187,31 +185,6 @@ def test_an_mlp(called: bool) -> None:
         given = {"x": x, "y": y}
         check(leaf, (given[name] if name in given else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
     assert [text for text in classes(graph) if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
-
-
-@pytest.mark.parametrize("called", [False, True])
-def test_a_gpt(called: bool) -> None:
-    mg.manual_seed(0)
-    model = GPT2(Config(vocabulary=11, positions=8, d_model=8, heads=2, layers=2)).eval()
-    tokens, target = mg.tensor([[1, 2, 3]]), mg.tensor([2, 3, 4])
-
-    def loss_of(tokens: Any, target: Any) -> Any:
-        logits = model(tokens)
-        return F.cross_entropy(logits[0], target)
-
-    graph = viz.graph(loss_of, tokens, target).graph if called else viz.graph(loss_of(tokens, target)).graph
-    by_name = leaves(graph)
-    prefix = "GPT2" if called else "model"
-    check(by_name["tokens"], tokens.array)
-    check(by_name["target"], target.array)
-    for name, parameter in model.named_parameters():
-        check(by_name[f"{prefix}.{name}"], parameter.array)
-    assert all(node.missing == "" for node in graph.nodes)
-    check(graph.nodes[graph.output], loss_of(tokens, target).item())
-    check([node for node in graph.nodes if node.op == "linear"][-1], model(tokens).detach().numpy())
-    assert {"LayerNorm", "Linear", "Embedding"} <= {text.split("  ")[-1] for text in classes(graph)}
-    adds = [node for node in graph.nodes if node.op == "add"]
-    assert [node.module.startswith(f"{prefix}.layers.") for node in adds] == [False] + [True] * 4
 
 
 # Residual connections --------------------------------------------------------------------------------------
