@@ -63,6 +63,7 @@ def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
     assert others >= COLUMNS and own == others | {"Bytes"}
 
 
+@pytest.mark.nightly
 def test_schedules_do_the_same_in_each_step() -> None:
     def rounds(lib: Any, options: dict[str, int]) -> tuple[list[str], list[dict[str, int]]]:
         action = lib.profiler.schedule(**options)
