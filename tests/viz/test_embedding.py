@@ -40,7 +40,7 @@ def test_neighbours_are_those_of_the_largest_cosine(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_map_is_that_of_the_principal_components() -> None:
-    view = embedding(WEIGHTS * [5, 1, 1, 3, 1, 1], NAMES)
+    view = embedding(WEIGHTS * [5, 1, 1, 3, 1, 1], NAMES, neighbours=4)
     centred = view.weights.astype(np.float64) - view.weights.mean(0, dtype=np.float64)
     sizes, axes = np.linalg.eigh(np.cov(centred.T, bias=True))
     projected = centred @ axes[:, ::-1][:, :2]
@@ -48,6 +48,12 @@ def test_the_map_is_that_of_the_principal_components() -> None:
     np.testing.assert_allclose(view.explained, sizes[::-1][:2] / sizes.sum(), rtol=1e-6)
     again = embedding(view.weights[::-1].copy(), NAMES)
     np.testing.assert_allclose(again.points[::-1], view.points, atol=1e-4)  # the sign is fixed
+    data = view.page().data["embedding"]
+    arrays = {"indices": "<i4", "points": "<f4", "cosines": "<i2"}
+    indices, points, cosines = (np.frombuffer(base64.b64decode(data[key]), kind) for key, kind in arrays.items())
+    np.testing.assert_array_equal(indices.reshape(40, 4), view.neighbours[0])
+    np.testing.assert_allclose(points.reshape(40, 2), view.points, atol=1e-6)
+    np.testing.assert_allclose(cosines.reshape(40, 4) / 32767, view.neighbours[1], atol=2e-5)
 
 
 def test_what_weights_may_be() -> None:
@@ -106,17 +112,6 @@ def test_vectors_of_zeros_and_very_short_and_long_ones() -> None:
     assert view.neighbours[0].ravel().tolist() == [1, 0, 3, 2]
     np.testing.assert_allclose(view.neighbours[1].ravel(), 1)
     assert view.page().data["embedding"]["zero"] == []
-
-
-def test_the_page_holds_the_numbers() -> None:
-    view = embedding(WEIGHTS, NAMES, neighbours=4)
-    data = view.page().data["embedding"]
-    indices = np.frombuffer(base64.b64decode(data["indices"]), "<i4").reshape(40, 4)
-    np.testing.assert_array_equal(indices, view.neighbours[0])
-    points = np.frombuffer(base64.b64decode(data["points"]), "<f4").reshape(40, 2)
-    np.testing.assert_allclose(points, view.points, atol=1e-6)
-    cosines = np.frombuffer(base64.b64decode(data["cosines"]), "<i2").reshape(40, 4) / 32767
-    np.testing.assert_allclose(cosines, view.neighbours[1], atol=2e-5)
 
 
 def test_the_picture_names_what_there_is_room_for() -> None:

@@ -151,9 +151,7 @@ def test_losses_that_are_huge_or_tiny_and_none() -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    one, two = write(tmp_path / "a" / "run", LOG), write(tmp_path / "b" / "run", LOG)
-    three = write(tmp_path / "run (2)", LOG)
-    assert [run.name for run in read_runs([one, two])] == ["run", "run (2)"]
+    one, two, three = (write(tmp_path / name, LOG) for name in ("a/run", "b/run", "run (2)"))
     assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
     assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]

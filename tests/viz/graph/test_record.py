@@ -7,7 +7,6 @@ import json
 import sys
 import weakref
 from dataclasses import asdict, dataclass
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.profiler import profile
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph import data, observe
+from minigrad.viz.graph import data
 from minigrad.viz.graph.record import record
 from minigrad.viz.graph.view import graph
 
@@ -219,20 +218,6 @@ def test_gradients_are_the_engines(device: str) -> None:
     assert len(edges) == 2
     np.testing.assert_array_equal(total, np.array(listed(tied.gradient), np.float32))
     assert listed(graph.nodes[graph.output].gradient) == [[1]]
-
-
-def test_the_time_of_an_op_within_another_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = count()
-    monkeypatch.setattr(observe, "clock", lambda: lambda: 10**9 * next(ticks))
-
-    def call(x: Any) -> Any:
-        h = x * 1
-        h[:1].exp_()
-        return h
-
-    graph = record(call, (leaf(),))
-    times = [one(graph, op=op).forward_seconds for op in ("exp", "assign_view")]
-    assert times == [1, 1]  # a tick at the beginning and one at the end
 
 
 def test_memory_is_counted_once_and_parameters_are_free() -> None:
