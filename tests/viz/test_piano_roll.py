@@ -380,6 +380,12 @@ def test_it_goes_on_from_where_it_is_put(opened: Opened) -> None:
     at = page.evaluate("roll.transport.at")
     assert held[0] == 48 and held[4] == pytest.approx(at, abs=1e-4) and held[3] == pytest.approx(20 - at, abs=1e-4)
     assert following[0] == 70 and following[2] - held[2] == pytest.approx(10 - at, abs=1e-4)
+    page.evaluate("struck.length = 0")
+    page.evaluate("const s = document.getElementById('speed'); s.value = 2; s.dispatchEvent(new Event('input'))")
+    wait_for(page, "struck.length >= 4")  # the held note; one that may sound already; two that follow
+    one, other = page.evaluate("struck.slice(2, 4)")
+    assert other[2] - one[2] == pytest.approx(0.5, abs=1e-4) and one[3] == pytest.approx(0.25, abs=1e-4)
+    assert page.inner_text("output[for=speed]") == "2.00 ×"
     page.keyboard.press(" ")
     assert not page.evaluate("roll.transport.playing") and page.evaluate("roll.transport.sound.voices.size") == 0
     page.click("#stop")
