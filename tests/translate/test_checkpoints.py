@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from minigrad.commands import cli
 from minigrad.training import read_checkpoint
 
 SMALL = {"layers": 1, "d-model": 16, "d-ff": 32, "heads": 2, "vocabulary": 80, "batch-tokens": 100, "warm-up": 1}
+SMALL |= {"steps": 2, "ranks": 1}
 Change = Callable[[dict[str, Any]], Any]
 
 
@@ -33,20 +33,13 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("checkpoints")
     (folder / "c.tsv").write_text("one cat\tun gatto\ntwo dogs\tdue cani\n" * 20, encoding="utf-8")
     sizes = [part for name, value in SMALL.items() for part in (f"--{name}", str(value))]
-    command = [
-        "train",
-        "--data",
-        str(folder / "c.tsv"),
-        "--run",
-        str(folder / "run"),
-        *sizes,
-        "--steps",
-        "2",
-        "--ranks",
-        "1",
-    ]
+    command = ["train", "--data", str(folder / "c.tsv"), "--run", str(folder / "run"), *sizes]
     assert cli.main(command) == 0
     return command
+
+
+def run_of(command: list[str]) -> Path:
+    return Path(command[command.index("--run") + 1])
 
 
 def set_at(*path: Any) -> Callable[[Any], Change]:
@@ -63,12 +56,15 @@ def set_at(*path: Any) -> Callable[[Any], Change]:
     return of
 
 
-def tree() -> list[Any]:
-    """A description of a few hundred bytes, and 2⁷⁰ leaves to walk through."""
-    node: list[Any] = [1]
-    for _ in range(70):
-        node = [node, node]
+def nested(depth: int, make: Callable[[Any], Any], node: Any) -> Any:
+    for _ in range(depth):
+        node = make(node)
     return node
+
+
+def tree() -> Any:
+    """A description of a few hundred bytes, and 2⁷⁰ leaves to walk through."""
+    return nested(70, lambda node: [node, node], [1])
 
 
 def circle() -> dict[str, Any]:
@@ -77,14 +73,20 @@ def circle() -> dict[str, Any]:
     return node
 
 
-def deep(depth: int = 90) -> dict[str, Any]:
-    node: dict[str, Any] = {}
-    for _ in range(depth):
-        node = {"x": node}
-    return node
-
-
-HOSTILE = [tree(), circle(), deep(), 1 << 5000, -1, math.nan, "x" * 1_000_000, None, [], {}, b"x", (1, 2)]
+HOSTILE = [
+    tree(),
+    circle(),
+    nested(90, lambda node: {"x": node}, {}),
+    1 << 5000,
+    -1,
+    math.nan,
+    "x" * 1_000_000,
+    None,
+    [],
+    {},
+    b"x",
+    (1, 2),
+]
 MODEL, TOKENIZERS = ("extra", "model"), ("extra", "tokenizers")
 PLACES = [("extra",), ("extra", "version"), ("extra", "settings"), MODEL, TOKENIZERS, ("model",)]
 PLACES += [(*MODEL, name) for name in ("heads", "layers", "d_model", "d_ff", "positions", "vocabulary", "dropout")]
@@ -94,43 +96,39 @@ SIZES = ("layers", "d_model", "d_ff", "heads", "positions", "vocabulary", "sourc
 
 
 def refused(argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command ends within a second or so, in one line that names the file."""
-    start = time.perf_counter()
-    status = cli.main(argv)
-    seconds, err = time.perf_counter() - start, capsys.readouterr().err
+    """The command ends in one line that names the file."""
+    status, err = cli.main(argv), capsys.readouterr().err
     assert status == 1 and err.startswith("error: ") and err.count("\n") == 1 and str(file) in err, err[-500:]
-    assert len(err) < 1000 and seconds < 3, (seconds, err[:200])  # a second, on a machine that does nothing else
+    assert len(err) < 1000, err[:200]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=".".join)
 def test_a_model_that_is_not_what_it_says(
-    command: list[str], tmp_path: Path, place: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Path(command[command.index("--run") + 1])
-    content, path = read_checkpoint(run / "model.safetensors"), tmp_path / "model.safetensors"
-    for value in HOSTILE:
-        if place == ("extra", "settings") and value == {}:
-            continue  # what is missing has its default
-        hostile = copy.copy(content)
-        hostile["extra"] = copy.deepcopy(content["extra"])
-        set_at(*place)(value)(hostile)
-        mg.save(hostile, path)
-        refused(["translate", "one", "--run", str(path)], path, capsys)
+    content, path = read_checkpoint(run_of(command) / "model.safetensors"), tmp_path / "model.safetensors"
+    for i, place in enumerate(PLACES):
+        for value in HOSTILE if i < 2 else HOSTILE[i % 3 :: 3]:  # each value meets each kind of place
+            if place == ("extra", "settings") and value == {}:
+                continue  # what is missing has its default
+            hostile = copy.copy(content)
+            hostile["extra"] = copy.deepcopy(content["extra"])
+            set_at(*place)(value)(hostile)
+            mg.save(hostile, path)
+            refused(["translate", "one", "--run", str(path)], path, capsys)
 
 
-@pytest.mark.parametrize("name", SIZES)
 def test_sizes_that_are_not_those_of_the_weights(
-    command: list[str], tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = Path(command[command.index("--run") + 1])
     path = tmp_path / "model.safetensors"
-    for size in (10**9, 0, -2, 3):
-        if name in ("positions", "heads") and size == 3:
-            continue  # a model of three positions is one; a third of the width is refused below
-        content = read_checkpoint(run / "model.safetensors")
-        content["extra"]["model"][name] = size
-        mg.save(content, path)
-        refused(["translate", "one", "--run", str(path)], path, capsys)
+    for name in SIZES:
+        for size in (10**9, 0, -2, 3):
+            if name in ("positions", "heads") and size == 3:
+                continue  # a model of three positions is one; a third of the width is refused below
+            content = read_checkpoint(run_of(command) / "model.safetensors")
+            content["extra"]["model"][name] = size
+            mg.save(content, path)
+            refused(["translate", "one", "--run", str(path)], path, capsys)
 
 
 TOKENIZER = {
@@ -149,16 +147,14 @@ TOKENIZER = {
 }
 
 
-@pytest.mark.parametrize("fault", TOKENIZER)
-def test_a_tokenizer_that_is_none(
-    command: list[str], tmp_path: Path, fault: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run = Path(command[command.index("--run") + 1])
-    content, path = read_checkpoint(run / "model.safetensors"), tmp_path / "model.safetensors"
-    tokenizer = content["extra"]["tokenizers"]["source"]
-    tokenizer["json"] = TOKENIZER[fault](json.loads(tokenizer["json"]))
-    mg.save(content, path)
-    refused(["translate", "a" * 40 + "b", "--run", str(path)], path, capfd)
+def test_a_tokenizer_that_is_none(command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.safetensors"
+    for spoil in TOKENIZER.values():
+        content = read_checkpoint(run_of(command) / "model.safetensors")
+        tokenizer = content["extra"]["tokenizers"]["source"]
+        tokenizer["json"] = spoil(json.loads(tokenizer["json"]))
+        mg.save(content, path)
+        refused(["translate", "a" * 40 + "b", "--run", str(path)], path, capfd)
 
 
 WRONG: dict[str, list[Change]] = {
@@ -183,14 +179,16 @@ WRONG: dict[str, list[Change]] = {
 }
 
 
-@pytest.mark.parametrize("part", WRONG)
+@pytest.mark.parametrize(
+    "every", [pytest.param(1, marks=pytest.mark.nightly, id="all"), pytest.param(4, id="a quarter")]
+)
 def test_a_training_cannot_go_on_from_what_makes_no_sense(
-    command: list[str], part: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], every: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    last = Path(command[command.index("--run") + 1]) / "last.safetensors"
+    last = run_of(command) / "last.safetensors"
     whole = last.read_bytes()
     try:
-        for change in WRONG[part]:
+        for change in [change for changes in WRONG.values() for change in changes][::every]:
             content = read_checkpoint(last)
             change(content)
             mg.save(content, last)
