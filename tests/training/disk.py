@@ -42,7 +42,7 @@ class Disk:
         names: Collection[str] = OPERATIONS,
     ) -> None:
         self.count, self.first, self.length, self.fail, self.halfway = 0, first, length, fail, halfway
-        self.told: list[str] = []
+        self.operations: list[str] = []
         for name, module in OPERATIONS.items():
             if name not in names:
                 continue
@@ -52,7 +52,7 @@ class Disk:
     def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*args: Any, **options: Any) -> Any:
             now, self.count = self.count, self.count + 1
-            self.told.append(name)
+            self.operations.append(name)
             if not self.first <= now < self.first + self.length:
                 return real(*args, **options)
             if self.halfway and now == self.first:

@@ -1,9 +1,8 @@
-"""A small training with all that makes resuming hard, as a function and as a program (FOLDER STEPS)."""
+"""A small training with all that makes resuming hard, as a function."""
 
 from __future__ import annotations
 
 import random
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -141,6 +140,11 @@ def contents(folder: str | Path) -> dict[str, Any]:
     return {"files": files, **read, "log": plain(read_log(run.path))}
 
 
+def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """All files: bytes, and when they were last written."""
+    return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
+
+
 def differences(found: dict[str, Any], expected: dict[str, Any], name: str = "") -> list[str]:
     """Where two runs differ, in a few words."""
     if not isinstance(found, dict) or not isinstance(expected, dict):
@@ -150,9 +154,3 @@ def differences(found: dict[str, Any], expected: dict[str, Any], name: str = "")
         for key in {**found, **expected}
         for told in differences(found.get(key), expected.get(key), f"{name}/{key}")
     ]
-
-
-if __name__ == "__main__":
-    made = trainer(sys.argv[1], steps=int(sys.argv[2]))
-    print("go", flush=True)
-    print(made.fit())

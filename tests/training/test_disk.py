@@ -15,7 +15,7 @@ import pytest
 import minigrad
 from minigrad.training import RunFolder, lock, read_checkpoint, write_checkpoint
 from tests.training.disk import Disk
-from tests.training.program import contents, differences, trainer
+from tests.training.program import contents, differences, everything, trainer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -40,16 +40,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return contents(folder)
 
 
-def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """All files: bytes, and when they were last written."""
-    return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
-
-
-# A full disk ----------------------------------------------------------------------------------------------
-
 WRITING = ("save_file", "write", "replace", "mkdir")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("halfway", [False, True])
 def test_a_disk_that_is_full_for_a_while(tmp_path: Path, capfd: pytest.CaptureFixture[str], halfway: bool) -> None:
     """Training goes on with a warning, and the files are in the end what they would have been."""
@@ -67,16 +61,18 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, capfd: pytest.CaptureFi
 
 def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
     """In the end there is an error, and the run goes on from the last good checkpoint."""
-    for first in (12, 25, 40, 60):
+    message = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"
+    for first in (0, 12, 40):
         folder = tmp_path / str(first)
         with pytest.MonkeyPatch.context() as patch:
-            Disk(patch, full, first, names=WRITING)
-            told = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"
-            with pytest.raises(OSError, match=told):
+            Disk(patch, full, first, names=WRITING if first else ("save_file",))
+            with pytest.raises(OSError, match=message):
                 trainer(folder).fit()
+        if not first:
+            assert [path for path in folder.rglob("*") if path.is_file()] == []
+            continue
         assert not list(folder.rglob("*.tmp"))
-        step = read_checkpoint(folder / "last.safetensors")["training"]["step"]
-        assert step < 30
+        assert read_checkpoint(folder / "last.safetensors")["training"]["step"] < 30
         trainer(folder).fit()
         assert differences(contents(folder), whole) == []
 
@@ -129,14 +125,6 @@ def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(
     assert lines == 8 and saves > 4
 
 
-def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        Disk(patch, full, 0, names=("save_file",))
-        with pytest.raises(OSError, match=r"cannot save .*last\.safetensors: No space left on device"):
-            trainer(tmp_path).fit()
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
 LIMITED = """
 import resource, sys
 from tests.training.program import evaluate, trainer
@@ -149,6 +137,7 @@ trainer(sys.argv[1], evaluate=limited).fit()
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="no limit of the sizes of files")
 def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
     """A real failure of a real write, in the middle of a file."""
@@ -164,20 +153,14 @@ def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
     assert differences(contents(tmp_path), whole) == []
 
 
-# Folders --------------------------------------------------------------------------------------------------
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(OSError, match=r"cannot write checkpoints to .*file.run"):
         trainer(tmp_path / "file" / "run").fit()
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(OSError, match="cannot write checkpoints to"):
-        trainer(tmp_path).fit()
+    if os.name == "posix" and os.geteuid():  # root may write everywhere
+        tmp_path.chmod(0o500)
+        with pytest.raises(OSError, match="cannot write checkpoints to"):
+            trainer(tmp_path).fit()
 
 
 def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> None:
@@ -203,50 +186,44 @@ def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     trainer(tmp_path, steps=7).fit()  # it is free again
 
 
-# Files ----------------------------------------------------------------------------------------------------
+def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (tmp_path / "touched",))
 
+    def refused(error: type[Exception], message: str) -> None:
+        before = everything(tmp_path)
+        with pytest.raises(error, match=message):
+            trainer(tmp_path).fit()
+        assert everything(tmp_path) == before, message
 
-def test_a_damaged_checkpoint_is_told_and_left(tmp_path: Path) -> None:
     trainer(tmp_path, steps=13).fit()
     last = tmp_path / "last.safetensors"
-    good = last.read_bytes()
+    content, good = read_checkpoint(last), last.read_bytes()
     header = int.from_bytes(good[:8], "little")
-    for bad in (
-        b"",
-        good[:5],
-        good[: header // 2],
-        good[:-1],
+    truncated = (b"", good[:5], good[: header // 2], good[:-1])
+    changed = (
         good + b"x",
         b"\0" * len(good),
         good[:20] + b"#" + good[21:],
         good.replace(b'"training', b'"draining', 1),
-    ):
+    )
+    for bad in (*truncated, *changed):
         last.write_bytes(bad)
-        before = everything(tmp_path)
-        with pytest.raises(RuntimeError, match=r"last\.safetensors"):
-            trainer(tmp_path).fit()
-        assert everything(tmp_path) == before
-    last.write_bytes(good)
-    trainer(tmp_path).fit()
-
-
-def test_weights_alone_are_no_training(tmp_path: Path) -> None:
-    trainer(tmp_path, steps=13).fit()
-    (tmp_path / "best.safetensors").replace(tmp_path / "last.safetensors")
-    with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
-        trainer(tmp_path).fit()
+        refused(RuntimeError, r"last\.safetensors")
+    for name in ("extra", "optimizer", "schedule"):
+        write_checkpoint(last, {key: value for key, value in content.items() if key != name})
+        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot go on")
+    minigrad.save({"program": "minigrad.training", "evil": Evil()}, last)  # a pickle
+    refused(RuntimeError, "is damaged")
+    last.write_bytes((tmp_path / "best.safetensors").read_bytes())
+    refused(RuntimeError, r"last\.safetensors holds weights alone")
     with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
         RunFolder(tmp_path).snapshots()
-
-
-def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
-    trainer(tmp_path, steps=6).fit()
-    last = tmp_path / "last.safetensors"
-    found = read_checkpoint(last)
-    for name in ("extra", "optimizer", "schedule"):
-        write_checkpoint(last, {key: value for key, value in found.items() if key != name})
-        with pytest.raises(RuntimeError, match=rf"last\.safetensors lacks {name}: a training cannot go on"):
-            trainer(tmp_path).fit()
+    last.unlink()
+    refused(FileExistsError, r"no last\.safetensors to go on from")
+    last.write_bytes(good)
+    assert trainer(tmp_path, steps=14).fit().step == 14 and not (tmp_path / "touched").exists()
 
 
 def test_temporary_files_of_a_killed_run_are_deleted(tmp_path: Path) -> None:
@@ -264,15 +241,6 @@ def test_temporary_files_of_a_killed_run_are_deleted(tmp_path: Path) -> None:
         left.append(place)
     trainer(tmp_path, steps=6).fit()
     assert [path for path in (*left, *others) if path.exists()] == others
-
-
-def test_a_run_without_its_last_checkpoint_is_left(tmp_path: Path) -> None:
-    trainer(tmp_path, steps=13).fit()
-    (tmp_path / "last.safetensors").unlink()
-    before = everything(tmp_path)
-    with pytest.raises(FileExistsError, match=r"no last\.safetensors to go on from"):
-        trainer(tmp_path).fit()
-    assert everything(tmp_path) == before
 
 
 def test_another_configuration_is_refused(tmp_path: Path) -> None:
@@ -330,17 +298,3 @@ def test_a_disk_that_gives_back_something_else(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(RuntimeError, match=told):
         trainer(tmp_path).fit()
     assert not RunFolder(tmp_path).last.exists()
-
-
-def test_a_damaged_file_runs_no_code(tmp_path: Path) -> None:
-    """A pickle in the place of a checkpoint is refused."""
-
-    class Evil:
-        def __reduce__(self) -> Any:
-            return (Path.touch, (tmp_path / "touched",))
-
-    (tmp_path / "snapshots").mkdir()
-    minigrad.save({"program": "minigrad.training", "evil": Evil()}, tmp_path / "last.safetensors")
-    with pytest.raises(RuntimeError, match="is damaged"):
-        trainer(tmp_path).fit()
-    assert not (tmp_path / "touched").exists()

@@ -72,9 +72,8 @@ def test_meta_tensors_have_no_numbers() -> None:
         minigrad.backend.of(x.array).later(x.array)
 
 
-@pytest.mark.parametrize(
-    "nan", [3, 7, 8, 10, 12, 15]
-)  # after 7 comes a line of the log, 8 a snapshot, 10 a checkpoint, 12 an evaluation
+# after update 7 comes a line of the log, 8 a snapshot, 10 a checkpoint, 12 an evaluation
+@pytest.mark.parametrize("nan", [3, 8, 10, 12])
 def test_files_hold_no_weights_of_an_unchecked_update(tmp_path: Path, device: str, nan: int) -> None:
     spoiled, evaluations = Spoiled(nan), []
 

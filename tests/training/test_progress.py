@@ -7,7 +7,6 @@ import io
 import math
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -73,18 +72,14 @@ def test_without_tqdm_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Progress(4, math.inf).bar is None
 
 
-def test_evaluations_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[Any]) -> None:
-    trainer(tmp_path, steps=12, progress=True, evaluate=lambda model: {"loss": 2.5, "bleu": 30.0}).fit()
-    err = capsys.readouterr().err
-    assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
-
-
-def test_a_training_names_what_it_counts(
+def test_evaluations_are_told_and_what_is_counted_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    trainer(tmp_path, steps=2, progress=True, unit="pictures").fit()
+    evaluate = lambda model: {"loss": 2.5, "bleu": 30.0}
+    trainer(tmp_path, steps=12, progress=True, unit="pictures", evaluate=evaluate).fit()
     err = capsys.readouterr().err
+    assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
     assert " pictures/s, " in err and "tokens" not in err
 
 
@@ -108,15 +103,12 @@ class Gone(io.StringIO):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_training_outlives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     gone = Gone(terminal)
-    monkeypatch.setattr(sys, "stderr", gone)
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    assert trainer(tmp_path, steps=6, progress=True).fit().finished
-    assert gone.tried
-    assert trainer(tmp_path, steps=6, progress=True).fit().finished
     for stream in (gone, None):
-        gone.close()
         monkeypatch.setattr(sys, "stderr", stream)
         assert trainer(tmp_path / f"{stream is None}", steps=6, progress=True).fit().finished
+        assert gone.tried
+        gone.close()
 
 
 def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
@@ -133,9 +125,11 @@ def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[
     assert stream.tried > 4, "the notes, and the bar"
 
 
-def test_clock() -> None:
-    told = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
-    assert {seconds: clock(seconds) for seconds in told} == told
+def test_times_as_a_person_says_them() -> None:
+    clocks = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
+    assert {seconds: clock(seconds) for seconds in clocks} == clocks
+    rounded = {3: "about 10 s", 44: "about 40 s", 89: "about 90 s", 250: "about 4 min", 3 * 3600: "about 3.0 h"}
+    assert {seconds: progress.about(seconds) for seconds in rounded} == rounded
 
 
 def test_the_time_that_it_takes_is_told_once_and_soon(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,11 +140,3 @@ def test_the_time_that_it_takes_is_told_once_and_soon(now: list[float], capsys: 
             bar.advance(1.0, 10, now[0])
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("about")]
     assert len(lines) == 1 and lines[0].startswith("about 8 min left")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(3, "about 10 s"), (44, "about 40 s"), (89, "about 90 s"), (250, "about 4 min"), (3 * 3600, "about 3.0 h")],
-)
-def test_a_time_as_a_person_says_it(seconds: float, said: str) -> None:
-    assert progress.about(seconds) == said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.training import Settings, read_checkpoint
+from minigrad.training import read_checkpoint
 from minigrad.training.ranks import Ranks
 from tests.support.ranks import Ran, begun, finished, launcher, until
 from tests.training.shared_updates import Model, loss, trainer, weights
@@ -61,7 +60,9 @@ def equal(one: Weights, other: Weights) -> bool:
     return all(one[name].tobytes() == other[name].tobytes() for name in one)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=[] if "shares" in name else [pytest.mark.nightly]) for name in CASES]
+)
 def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None:
     one = alone(tmp_path / "1", **CASES[case])
     assert near(one, train(2, tmp_path / "2", **CASES[case]))
@@ -70,17 +71,7 @@ def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None
     assert losses[0] == pytest.approx(losses[1], rel=1e-9) and len(losses[0]) == CASES[case].get("steps", 10)
 
 
-@pytest.mark.parametrize("ranks", [3, 4])
-def test_more_ranks(tmp_path: Path, ranks: int) -> None:
-    assert near(alone(tmp_path / "1", dropout=0.3), train(ranks, tmp_path / "n", dropout=0.3))
-
-
-def test_dropout_does_depend_on_the_seed(tmp_path: Path) -> None:
-    one = alone(tmp_path / "1", dropout=0.3)
-    assert not near(one, alone(tmp_path / "none", dropout=0.0))
-    assert not near(one, alone(tmp_path / "seed", dropout=0.3, seed=1))
-
-
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_dtype_stays(tmp_path: Path, dtype: str) -> None:
     if dtype == "bfloat16":
@@ -90,6 +81,7 @@ def test_a_dtype_stays(tmp_path: Path, dtype: str) -> None:
     assert {x.dtype for x in model.values()} == {getattr(minigrad, dtype)}
 
 
+@pytest.mark.nightly
 def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "optimizer": "Zero"}
     whole = train(2, tmp_path / "whole", **case)
@@ -100,6 +92,7 @@ def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) 
     assert near(whole, train(3, tmp_path / "more", **case))
 
 
+@pytest.mark.nightly
 def test_a_signal_finishes_the_update_and_saves(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "steps": 60, "batches": "slow"}
     folder = tmp_path / "run"
@@ -113,6 +106,7 @@ def test_a_signal_finishes_the_update_and_saves(tmp_path: Path) -> None:
     assert equal(train(2, tmp_path / "whole", **case), train(2, folder, **case))
 
 
+@pytest.mark.nightly
 def test_a_rank_that_is_killed_is_named_and_the_training_goes_on_to_the_bit(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "save_every": 2}
     ran = on_ranks(2, tmp_path / "run", batches="killed", **case)
@@ -122,23 +116,18 @@ def test_a_rank_that_is_killed_is_named_and_the_training_goes_on_to_the_bit(tmp_
     assert equal(train(2, tmp_path / "whole", **case), train(2, tmp_path / "run", **case))
 
 
-def test_a_failure_elsewhere_ends_all(tmp_path: Path) -> None:
-    ran = on_ranks(2, tmp_path / "run", batches="broken")
+@pytest.mark.nightly
+def test_a_failure_ends_all_and_is_told_once(tmp_path: Path) -> None:
+    ran = on_ranks(2, tmp_path / "broken", batches="broken")
     assert ran.status == 1
     assert "rank 1 ends with an error" in ran.err and "'str' object has no attribute 'to'" in ran.err
-
-
-def test_the_first_rank_alone_writes_and_an_error_of_its_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("in the way")
     ran = on_ranks(2, tmp_path / "run")
     assert ran.status == 1
     assert ran.err.count("ends with an error") == 1 and "cannot write checkpoints to" in ran.err
-
-
-def test_what_cannot_be_shared(tmp_path: Path) -> None:
-    ran = on_ranks(2, tmp_path / "run", accumulate=1)
+    ran = on_ranks(2, tmp_path / "none", accumulate=1)
     assert "2 ranks share the batches of an update, of which there are 1: set accumulate to 2" in ran.err
-    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "none").exists()
 
 
 def test_settings_of_earlier_versions_are_read(tmp_path: Path) -> None:
@@ -161,9 +150,3 @@ def test_one_process_is_a_rank_of_one(device: str) -> None:
     ranks.check_equal(model)
     ranks.send(model.parameters())
     assert loss(model, minigrad.ones(4, 6, device=device))[1] == 4
-
-
-def test_settings_have_no_processes() -> None:
-    with pytest.raises(TypeError, match="processes"):
-        Settings(steps=1, processes=2)  # type: ignore[call-arg]
-    assert os.environ.get("RANK") is None

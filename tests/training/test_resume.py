@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,64 +21,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-ROOT = Path(__file__).parent.parent.parent
-LONG = 120  # steps of the runs that are killed from outside
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The contents of a run that was never interrupted."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     assert trainer(folder).fit().reason == "steps"
     return contents(folder)
-
-
-def test_the_run_is_as_hard_to_resume_as_it_should_be(whole: dict[str, Any]) -> None:
-    names = [f"snapshots/{step:09d}.safetensors" for step in (20, 24, 28)]
-    assert whole["files"] == ["best.safetensors", "last.safetensors", "log.jsonl", *names]
-    told = whole["last.safetensors"]["training"]
-    assert int(told["epoch"]) > 5 and int(told["batch"]) % 3 and int(told["bad"]) < 5
-    assert len(whole["log"]) == 15 + 5
-
-
-# From outside ---------------------------------------------------------------------------------------------
-
-
-def start(folder: Path) -> subprocess.Popen[str]:
-    """The program, as soon as it begins to train."""
-    command = [sys.executable, "-m", "tests.training.program", str(folder), str(LONG)]
-    child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "go\n", child.communicate()[1]
-    return child
-
-
-def test_five_kills_at_random_moments(tmp_path: Path) -> None:
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed of the moments:", seed)
-    moments = random.Random(seed)
-    whole = start(tmp_path / "whole")
-    before = time.monotonic()
-    out, error = whole.communicate(timeout=100)
-    assert whole.returncode == 0 and "reason='steps'" in out, error
-    seconds = time.monotonic() - before
-    killed = 0
-    for _ in range(5):
-        child = start(tmp_path / "killed")
-        time.sleep(moments.uniform(0, seconds / 5))
-        child.kill()
-        child.communicate()
-        killed += child.returncode == -9
-    assert killed >= 3, "the run was over too soon"
-    last = start(tmp_path / "killed")
-    _, error = last.communicate(timeout=100)
-    assert last.returncode == 0, error
-    found, wanted = contents(tmp_path / "killed"), contents(tmp_path / "whole")
-    assert found["files"] == wanted["files"]
-    assert differences(found, wanted) == []
-
-
-# From inside ----------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
@@ -94,14 +39,7 @@ def die(name: str, args: Any) -> None:
 
 
 # Files of each kind are written, replaced and deleted: alone, several at one step, and at the end.
-SHORT: dict[str, Any] = {
-    "steps": 5,
-    "accumulate": 2,
-    "evaluate_every": 2,
-    "save_every": 3,
-    "snapshot_every": 2,
-    "keep_snapshots": 1,
-}
+SHORT = {"steps": 5, "accumulate": 2, "evaluate_every": 2, "save_every": 3, "snapshot_every": 2, "keep_snapshots": 1}
 
 
 def operations(folder: Path) -> int:
@@ -109,17 +47,24 @@ def operations(folder: Path) -> int:
     with pytest.MonkeyPatch.context() as patch:
         disk = Disk(patch, die)
         trainer(folder, **SHORT).fit()
-    assert set(disk.told) == set(OPERATIONS) - {"ftruncate"}  # which comes when the log is cut back
+    assert set(disk.operations) == set(OPERATIONS) - {"ftruncate"}  # which comes when the log is cut back
     return disk.count
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("halfway", [False, True], ids=["before", "within or after"])
-def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool) -> None:
+@pytest.mark.parametrize(
+    ("halfway", "every"),
+    [
+        pytest.param(True, 9, id="some"),
+        pytest.param(False, 1, id="before", marks=pytest.mark.nightly),
+        pytest.param(True, 1, id="within or after", marks=pytest.mark.nightly),
+    ],
+)
+def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool, every: int) -> None:
     count = operations(tmp_path / "counted")
     assert count > 50
     expected = contents(tmp_path / "counted")
-    for n in range(count):
+    for n in range(0, count, every):
         folder = tmp_path / f"run{n}"
         with pytest.MonkeyPatch.context() as patch:
             Disk(patch, die, n, halfway=halfway)  # a dead program does not tidy up: all that follows fails
@@ -141,6 +86,7 @@ def check_what_last_tells(folder: Path) -> None:
         assert told["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= told["lines"]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("quick")
 def test_killed_again_while_it_resumes(tmp_path: Path) -> None:
     count = operations(tmp_path / "counted")
@@ -167,9 +113,6 @@ def test_killed_in_the_middle_of_the_log(tmp_path: Path, whole: dict[str, Any]) 
         file.write('{"step": 20, "loss": 1}\n{"step": 22, "lo')
     trainer(tmp_path).fit()
     assert differences(contents(tmp_path), whole) == []
-
-
-# More steps -----------------------------------------------------------------------------------------------
 
 
 def test_going_on_with_more_steps_is_the_longer_run(tmp_path: Path, whole: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import minigrad
 from minigrad.optim.lr_scheduler import ReduceLROnPlateau
 from minigrad.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
 from tests.training import program
-from tests.training.program import contents, differences, trainer
+from tests.training.program import contents, differences, everything, trainer
 
 
 def numbers(state: dict[str, Any]) -> dict[str, bytes]:
@@ -27,9 +28,6 @@ def numbers(state: dict[str, Any]) -> dict[str, bytes]:
 
 def steps_of(folder: Path, kind: str) -> list[int]:
     return [line["step"] for line in read_log(folder) if kind in line]
-
-
-# What happens when ----------------------------------------------------------------------------------------
 
 
 def test_a_run(tmp_path: Path, device: str) -> None:
@@ -97,15 +95,13 @@ def test_patience(tmp_path: Path) -> None:
     assert (more.reason, more.best) == ("steps", 1.0)
 
 
-def test_a_metric_that_is_to_be_large(tmp_path: Path) -> None:
+def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) -> None:
     values = iter([1.0, 3.0, 2.0])
     evaluate = lambda model: {"bleu": next(values)}
-    assert trainer(tmp_path, evaluate=evaluate, metric="bleu", mode="max", steps=18).fit().best_step == 12
-
-
-def test_a_metric_that_is_missing(tmp_path: Path) -> None:
+    run = trainer(tmp_path / "run", evaluate=evaluate, metric="bleu", mode="max", steps=18)
+    assert run.fit().best_step == 12
     with pytest.raises(ValueError, match=r"gives loss, nan, but not 'bleu'"):
-        trainer(tmp_path, metric="bleu").fit()
+        trainer(tmp_path, metric="bleu", steps=6).fit()
 
 
 def test_with_another_metric_the_best_is_looked_for_anew(tmp_path: Path) -> None:
@@ -150,44 +146,39 @@ def test_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         saved.append(read_checkpoint(tmp_path / "last.safetensors")["step"])
         return program.loss(model, batch)
 
-    trainer(
-        tmp_path, loss=loss, accumulate=1, save_every=None, save_seconds=30, steps=10, evaluate=None, keep_snapshots=0
-    ).fit()
+    saves: dict[str, Any] = {"save_every": None, "save_seconds": 30, "keep_snapshots": 0}
+    trainer(tmp_path, loss=loss, accumulate=1, steps=10, evaluate=None, **saves).fit()
     assert saved == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9]
 
 
 def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = trainer(tmp_path)
     first.fit()
-    before = {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.rglob("*") if p.is_file()}
+    before = everything(tmp_path)
     again = trainer(tmp_path)
     outcome = again.fit()
     assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
-    told = f"{tmp_path} holds a finished training of 30 steps; to begin another, give another folder\n"
-    assert capsys.readouterr().err == told
-    after = {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.rglob("*") if p.is_file()}
-    assert after == before
+    message = f"{tmp_path} holds a finished training of 30 steps; to begin another, give another folder\n"
+    assert capsys.readouterr().err == message
+    assert everything(tmp_path) == before
     assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
     assert again.averaged is not None and first.averaged is not None
     assert numbers(again.averaged.state_dict()) == numbers(first.averaged.state_dict())
 
 
-# What evaluation must not disturb ---------------------------------------------------------------------------
-
-
 def test_evaluation_changes_nothing(tmp_path: Path) -> None:
     trainer(tmp_path / "often", evaluate_every=1, snapshot_every=6).fit()
     trainer(tmp_path / "never", evaluate=None, snapshot_every=6).fit()
-    found, expected = contents(tmp_path / "often"), contents(tmp_path / "never")
+    often, never = (contents(tmp_path / name)["last.safetensors"] for name in ("often", "never"))
     for name in ("model", "optimizer", "random", "averaged"):
-        assert found["last.safetensors"][name] == expected["last.safetensors"][name]
+        assert often[name] == never[name], name
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None:
+def test_an_evaluation_leaves_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None:
     """A part of the model that the program has put into eval mode stays there."""
-    made = trainer(tmp_path, ema_decay=None, steps=6)
-    model: Any = made.model
+    run = trainer(tmp_path, ema_decay=None, steps=6)
+    model: Any = run.model
     before: list[Any] = []
 
     def look() -> list[Any]:
@@ -196,9 +187,9 @@ def test_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None
 
     def loss(model: Any, batch: Any) -> Any:
         model.normed.eval()
-        found = program.loss(model, batch)
+        value = program.loss(model, batch)
         before[:] = look()
-        return found
+        return value
 
     def evaluate(model: Any) -> dict[str, float]:
         assert not any(m.training for m in model.modules()) and not minigrad.is_grad_enabled()
@@ -208,12 +199,9 @@ def test_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None
             raise KeyError("in the evaluation")
         return {"loss": 1.0}
 
-    made.loss, made.evaluate = loss, evaluate
-    if fails:
-        with pytest.raises(KeyError, match="in the evaluation"):
-            made.fit()
-    else:
-        made.fit()
+    run.loss, run.evaluate = loss, evaluate
+    with pytest.raises(KeyError, match="in the evaluation") if fails else nullcontext():
+        run.fit()
     assert look() == before
 
 
@@ -249,9 +237,6 @@ def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
     assert seen[-1] == numbers(read_checkpoint(tmp_path / "best.safetensors")["model"])
 
 
-# Being stopped ----------------------------------------------------------------------------------------------
-
-
 def stopping(at: int, number: int) -> Callable[[Any, Any], Any]:
     """The loss; its at-th call sends this process a signal."""
     calls = [0]
@@ -274,12 +259,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("at", [1, 18, 36, 50])  # 18 and 36: evaluations are due then
+@pytest.mark.parametrize(("number", "at"), [(signal.SIGINT, 1), (signal.SIGTERM, 18), (signal.SIGINT, 50)])
 def test_stopped_between_updates(
     tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = signal.getsignal(number)
+    before = signal.getsignal(number)  # at the 18th batch an evaluation is due
     outcome = trainer(tmp_path, loss=stopping(at, number), steps=20).fit()
     assert signal.getsignal(number) is before
     assert (outcome.reason, outcome.finished, outcome.step) == ("interrupted", False, -(-at // 3))
@@ -327,9 +311,6 @@ def test_signals_that_are_ignored_stay_so(tmp_path: Path) -> None:
         assert trainer(tmp_path, loss=stopping(5, signal.SIGINT)).fit().finished
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-# Errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["loss", "norm of the gradient"])
@@ -401,26 +382,14 @@ def test_several_ranks_carry_nothing(tmp_path: Path) -> None:
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
     model = minigrad.nn.Linear(2, 2)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
-    with pytest.raises(TypeError, match=r"LambdaLR\(optimizer, function\)"):
-        Trainer(
-            model,
-            optimizer,
-            None,
-            None,
-            folder=tmp_path,
-            settings=Settings(1),  # type: ignore[arg-type]
-            schedule=lambda e: 1.0,
-        )  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="ReduceLROnPlateau cannot be the schedule: it steps with a metric"):
-        Trainer(
-            model,
-            optimizer,
-            None,
-            None,
-            folder=tmp_path,
-            settings=Settings(1),  # type: ignore[arg-type]
-            schedule=ReduceLROnPlateau(optimizer),
-        )
+    plateau: Any = ReduceLROnPlateau(optimizer)
+    parts: Any = (model, optimizer, None, None)
+    for schedule, message in (
+        (lambda e: 1.0, r"LambdaLR\(optimizer, function\)"),
+        (plateau, "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            Trainer(*parts, folder=tmp_path, settings=Settings(1), schedule=schedule)
 
 
 def test_tensorboard(tmp_path: Path) -> None:
@@ -444,26 +413,20 @@ def test_tensorboard(tmp_path: Path) -> None:
     assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"steps": 0},
-        {"steps": 1.5},
-        {"accumulate": 0},
-        {"clip": 0.0},
-        {"minutes": -1},
-        {"patience": 0},
-        {"ema_decay": 1.0},
-        {"mode": "least"},
-        {"keep_snapshots": -1},
-        {"save_seconds": 0},
-        {"snapshot_every": 0},
-        {"patience": True},
-        {"log_every": True},
-        {"keep_snapshots": True},
-        {"keep_snapshots": 1.5},
-    ],
-)
-def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        program.settings(**wrong)
+def test_settings_that_make_no_sense() -> None:
+    rows: list[tuple[str, Any]] = [
+        *(("steps", value) for value in (0, 1.5)),
+        ("accumulate", 0),
+        ("clip", 0.0),
+        ("minutes", -1),
+        *(("patience", value) for value in (0, True)),
+        ("ema_decay", 1.0),
+        ("mode", "least"),
+        *(("keep_snapshots", value) for value in (-1, True, 1.5)),
+        ("save_seconds", 0),
+        ("snapshot_every", 0),
+        ("log_every", True),
+    ]
+    for name, value in rows:
+        with pytest.raises(ValueError, match=name):
+            program.settings(**{name: value})

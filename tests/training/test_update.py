@@ -29,19 +29,20 @@ def parts(x: Tensor, y: Tensor, sizes: tuple[int, ...]) -> list[tuple[Tensor, Te
     return list(zip(x.split(list(sizes)), y.split(list(sizes)), strict=True))
 
 
-@pytest.mark.parametrize("sizes", [(8, 8, 8, 8), (1, 20, 11), (31, 1)])
-@pytest.mark.parametrize("dtype", [minigrad.float32, minigrad.float64])
-@pytest.mark.parametrize("clip", [None, 0.05])
-def test_several_batches_are_one(device: str, sizes: tuple[int, ...], dtype: Any, clip: float | None) -> None:
-    found = []
+@pytest.mark.parametrize(
+    ("sizes", "dtype", "clip"),
+    [((8, 8, 8, 8), "float32", None), ((1, 20, 11), "float64", 0.05), ((31, 1), "float32", 0.05)],
+)
+def test_several_batches_are_one(device: str, sizes: tuple[int, ...], dtype: str, clip: float | None) -> None:
+    results = []
     for cut in ((32,), sizes):
-        model, x, y = model_and_data(device, dtype)
+        model, x, y = model_and_data(device, getattr(minigrad, dtype))
         optimizer = minigrad.optim.SGD(model.parameters(), lr=1.0)
         done = update(model, optimizer, loss, parts(x, y, cut), clip, 1)
         assert done.weight == 32
-        found.append([done.loss, done.norm, *(p.numpy(force=True) for p in model.parameters())])
-    tolerance = 1e-12 if dtype is minigrad.float64 else 2e-6
-    for one, several in zip(*found, strict=True):
+        results.append([done.loss, done.norm, *(p.numpy(force=True) for p in model.parameters())])
+    tolerance = 1e-12 if dtype == "float64" else 2e-6
+    for one, several in zip(*results, strict=True):
         np.testing.assert_allclose(several, one, rtol=tolerance, atol=tolerance)
 
 

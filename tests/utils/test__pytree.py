@@ -40,19 +40,18 @@ TREES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_trees(name: str) -> None:
-    tree = TREES[name]
-    (leaves, spec), (expected, told) = ours.tree_flatten(tree), theirs.tree_flatten(tree)
-    assert leaves == expected and repr(spec) == repr(told)
+def test_trees() -> None:
     numbers = ("num_leaves", "num_nodes", "num_children", "type", "context")
-    assert [getattr(spec, n) for n in numbers] == [getattr(told, n) for n in numbers]
-    assert spec.is_leaf() == told.is_leaf() == ours.tree_is_leaf(tree)
-    again = ours.tree_unflatten(leaves, spec)
-    assert again == tree and type(again) is type(tree)
-    assert spec == ours.tree_structure(tree) and hash(spec) == hash(ours.tree_structure(tree))
-    assert list(ours.tree_iter(tree)) == ours.tree_leaves(tree) == leaves
-    assert ours.tree_map(str, tree) == theirs.tree_map(str, tree)
+    for name, tree in TREES.items():
+        (leaves, spec), (expected, reference) = ours.tree_flatten(tree), theirs.tree_flatten(tree)
+        assert leaves == expected and repr(spec) == repr(reference), name
+        assert [getattr(spec, n) for n in numbers] == [getattr(reference, n) for n in numbers], name
+        assert spec.is_leaf() == reference.is_leaf() == ours.tree_is_leaf(tree), name
+        again = ours.tree_unflatten(leaves, spec)
+        assert again == tree and type(again) is type(tree), name
+        assert spec == ours.tree_structure(tree) and hash(spec) == hash(ours.tree_structure(tree)), name
+        assert list(ours.tree_iter(tree)) == ours.tree_leaves(tree) == leaves, name
+        assert ours.tree_map(str, tree) == theirs.tree_map(str, tree), name
 
 
 def test_specs_differ() -> None:
@@ -85,15 +84,16 @@ RESTS: list[tuple[Any, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tree", "rests"), RESTS, ids=str)
-def test_several_trees_at_once(tree: Any, rests: tuple[Any, ...]) -> None:
-    def outcome(library: Any) -> Any:
-        try:
-            return library.tree_map(lambda *leaves: leaves, tree, *rests)
-        except ValueError as error:
-            return str(error).partition(";")[0]
+def mapped(library: Any, tree: Any, rests: tuple[Any, ...]) -> Any:
+    try:
+        return library.tree_map(lambda *leaves: leaves, tree, *rests)
+    except ValueError as error:
+        return str(error).partition(";")[0]
 
-    assert outcome(ours) == outcome(theirs)
+
+def test_several_trees_at_once() -> None:
+    for tree, rests in RESTS:
+        assert mapped(ours, tree, rests) == mapped(theirs, tree, rests), tree
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -110,9 +110,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_functions(name: str) -> None:
-    assert CALLS[name](ours) == CALLS[name](theirs)
+def test_functions() -> None:
+    assert {name: call(ours) for name, call in CALLS.items()} == {name: call(theirs) for name, call in CALLS.items()}
 
 
 def test_in_place_functions_give_the_tree_itself() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -30,28 +31,29 @@ MAKERS: dict[str, Make] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
-def test_same_seed_same_order(name: str, own: bool) -> None:
-    def passes(library: Any) -> list[Any]:
-        library.manual_seed(3)
-        generator = library.Generator().manual_seed(5) if own else None
-        sampler = MAKERS[name](library.utils.data, generator)
-        found: list[Any] = [len(sampler)]
-        for _ in range(3):
-            found += [list(sampler), library.rand(1).item(), library.rand(1, generator=generator).item()]
-        return found
-
-    assert passes(minigrad) == passes(torch)
+def passes(library: Any, name: str, own: bool) -> list[Any]:
+    library.manual_seed(3)
+    generator = library.Generator().manual_seed(5) if own else None
+    sampler = MAKERS[name](library.utils.data, generator)
+    drawn: list[Any] = [len(sampler)]
+    for _ in range(3):
+        drawn += [list(sampler), library.rand(1).item(), library.rand(1, generator=generator).item()]
+    return drawn
 
 
-@pytest.mark.parametrize("name", ["random", "subset", "weighted"])
-def test_nothing_is_drawn_before_the_first_number(name: str) -> None:
-    sampler = MAKERS[name](data, None)
-    iter(sampler)
-    first = minigrad.rand(1).item()
-    minigrad.manual_seed(0)
-    assert minigrad.rand(1).item() == first
+def test_same_seed_same_order() -> None:
+    for name in MAKERS:
+        for own in (False, True):
+            assert passes(minigrad, name, own) == passes(torch, name, own), (name, own)
+
+
+def test_nothing_is_drawn_before_the_first_number() -> None:
+    for name in ("random", "subset", "weighted"):
+        minigrad.manual_seed(0)
+        iter(MAKERS[name](data, None))
+        first = minigrad.rand(1).item()
+        minigrad.manual_seed(0)
+        assert minigrad.rand(1).item() == first, name
 
 
 def test_a_random_sampler_sees_a_dataset_that_grows() -> None:
@@ -77,10 +79,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "text"), WRONG, ids=[w[2] for w in WRONG])
-def test_wrong_arguments(call: Callable[[], Any], error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        call()
+def test_wrong_arguments() -> None:
+    for call, error, text in WRONG:
+        with pytest.raises(error, match=text):
+            call()
 
 
 def test_a_sampler_of_an_earlier_pytorch() -> None:
@@ -95,25 +97,22 @@ def test_a_sampler_of_an_earlier_pytorch() -> None:
     assert list(Backwards([5, 6, 7])) == [2, 1, 0]
 
 
-# Parts of a dataset for several processes ------------------------------------------------------------------
+def parts(library: Any, size: int, replicas: int, options: dict[str, Any]) -> list[Any]:
+    drawn = []
+    for rank in range(replicas):
+        sampler = library.utils.data.distributed.DistributedSampler(range(size), replicas, rank, **options)
+        drawn.append(len(sampler))
+        for epoch in range(2):
+            sampler.set_epoch(epoch)
+            drawn.append(list(sampler))
+    return drawn
 
 
-@pytest.mark.parametrize("size", [0, 2, 10, 23])
-@pytest.mark.parametrize("replicas", [1, 3, 7])
-@pytest.mark.parametrize("options", [{}, {"drop_last": True}, {"shuffle": False}, {"seed": 5}], ids=str)
-def test_parts_are_pytorchs(size: int, replicas: int, options: dict[str, Any]) -> None:
-    def parts(library: Any) -> list[Any]:
-        found = []
-        for rank in range(replicas):
-            make = library.utils.data.distributed.DistributedSampler
-            sampler = make(range(size), replicas, rank, **options)
-            found.append(len(sampler))
-            for epoch in range(2):
-                sampler.set_epoch(epoch)
-                found.append(list(sampler))
-        return found
-
-    assert parts(minigrad) == parts(torch)
+def test_parts_are_pytorchs() -> None:
+    """The parts of a dataset for several processes."""
+    ways: list[dict[str, Any]] = [{}, {"drop_last": True}, {"shuffle": False}, {"seed": 5}]
+    for case in product((0, 2, 10, 23), (1, 3, 7), ways):
+        assert parts(minigrad, *case) == parts(torch, *case), case
 
 
 def test_without_a_process_group_there_is_one_process() -> None:
