@@ -28,8 +28,3 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     assert data_parallel.main(["--rounds", "1", "--ranks", "2"]) == 0
     assert asked == [(1, 2), (2, 2)] * len(data_parallel.TOKENS)
     assert "0.75" in capsys.readouterr().out
-
-
-def test_nothing_to_do() -> None:
-    with pytest.raises(SystemExit):
-        data_parallel.main(["--ranks", "1"])

@@ -26,12 +26,6 @@ def test_the_first_process_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None
     assert len({cache for cache, _ in seen}) == 1 and not table.notes
 
 
-def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_run, "ask", lambda *args, **options: {"missing": "no Numba"})
-    table = first_run.table(1)
-    assert not table.rows and "Numba" in table.notes[0]
-
-
 @needs_numba
 def test_kernels_that_are_there_are_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIGRAD_CACHE", "unused: this process has them")

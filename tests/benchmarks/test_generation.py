@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from benchmarks import generation
-from benchmarks.process import Differ
 from tests.support.hugging_face import needs_transformers
 
 SIZE, BATCH = generation.TINY, 3
@@ -22,16 +21,6 @@ def test_our_texts() -> None:
 @needs_transformers
 def test_transformers_writes_the_same() -> None:
     generation.agree({name: generation.check(name, list(SIZE), BATCH) for name in generation.LIBRARIES}, SIZE, BATCH)
-
-
-def test_other_texts_are_noticed() -> None:
-    first = {way: [[1] * SIZE.tokens] for way in generation.WAYS}
-    generation.agree({"minigrad": first, "transformers": {**first, "temperature 0.8, top 50": [[2] * 6]}}, SIZE, 1)
-    with pytest.raises(Differ, match="the greedy texts of transformers are other ones"):
-        generation.agree({"minigrad": first, "transformers": {**first, "greedy": [[2] * 6]}}, SIZE, 1)
-    for way in generation.WAYS:
-        with pytest.raises(Differ, match="transformers wrote texts of another length than 6"):
-            generation.agree({"minigrad": first, "transformers": {**first, way: [[1] * 5]}}, SIZE, 1)
 
 
 def test_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,8 +74,10 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     return fake
 
 
-@pytest.mark.parametrize("precision", ["float16", "float32", "float64", "TF32"])
-@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(
+    ("turned", "precision"),
+    [((False, False), "float16"), ((True, False), "float32"), ((False, True), "float64"), ((True, True), "TF32")],
+)
 def test_products_in_both_orders(turned: tuple[bool, bool], precision: str, library: Library) -> None:
     dtype = "float32" if precision == "TF32" else precision
     draw = np.random.default_rng(0)

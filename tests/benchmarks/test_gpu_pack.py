@@ -37,29 +37,6 @@ def test_texts_are_gathered_again_each_time(folder: Path) -> None:
     assert (folder / "multi30k" / "train.de").read_text() == "multi30k/train.de"
 
 
-def test_its_own_texts_stay(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["--pack"]) == 0
-    monkeypatch.setenv("MINIGRAD_DATA", str(folder))
-    assert main.main(["--pack"]) == 1
-    assert len(files(folder)) == 3 and "would be deleted" in capsys.readouterr().err
-
-
-def test_without_texts_it_says_what_is_learned(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "nowhere"))
-    assert pack.gather([], "3.12") == 0
-    assert files(folder) == [] and "the shipped corpus is learned" in capsys.readouterr().out
-
-
-def test_too_much_is_an_error(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(pack, "MOST_BYTES", 10)
-    assert main.main(["--pack"]) == 1
-    assert "error: more than" in capsys.readouterr().err
-
-
 def test_wheels_are_for_the_other_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
@@ -84,8 +61,3 @@ def test_what_was_carried_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch
     folder.mkdir()
     variables = main.environment(folder, False)
     assert variables["MINIGRAD_DATA"] == str(folder) and variables["CUPY_CACHE_DIR"]
-
-
-def test_git_ignores_it() -> None:
-    done = subprocess.run(["git", "check-ignore", "-q", "carry/x"], cwd=pack.ROOT, check=False)
-    assert done.returncode in (0, 128)  # 128: not a checkout of git

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gpu import results, runner, stages
+from benchmarks.gpu import results, runner
 from benchmarks.gpu.runner import ROOT, Result, Run
 from benchmarks.gpu.stages import Stage
+from tests.support.ranks import is_running, until
 
 main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
 LONG = 300.0
@@ -41,14 +42,6 @@ def clock(monkeypatch: pytest.MonkeyPatch, **changed: Callable[[], float]) -> No
     """Another clock for the runner."""
     names = {"monotonic": time.monotonic, "time": time.time, "sleep": time.sleep}
     monkeypatch.setattr(runner, "time", SimpleNamespace(**{**names, **changed}))
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended (or, where nobody waits for it, is a zombie)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 def test_an_item_that_raises_leaves_the_others(tmp_path: Path) -> None:
@@ -102,11 +95,7 @@ def test_what_hangs_is_killed_with_all_that_it_started(
         assert result.status == "failed" and ends(result)["hangs"] == "failed"
         assert "nothing was heard" in result.rows[1]["failed"]
     numbers = [int(pid) for pid in pids.read_text().split()]
-    for _ in range(600):  # a killed process ends when the system gets to it
-        if all(map(gone, numbers)):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"of {numbers} some still run")
+    until(lambda: not any(map(is_running, numbers)), f"the end of {numbers}")
 
 
 def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,26 +145,6 @@ def test_the_program_that_runs_the_stages_is_free_of_cuda() -> None:
     assert not {"cupy", "minigrad", "numpy", "torch", "tests"} & set(ran.stdout.split())
 
 
-def test_every_stage_has_a_module() -> None:
-    for each in stages.STAGES:
-        assert (ROOT / Path(*each.module.split("."))).with_suffix(".py").exists()
-        assert each.least <= each.seconds and each.patience <= each.seconds
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "--out FOLDER is needed"),
-        (["--out", "x", "--only", "probes,nothing"], "no stage 'nothing'"),
-        (["--out", "x", "--seconds", "0"], "more than 0"),
-    ],
-)
-def test_wrong_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main.main(arguments)
-    assert stopped.value.code == 2 and message in capsys.readouterr().err
-
-
 def test_without_a_gpu_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,24 +154,7 @@ def test_without_a_gpu_it_says_so(
     assert "no GPU to measure: no card\n--rehearse" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("place", ["a file", "a folder that cannot be written"])
-def test_where_no_result_can_be_written(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It says so before it measures."""
-    out = tmp_path / "out"
-    if place == "a file":
-        out.touch()
-    else:
-        (out / ".results.json.tmp").mkdir(parents=True)
-    monkeypatch.setattr(main, "measure", lambda *_: pytest.fail("it began"))
-    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
-    assert main.main(["--rehearse", "--out", str(out)]) == 1
-    assert "error: --out: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)])
-def test_a_run_that_is_ended_ends_its_stage(number: int, tmp_path: Path) -> None:
+def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import benchmarks.gpu.__main__ as m\n"
         "from benchmarks.gpu.stages import Stage\n"
@@ -213,48 +165,8 @@ def test_a_run_that_is_ended_ends_its_stage(number: int, tmp_path: Path) -> None
     )
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT)
     pids = tmp_path / "pids"
-    for _ in range(1200):
-        if pids.exists() and pids.read_text():
-            break
-        time.sleep(0.1)
-    process.send_signal(number)
-    assert process.wait(60) == 128 + number
+    until(lambda: pids.exists() and pids.read_text().count(" ") == 1, "the stage")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
     numbers = [int(pid) for pid in pids.read_text().split()]
-    for _ in range(600):
-        if all(map(gone, numbers)):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"of {numbers} some still run")
-
-
-def test_rows_with_the_same_words_are_one() -> None:
-    rows = [{"step": "a", "ms": 1.0}, {"step": "b", "ms": 2.0}, {"step": "a", "torch ms": 3.0}]
-    assert results.merged(rows) == [{"step": "a", "ms": 1.0, "torch ms": 3.0}, {"step": "b", "ms": 2.0}]
-
-
-@pytest.mark.parametrize(
-    ("value", "cell"),
-    [
-        (0.0, "0"),
-        (1234567, "1,234,567"),
-        (0.123456, "0.123"),
-        (123.456, "123"),
-        (1e-7, "1.0e-07"),
-        ("x", "x"),
-        (None, None),
-    ],
-)
-def test_cells(value: Any, cell: str | None) -> None:
-    assert results.written(value) == cell
-
-
-def test_the_card_is_above_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = {"card": "GeForce", "CUDA": "13.0"}
-    rows = [
-        {"item": "card", "values": card},
-        {"item": "copy", "values": {"ceiling": "copy", "figure": 3.0, "kept": [1]}},
-    ]
-    text = results.markdown(ABOUT, [Result("machine", "ok", 1.0, rows), Result("probes", "out of time"), Result("toy")])
-    assert text.startswith("2026-01-01: card GeForce, CUDA 13.0; a machine")
-    assert "| copy | 3 |" in text and "GeForce" not in text[60:]
-    assert "probes: out of time" in text and "| toy | left out | 0 |" in text and "toy translator" not in text
+    until(lambda: not any(map(is_running, numbers)), f"the end of {numbers}")

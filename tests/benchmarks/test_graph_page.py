@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks import graph_page
-from benchmarks.graph_page import Call, letters_of, main, measure, missed, table
-from benchmarks.process import Failed, Missing
-from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
+from benchmarks.graph_page import main, measure, missed, table
+from benchmarks.process import Missing
 
 GOOD: dict[str, Any] = {
     "title": "small",
@@ -34,64 +32,28 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_page, "GPT2", size)
 
 
-def test_the_decoder(tmp_path: Path) -> None:
+def test_the_decoder_is_measured_opened_and_clicked_through(tmp_path: Path) -> None:
     file = tmp_path / "decoder.html"
-    found = measure("minigrad", "decoder", str(file))
-    assert file.stat().st_size == pytest.approx(1e6 * found["megabytes"])
-    assert found["nodes"] > 300 and found["boxes"] <= 40 and found["clicks"] <= 3
-    assert min(found[name] for name in ("record", "layout", "write", "letters")) > 0
-
-
-def test_the_translator_is_the_one_of_the_example() -> None:
-    call = graph_page.translator(None)
-    assert isinstance(call, Call) and "not trained" in call.title
-    source, target, smoothing = call.arguments
-    assert UNKNOWN not in source and UNKNOWN not in target
-    assert (source[0, -1], target[0, 0], target[0, -1], smoothing) == (EOS, BOS, EOS, 0.1)
-    assert call.function(*call.arguments).item() > 1
-
-
-@pytest.mark.parametrize("box", ["0.00 0.00 640.00 200.00", "-16.0 0 640 200"])
-def test_letters(box: str) -> None:
-    assert letters_of(f'<svg viewBox="{box}"><text font-size="11.00"/></svg>') == 22
-    with pytest.raises(ValueError, match="size"):
-        letters_of("<svg/>")
-
-
-def test_a_page_is_opened_and_clicked_through(tmp_path: Path) -> None:
+    figures = measure("minigrad", "decoder", str(file))
+    assert file.stat().st_size == pytest.approx(1e6 * figures["megabytes"])
+    assert figures["nodes"] > 300 and figures["boxes"] <= 40 and figures["clicks"] <= 3
+    assert min(figures[name] for name in ("record", "layout", "write", "letters")) > 0
     pytest.importorskip("playwright")
-    file = tmp_path / "decoder.html"
-    found = measure("minigrad", "decoder", str(file))
     try:
         opened = graph_page.browse("minigrad", str(file))
     except Missing as missing:
         pytest.skip(str(missing))
     assert opened["drawn"] > 0 and opened["letters"] >= graph_page.LETTERS
-    assert opened["clicks"] == found["clicks"]
+    assert opened["clicks"] == figures["clicks"]
 
 
-def test_without_a_browser_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(Missing):
-        graph_page.browse("minigrad", str(tmp_path / "a.html"))
-
-
-@pytest.mark.parametrize(
-    ("figure", "told"),
-    [
-        ({}, ""),
-        ({"layout": 11.0}, "layout"),
-        ({"megabytes": 5.1}, "megabytes"),
-        ({"letters": 7.0}, "letters"),
-        ({"clicks": 4}, "clicks"),
-        ({"drawn": 12.0}, "drawn"),
-        ({"drawn": 2.0}, ""),
-    ],
-)
-def test_bars(figure: dict[str, float], told: str) -> None:
-    answer = {**GOOD, **figure}
-    assert [miss.split()[0] for miss in missed(answer)] == ([told] if told else [])
-    assert (f"small: {told}" in table([answer]).text()) == bool(told)
+def test_bars() -> None:
+    rows = [{"layout": 11.0}, {"megabytes": 5.1}, {"letters": 7.0}, {"clicks": 4}, {"drawn": 12.0}]
+    for figure in rows:
+        (name,) = figure
+        assert [miss.split()[0] for miss in missed({**GOOD, **figure})] == [name]
+        assert f"small: {name}" in table([{**GOOD, **figure}]).text()
+    assert missed({**GOOD, "drawn": 2.0}) == []
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,14 +72,3 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setitem(GOOD, "clicks", 4)
     assert main([]) == 1
     assert "bar" in capsys.readouterr().out
-
-
-def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fails(function: str, library: str, **given: Any) -> dict[str, Any]:
-        raise Failed("there is no model in runs/none")
-
-    monkeypatch.setattr(graph_page, "ask", fails)
-    assert main(["--run", "runs/none"]) == 1
-    assert "no model in runs/none" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["--folder", str(tmp_path / "none")])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import hugging_face
-from benchmarks.process import Differ, ask
+from benchmarks.process import ask
 from tests.support.hugging_face import needs_transformers
 
 
@@ -17,14 +17,6 @@ def test_pytorch_computes_the_same(work: str) -> None:
     answers = {name: ask("benchmarks.hugging_face:check", name, work=work) for name in hugging_face.LIBRARIES}
     assert all(len(answer["numbers"]) >= 72 for answer in answers.values())
     hugging_face.agree(work, answers)
-
-
-def test_other_results_are_noticed() -> None:
-    first = {"numbers": [0.5, 0.25]}
-    hugging_face.agree("work", {"minigrad": first, "torch": {"missing": "not installed"}})
-    hugging_face.agree("work", {"minigrad": first, "torch": {"numbers": [0.5, 0.25001]}})
-    with pytest.raises(Differ, match=r"work: results differ by 1.0e-02"):
-        hugging_face.agree("work", {"minigrad": first, "torch": {"numbers": [0.5, 0.26]}})
 
 
 @pytest.mark.parametrize("there", [True, False])

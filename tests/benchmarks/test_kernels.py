@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import minigrad
@@ -30,12 +29,14 @@ def small_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     minigrad.set_dropout_stream("fast")
 
 
-@pytest.mark.parametrize("i", EVERY, ids=[f"{kernel.name} {kernel.size}" for kernel in KERNELS])
-def test_results_and_gradients_are_pytorchs(i: int) -> None:
+def test_results_and_gradients_are_pytorchs() -> None:
     pytest.importorskip("torch")
-    ours, theirs = (kernels.check(library, [i])["found"][str(i)] for library in kernels.BOTH)
-    assert len(ours) == 3 * (1 + len(KERNELS[i].shapes))
-    kernels.agree(KERNELS[i].name, ours, theirs)
+    ours, theirs = (kernels.check(library, list(EVERY))["found"] for library in kernels.BOTH)
+    for i, kernel in enumerate(KERNELS):
+        assert len(ours[str(i)]) == 3 * (1 + len(kernel.shapes))
+        kernels.agree(kernel.name, ours[str(i)], theirs[str(i)])
+        with pytest.raises(Differ, match=kernel.name):
+            kernels.agree(kernel.name, ours[str(i)], [1.001 * value for value in theirs[str(i)]])
 
 
 def test_every_kernel_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,27 +44,6 @@ def test_every_kernel_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     found = kernels.measure("minigrad", 1e-6, list(EVERY))["found"]
     assert all(0 < time < 1000 for times in found.values() for time in times)
     assert sorted(map(int, found)) == list(EVERY)
-
-
-@pytest.mark.parametrize("change", ["sign", "order", "scale", "one"])
-def test_fingerprints_tell_arrays_apart(change: str) -> None:
-    values = np.random.default_rng(0).standard_normal((5, 7))
-    other = values.copy()
-    match change:
-        case "sign":
-            other[0, 0] *= -1
-        case "order":
-            other[[0, 1]] = other[[1, 0]]
-        case "scale":
-            other *= 1 + 1e-7
-        case "one":
-            other[3, 2] += 1e-7
-    ours = list(kernels.fingerprint(values))
-    kernels.agree("softmax", ours, ours)
-    with pytest.raises(Differ, match="softmax"):
-        kernels.agree("softmax", ours, list(kernels.fingerprint(other)))
-    with pytest.raises(Differ, match="softmax"):
-        kernels.agree("softmax", ours, ours[:2])
 
 
 def test_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,32 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import large_corpus
-from benchmarks.large_corpus import SOURCE_SOUNDS, TARGET_SOUNDS, invented, main, measure, write_corpus
-from minigrad.text import read_pairs
-
-
-def test_invented_words() -> None:
-    for sounds in (SOURCE_SOUNDS, TARGET_SOUNDS):
-        words = invented(5000, *sounds)
-        assert len(set(words)) == 5000
-        assert list(map(len, words)) == sorted(map(len, words))
-        assert set("".join(words)) == set("".join(sounds))
-
-
-def test_the_corpus_can_be_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_corpus, "BLOCK", 7)
-    write_corpus(tmp_path, 50)
-    found = read_pairs([tmp_path], "x", "y")["train"]
-    assert (len(found.source), found.skipped) == (50, 0)
-    words: dict[str, str] = {}
-    for a, b in zip(found.source, found.target, strict=True):
-        source, target = a.removesuffix(".").split(), b.removesuffix(".").split()
-        for one, other in zip(source, reversed(target), strict=True):
-            assert words.setdefault(one, other) == other
-    assert len(words) > 100
-    before = list(found.source)
-    write_corpus(tmp_path, 50, seed=1)
-    assert list(read_pairs([tmp_path], "x", "y")["train"].source) != before
+from benchmarks.large_corpus import main, measure, write_corpus
 
 
 def test_measure(tmp_path: Path) -> None:
@@ -76,8 +51,3 @@ def test_the_limit(
     monkeypatch.setattr(large_corpus, "ask", answer)
     assert main(["--pairs", "9", "--updates", "3"]) == status
     assert f"{most:,.0f} MiB of 2,048: {told}" in capsys.readouterr().out
-
-
-def test_nothing_to_do() -> None:
-    with pytest.raises(SystemExit):
-        main(["--pairs", "0"])

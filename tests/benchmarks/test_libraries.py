@@ -10,10 +10,8 @@ import pytest
 
 import minigrad
 from benchmarks import libraries, steps
-from benchmarks.peers import AdamW
-from benchmarks.process import Missing, ask
+from benchmarks.process import ask
 from benchmarks.workloads import SIZES, build, loss_function, optimizer
-from minigrad import Tensor, from_numpy, optim
 
 Answers = dict[str, list[dict[str, Any]]]
 
@@ -50,28 +48,6 @@ def test_jax_takes_our_steps(work: str) -> None:
     for name, parameter in model.named_parameters():
         theirs = np.asarray(peer.state[0][name])
         np.testing.assert_allclose(theirs, parameter.detach().numpy(), atol=5e-5, err_msg=name)
-
-
-def test_adamw_is_ours() -> None:
-    draw = np.random.default_rng(0)
-    first = [draw.standard_normal(shape) for shape in ((3, 4), (5,))]
-    parameters: list[Tensor] = [from_numpy(a.copy()).requires_grad_() for a in first]
-    ours = optim.AdamW(parameters, lr=1e-4, weight_decay=0.1)
-    loop = AdamW(first, 0.1)
-    for _ in range(5):
-        gradients = [draw.standard_normal(a.shape) for a in first]
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter.grad = from_numpy(gradient)
-        ours.step()
-        loop.step(gradients)
-    for parameter, array in zip(parameters, first, strict=True):
-        np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-12)
-
-
-def test_a_peer_that_is_not_there_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(libraries.PEERS, "Nothing", "no_such_library")
-    with pytest.raises(Missing, match="not installed"):
-        libraries.check("Nothing", "tiny-gpt")
 
 
 def test_rows_say_what_is_missing_and_how_much_slower_the_others_are() -> None:

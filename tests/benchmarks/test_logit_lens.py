@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import logit_lens
 from benchmarks.logit_lens import Sizes, main, measured
 
 TINY = ["--tokens", "5", "--layers", "2", "--width", "8", "--vocabulary", "11"]
@@ -16,18 +15,3 @@ def test_a_row_of_figures(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = measured(Sizes(5, 2, 8, 11), browser=False).rows
     assert row[:4] == (5, 2, 8, 11) and row[-1] is None
     assert all(isinstance(cell, float) and cell > 0 for cell in row[4:7])
-
-
-def test_sizes_that_are_none_and_no_browser(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["--layers", "1"])
-    assert stopped.value.code == 2 and "--layers must be at least 2" in capsys.readouterr().err
-
-    def missing(*_: object) -> float:
-        raise logit_lens.Missing("no Chromium")
-
-    monkeypatch.setattr(logit_lens, "shown", missing)
-    assert main([*TINY, "--browser"]) == 1
-    assert "cannot open the page: no Chromium" in capsys.readouterr().err

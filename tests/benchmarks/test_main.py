@@ -38,34 +38,18 @@ def test_a_part_that_fails_leaves_the_others(tmp_path: Path, capsys: pytest.Capt
     assert [table["rows"] for table in written["tables"]] == [[{"what": "one", "ms": 1.0}]]
 
 
-def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["--only", "works", "--markdown"]) == 0
-    assert "| one | 1.0 |" in capsys.readouterr().out
-
-
-def test_without_pytorch_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(main.importlib.util, "find_spec", lambda name: None)
-    assert main.main(["--only", "works"]) == 0
-    assert "pip install torch" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
         (["--only", "nothing"], "no part 'nothing'"),
         (["--work", "nothing"], "invalid choice: 'nothing'"),
         (["--rounds", "0"], "at least 1"),
         (["--seconds", "nan"], "more than 0"),
         (["--json", "no/such/folder/file"], "there is no folder"),
-    ],
-)
-def test_bad_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main.main(arguments)
-    assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main.main(arguments)
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err
 
 
 def test_quick() -> None:

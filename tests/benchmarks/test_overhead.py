@@ -10,29 +10,21 @@ from benchmarks import overhead, steps
 from benchmarks.process import Differ
 
 
-def test_chains_are_pytorchs() -> None:
+def test_chains_and_calls_alone_are_pytorchs() -> None:
     pytest.importorskip("torch")
     ours, theirs = (overhead.check(library)["results"] for library in overhead.BOTH)
     for op in overhead.OPS:
         for a, b in zip(ours[op.name], theirs[op.name], strict=True):
             steps.same(op.name, {"minigrad": a, "torch": b})
-
-
-def test_chains_stay_where_float32_is_exact() -> None:
-    for name, numbers in overhead.check("minigrad")["results"].items():
-        assert all(1e-60 < abs(number) < 1e6 for number in numbers), name  # squares of gradients among them
+    ours, theirs = (overhead.check_alone(library)["results"] for library in overhead.BOTH)
+    for call in overhead.CALLS_ALONE:
+        steps.same(call.name, {"minigrad": ours[call.name], "torch": theirs[call.name]}, 1e-4)
 
 
 def test_every_op_is_timed() -> None:
     results = overhead.measure("minigrad", 1e-6)["results"]
     assert list(results) == [op.name for op in overhead.OPS]
     assert all(0 < time < 1e6 for times in results.values() for time in times)
-
-
-def test_a_call_is_counted_as_its_ops(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr(overhead.time, "perf_counter", lambda: float(next(clock)))
-    assert overhead.per_op(lambda: None, ops=4, seconds=1e-9) == 1e6 / 100
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -49,26 +41,3 @@ def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     else:
         rows = overhead.table(rounds=1, seconds=1.0).written()
         assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"] * 3] * len(overhead.OPS)
-
-
-def test_calls_alone_are_pytorchs() -> None:
-    pytest.importorskip("torch")
-    ours, theirs = (overhead.check_alone(library)["results"] for library in overhead.BOTH)
-    for call in overhead.CALLS_ALONE:
-        steps.same(call.name, {"minigrad": ours[call.name], "torch": theirs[call.name]}, 1e-4)
-
-
-@pytest.mark.parametrize("wrong", [False, True])
-def test_table_of_calls_alone(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-        ours = library == "minigrad"
-        number = 1.0 + (wrong and ours) if function.endswith("check_alone") else 1.0 if ours else 2.0
-        return {"results": {call.name: number for call in overhead.CALLS_ALONE}}
-
-    monkeypatch.setattr(overhead, "ask", answer)
-    if wrong:
-        with pytest.raises(Differ, match="add_"):
-            overhead.table_alone(rounds=1, seconds=1.0)
-    else:
-        rows = overhead.table_alone(rounds=1, seconds=1.0).written()
-        assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"]] * len(overhead.CALLS_ALONE)

@@ -17,27 +17,6 @@ def _needs_extras() -> None:
         pytest.importorskip(name)
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (0, "zero"),
-        (13, "thirteen"),
-        (21, "twenty one"),
-        (40, "forty"),
-        (300, "three hundred"),
-        (999, "nine hundred and ninety nine"),
-        (812, "eight hundred and twelve"),
-    ],
-)
-def test_numbers_in_words(number: int, words: str) -> None:
-    assert own_pairs.in_words(number) == words
-    assert own_pairs.words()[number] == (words, str(number))
-
-
-def test_dates() -> None:
-    assert ("9 February 1974", "1974-02-09") in own_pairs.dates()
-
-
 def test_a_measurement(tmp_path: Path) -> None:
     """Of an untrained model: the pairs that the table lacks are not in it, and are all there."""
     found = own_pairs.measure("numbers", 200, 3, tmp_path, SMALL)

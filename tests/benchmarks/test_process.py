@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from benchmarks import child
-from benchmarks.process import Answer, Failed, Missing, alternate, ask, library_module, peak_mebibytes
-
-
-def test_ask() -> None:
-    found = ask("benchmarks.process:imported", "minigrad")
-    assert 5 < found["memory"] < 1000
+from benchmarks.process import Answer, Failed, alternate, ask, peak_mebibytes
 
 
 def test_the_environment_is_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,29 +24,9 @@ def test_memory_is_that_of_the_process_alone() -> None:
     assert ask("benchmarks.process:imported", "json")["memory"] < 200
 
 
-def test_a_library_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "torch.py").write_text('raise ModuleNotFoundError("none", name="torch")')
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert ask("benchmarks.steps:check", "torch", work="tiny") == {"missing": "not installed"}
-
-
-def test_a_library_that_lacks_something_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "half_installed.py").write_text("import no_such_module_as_this")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ModuleNotFoundError, match="no_such_module_as_this"):
-        library_module("half_installed")
-    with pytest.raises(Missing):
-        library_module("no_such_library")
-
-
 def test_an_error_is_shown() -> None:
     with pytest.raises(Failed, match=r"(?s)steps:check of minigrad with .*KeyError: 'huge'"):
         ask("benchmarks.steps:check", "minigrad", work="huge")
-
-
-def test_child_prints_its_answer_last(capsys: pytest.CaptureFixture[str]) -> None:
-    child.main("benchmarks.process:imported", "json", "{}")
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["memory"] > 0
 
 
 def test_turns_alternate_and_the_missing_is_asked_once() -> None:

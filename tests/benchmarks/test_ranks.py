@@ -40,38 +40,6 @@ def test_table_of_reductions() -> None:
     assert table.written()[1][0] == "1 MiB" and "Open MPI: Open MPI 1.0" in table.text()
 
 
-def test_table_without_open_mpi() -> None:
-    missing = ranks.reduce_by_open_mpi(None, 2, (4,))
-    table = ranks.reductions_table({"minigrad": reduced("minigrad", 1.0), ranks.OPEN_MPI: [missing]}, 2, (4,))
-    assert table.written() == [["4 B", "8.0", "4.0", "2.00", "–", "–", "0.00"]]
-    assert "Open MPI: not measured" in table.text()
-
-
-def test_open_mpi_that_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false" if Path("/bin/false").exists() else "/usr/bin/false")
-    with pytest.raises(Missing, match="cannot be installed: no reason given"):
-        ranks.open_mpi(tmp_path)
-    assert "cannot be installed" in ranks.reduce_by_open_mpi(tmp_path, 2, (4,))["missing"]
-
-
-def test_open_mpi_that_is_there(tmp_path: Path) -> None:
-    programs = tmp_path / ("Scripts" if sys.platform == "win32" else "bin")
-    programs.mkdir()
-    (programs / "mpiexec").touch()
-    assert ranks.open_mpi(tmp_path) == programs
-
-
-@pytest.mark.parametrize(("size", "words"), [(4, "4 B"), (65536, "64 KiB"), (10 * 2**20, "10 MiB")])
-def test_bytes_in_words(size: int, words: str) -> None:
-    assert ranks.in_words(size) == words
-
-
-def test_a_few_disturbed_steps_spread_little() -> None:
-    times = [99.0, 100.0, 101.0] * 10
-    assert ranks.spread_of(times) == pytest.approx(2 / 1.349 / 100)
-    assert ranks.spread_of([*times, 1000.0]) == pytest.approx(ranks.spread_of(times))
-
-
 @pytest.mark.parametrize("mode", ["together", "shared", "apart"])
 def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the gradients were not averaged; those that exchange nothing may differ. The slowest rank counts."""
@@ -90,13 +58,6 @@ def test_a_rank_that_fails() -> None:
         ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2, {})
     with pytest.raises(Missing, match="not installed"):
         ranks._answers([sys.executable, "-c", 'print(\'{"missing": "not installed"}\')'], 2, {})
-
-
-@pytest.mark.parametrize("wrong", [["--ranks", "1"], ["--rounds", "0"], ["--seconds", "0"], ["--work", "huge"]])
-def test_command_line(wrong: list[str]) -> None:
-    assert ranks.parse([]).work == ["multi30k", "gpt-384"]
-    with pytest.raises(SystemExit):
-        ranks.parse(wrong)
 
 
 def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

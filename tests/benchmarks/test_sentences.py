@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import sentences
-from benchmarks.process import Differ, Missing
+from benchmarks.process import Differ
 from tests.support.hugging_face import minilm, needs_transformers
 
 
@@ -20,26 +20,12 @@ def test_pytorch_makes_the_same_vectors() -> None:
     sentences.agree(answers)
 
 
-def test_sentences_are_of_known_words_and_of_the_usual_length() -> None:
-    texts = sentences.sentences(minilm(), 1000)
-    lengths = [len(text.split()) for text in texts]
-    assert len(set(texts)) > 950 and (min(lengths), max(lengths)) == (1, sentences.LONGEST)
-    assert 18 < np.mean(lengths) < 19
-    assert texts[:5] == sentences.sentences(minilm(), 5)
-
-
 def test_other_vectors_are_noticed() -> None:
     first = {"vectors": [[0.5, 0.25]]}
     sentences.agree({"minigrad": first, "torch": {"missing": "not installed"}})
     sentences.agree({"minigrad": first, "torch": {"vectors": [[0.5, 0.250001]]}})
     with pytest.raises(Differ, match=r"vectors differ by 1.0e-04"):
         sentences.agree({"minigrad": first, "torch": {"vectors": [[0.5, 0.2501]]}})
-
-
-def test_without_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "PACKAGE", "there_is_no_such_package")
-    with pytest.raises(Missing, match="there_is_no_such_package is not installed"):
-        sentences.check("minigrad", number=1, batch=1)
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.table import Table, ratio
+from benchmarks.table import Table
 
 
 @pytest.fixture
@@ -47,14 +47,3 @@ def test_values_are_not_rounded(table: Table) -> None:
 def test_a_row_of_another_length(table: Table) -> None:
     with pytest.raises(ValueError, match="2 cells in a table of 3"):
         table.add("small", 1.0)
-
-
-def test_two_columns_of_one_name() -> None:
-    with pytest.raises(ValueError, match="one heading"):
-        Table("Times", ("ms", "ms"), ("", ""))
-
-
-def test_ratio_of_what_is_there() -> None:
-    assert ratio(1.0, 2.0) == 0.5
-    assert ratio(None, 2.0) is None
-    assert ratio(1.0, None) is None

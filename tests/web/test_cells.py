@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from .conftest import until
 
 Visit = Callable[..., Any]
@@ -68,16 +66,6 @@ def test_a_loop_is_stopped_at_once_and_names_are_kept(visit: Visit) -> None:
     assert page.evaluate(run, "assert kept == 7") is None
 
 
-def test_the_second_visit_loads_nothing_again(visit: Visit) -> None:
-    page = visit("index.html")
-    page.evaluate("window.minigradCells.runner.run('1')")
-    loaded: list[str] = []
-    page.on("request", lambda made: loaded.append(made.url))
-    page.reload()
-    assert page.evaluate("async () => (await window.minigradCells.runner.run('1')).error") is None
-    assert not [url for url in loaded if url.endswith(".gz")]
-
-
 def test_reset_forgets(visit: Visit) -> None:
     page = visit("index.html")
     page.locator(".run-bar").nth(0).get_by_text("Run").click()
@@ -87,13 +75,6 @@ def test_reset_forgets(visit: Visit) -> None:
     until(page, IDLE)
     error = page.evaluate("async () => (await window.minigradCells.runner.run('adam')).error")
     assert error["kind"] == "NameError"
-
-
-@pytest.mark.parametrize("page", ["index.html", "docs/viz.html"])
-def test_every_block_of_a_page_runs(page: str, visit: Visit) -> None:
-    count, failed = visit(page).evaluate(RUN_ALL)
-    assert count > 3
-    assert not failed, failed
 
 
 def test_every_block_of_every_page_runs(site: Path, visit: Visit) -> None:

@@ -78,16 +78,6 @@ def test_what_is_no_number_is_told(visit: Visit) -> None:
     assert "run the program again" in frame.evaluate(STATE)
 
 
-def test_while_a_program_runs(visit: Visit) -> None:
-    page = opened(visit)
-    frame = drawn(page)
-    page.evaluate("() => { window.playground.runner.run('while True: pass').catch(() => {}); }")
-    type_in(frame, "a", "1")
-    assert "a program is running" in frame.evaluate(STATE)
-    page.evaluate("window.playground.runner.stop()")
-    until(page, IDLE)
-
-
 def test_a_frame_of_a_program_reaches_no_more_than_its_numbers(visit: Visit) -> None:
     page = opened(visit)
     forged = "parent.postMessage({ viz: { change: { node: '__class__', at: {}, text: [1] } } }, '*')"

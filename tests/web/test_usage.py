@@ -26,12 +26,6 @@ def test_names_are_whole_however_they_are_imported() -> None:
     }
 
 
-def test_blocks_of_a_document_go_on_from_each_other() -> None:
-    aliases: dict[str, str] = {}
-    assert calls("import minigrad as mg", aliases) == {}
-    assert calls("mg.zeros(1)", aliases) == {"minigrad.zeros": "11 mg.zeros(1)"}
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -44,10 +38,6 @@ def test_blocks_of_a_document_go_on_from_each_other() -> None:
 )
 def test_what_is_no_example(code: str) -> None:
     assert calls(code) == {}
-
-
-def test_a_whole_statement_comes_before_a_part_of_one() -> None:
-    assert not usage.uses()["minigrad.nn.Linear"].code.startswith(usage.PART_OF_MORE)
 
 
 def test_each_example_stands_where_it_says() -> None:
