@@ -12,7 +12,7 @@ import minigrad as mg
 from minigrad.text import TokenizerPair, WordTokenizer
 from minigrad.translate import run
 from minigrad.translate.architectures import ARCHITECTURES, build, check_memory, restored
-from minigrad.translate.settings import MODELS, preset
+from minigrad.translate.settings import preset
 from minigrad.translate.translator import Hypothesis, Translation, Translator
 
 WORDS = WordTokenizer.train(["i like cats they like dogs"])
@@ -25,10 +25,6 @@ def translator(name: str) -> Translator:
     sizes = {"model": name, "hidden": 8, "d_model": 8, "d_ff": 8, "heads": 2, "layers": 2, "vocabulary": 20}
     settings = preset("toy").changed(sizes)
     return Translator(build(settings.model, BOTH).eval(), BOTH, settings)
-
-
-def test_the_settings_name_all() -> None:
-    assert set(MODELS) == set(ARCHITECTURES)
 
 
 @each_model

@@ -51,11 +51,11 @@ def test_the_breakdown_has_each_sentence_once() -> None:
     assert by_length([]) == []
 
 
-@pytest.mark.parametrize("words", [5, 6, 10, 11, 15, 16, 20, 21, 30, 31])
-def test_the_ends_of_the_rows(words: int) -> None:
-    (row,) = report(["a b"], ["a b"], [" ".join("w" * words)]).by_length
-    first, *_, last = row.words.replace("up to", "0 to").split()
-    assert int(first) <= words and (last == "more" or words <= int(last))
+def test_the_ends_of_the_rows() -> None:
+    for words in (5, 6, 10, 11, 15, 16, 20, 21, 30, 31):
+        (row,) = report(["a b"], ["a b"], [" ".join("w" * words)]).by_length
+        first, *_, last = row.words.replace("up to", "0 to").split()
+        assert int(first) <= words and (last == "more" or words <= int(last))
 
 
 def test_moses_and_tokenised_text() -> None:

@@ -56,6 +56,7 @@ def weights(pairs: Path, run: str) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.items()}
 
 
+@pytest.mark.nightly
 def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
     alone, together = (ran(command(pairs, name, n, 80), pairs) for name, n in (("alone", 1), ("together", 2)))
     assert together.out.count("sentence pairs") == alone.out.count("sentence pairs") == 1  # rank 0 alone speaks
@@ -75,6 +76,7 @@ def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
     assert "the earlier run is now in" in fresh.err and (pairs.parent / "stopped.old-1").is_dir()
 
 
+@pytest.mark.nightly
 def test_under_mpiexec(pairs: Path) -> None:
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
@@ -85,6 +87,7 @@ def test_under_mpiexec(pairs: Path) -> None:
     assert losses(pairs, "alone") == pytest.approx(losses(pairs, "mpi"), rel=1e-3)
 
 
+@pytest.mark.nightly
 def test_a_rank_that_fails_is_told_in_a_line(pairs: Path) -> None:
     found = finished(begun(command(pairs, "run", 2, 20, "--warm-up", "50", "--schedule", "cosine"), pairs.parent), 120)
     assert found.status == 1

@@ -15,13 +15,12 @@ from minigrad.translate.settings import FIELDS, FREE, PRESETS, Settings
 from minigrad.translate.suited import suited
 
 
-@pytest.mark.parametrize("name", settings.preset_names())
-def test_presets_have_every_setting_written_out(name: str) -> None:
-    written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
-    assert {(section, key) for section, values in written.items() for key in values} == {
-        (section, key) for key, (section, _, _) in FIELDS.items()
-    }
-    assert settings.preset(name).as_dict() == written
+def test_presets_have_every_setting_written_out() -> None:
+    for name in settings.preset_names():
+        written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+        keys = {(section, key) for section, values in written.items() for key in values}
+        assert keys == {(section, key) for key, (section, _, _) in FIELDS.items()}, name
+        assert settings.preset(name).as_dict() == written
 
 
 def test_the_base_model_is_the_papers() -> None:
@@ -41,22 +40,20 @@ def test_the_target_or_an_option_chooses_the_tokenizer_of_bleu() -> None:
     assert settings.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
 
 
-@pytest.mark.parametrize(
-    "name", ['a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"]
-)
-def test_a_file_that_is_written_is_read_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tomlkit", None)  # nothing but Python writes it
     numbers = {"dropout": 0.25, "learning_rate": 1e-05, "joint": False, "steps": 7}
-    changed = Settings().changed({"data": (name, ""), "source": name, **numbers})
     path = tmp_path / "my.toml"
-    path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8", newline="")
-    assert settings.read(path) == changed
-    assert "\nsteps = 7 # updates\n" in path.read_text(encoding="utf-8")
+    for name in ('a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"):
+        changed = Settings().changed({"data": (name, ""), "source": name, **numbers})
+        path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8", newline="")
+        assert settings.read(path) == changed
+        assert "\nsteps = 7 # updates\n" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    rows = [
         ("[training]\nstepz = 3", r"no setting 'stepz'; do you mean 'steps' in \[training\]\?"),
         ("[model]\nsteps = 3", r"\[model\] has no setting 'steps'; do you mean 'steps' in \[training\]\?"),
         ("[traning]\nsteps = 3", r"no section \[traning\]; there are data, model, training, decoding"),
@@ -77,17 +74,12 @@ def test_a_file_that_is_written_is_read_again(name: str, tmp_path: Path, monkeyp
         ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),
-    ],
-)
-def test_what_makes_no_sense_is_told(tmp_path: Path, text: str, told: str) -> None:
-    path = tmp_path / "my.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=told) as caught:
-        settings.read(path)
-    assert str(path) in str(caught.value)
-
-
-def test_a_preset_that_is_not_there() -> None:
+    ]
+    for text, message in rows:
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message) as caught:
+            settings.read(path)
+        assert str(path) in str(caught.value)
     with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, multi30k-gru, toy"):
         settings.preset("huge")
 
@@ -134,22 +126,17 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
         assert getattr(getattr(found, section), name) == value != default, name
 
 
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
+def test_languages_of_files(tmp_path: Path) -> None:
+    rows: list[tuple[tuple[str, ...], tuple[str, str]]] = [
         (("a.en.gz", "b.fr"), ("en", "fr")),
         (("a.tsv",), ("source", "target")),
         (("a.txt", "b.txt"), ("source", "target")),
         (("x/train", "x/train2"), ("source", "target")),
-    ],
-)
-def test_languages_of_files(data: tuple[str, ...], found: tuple[str, str]) -> None:
-    settings = given("--preset", "base", "--data", *data)
-    assert (settings.data.source, settings.data.target) == found
-    assert given("--preset", "base", "--data", *data, "--target", "it").data.target == "it"
-
-
-def test_a_folder_has_the_languages_of_its_endings(tmp_path: Path) -> None:
+    ]
+    for data, languages in rows:
+        chosen = given("--preset", "base", "--data", *data)
+        assert (chosen.data.source, chosen.data.target) == languages
+        assert given("--preset", "base", "--data", *data, "--target", "it").data.target == "it"
     assert given("--preset", "base", "--data", str(tmp_path)).data.source == "en"
 
 

@@ -46,18 +46,15 @@ def test_more_pairs_take_more_updates_up_to_the_recipes() -> None:
     assert steps[-2:] == [preset(RECIPE).training.steps] * 2
 
 
-@pytest.mark.parametrize("pairs", [1, 20, 500, 5000, 50_000])
-def test_the_sizes_fit_each_other(pairs: int) -> None:
-    found = preset(RECIPE).changed(sizes(pairs, {}))
-    assert 0 < found.training.warm_up < found.training.steps
-    assert preset(RECIPE).from_dict(found.as_dict()) == found  # of the right types, as a file has them
-    assert found.training.average * found.training.snapshot_every <= found.training.steps
-
-
-@pytest.mark.parametrize("steps", [1, 2, 9])
-def test_any_number_of_updates_can_be_asked_for(steps: int) -> None:
-    schedule = schedule_of(preset(RECIPE).changed(sizes(100, {"steps": steps})).training)
-    assert 0 < schedule(0) <= 1
+def test_the_sizes_fit_each_other_for_any_number_of_pairs_or_updates() -> None:
+    for pairs in (1, 20, 500, 5000, 50_000):
+        chosen = preset(RECIPE).changed(sizes(pairs, {}))
+        assert 0 < chosen.training.warm_up < chosen.training.steps
+        assert preset(RECIPE).from_dict(chosen.as_dict()) == chosen  # of the right types, as a file has them
+        assert chosen.training.average * chosen.training.snapshot_every <= chosen.training.steps
+    for steps in (1, 2, 9):
+        schedule = schedule_of(preset(RECIPE).changed(sizes(100, {"steps": steps})).training)
+        assert 0 < schedule(0) <= 1
 
 
 def test_pairs_that_are_not_there(tmp_path: Path) -> None:

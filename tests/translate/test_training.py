@@ -16,21 +16,17 @@ from minigrad.translate.training import optimizer_of, train
 from tests.support.transformers import small
 
 
-@pytest.mark.parametrize("name", settings.MODELS)
-def test_every_setting_of_a_model_reaches_it(name: str) -> None:
+def test_every_setting_of_a_model_reaches_it() -> None:
     sizes = {"layers": 3, "d_model": 24, "heads": 2, "d_ff": 40, "hidden": 14, "kernel": 5, "positions": 50}
     dropouts = {"dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.3, "embedding_dropout": 0.4}
-    chosen = settings.ModelSettings(name, norm_first=False, position_encoding="rotary", **sizes, **dropouts)
     words = WordTokenizer.train(["a b c"], 10)
-    config = build(chosen, TokenizerPair(words, words)).config.as_dict()
-    assert config.pop("vocabulary") == len(words) and config.pop("source_vocabulary") is None
-    kind = ARCHITECTURES[name]
-    assert config == {**kind.arguments, **{key: getattr(chosen, key) for key in config.keys() - kind.arguments.keys()}}
     assert set(ARCHITECTURES) == set(settings.MODELS)
-
-
-def test_dropout_of_embeddings_is_dropout_unless_it_is_set() -> None:
-    words = WordTokenizer.train(["a b c"], 10)
+    for name, kind in ARCHITECTURES.items():
+        chosen = settings.ModelSettings(name, norm_first=False, position_encoding="rotary", **sizes, **dropouts)
+        config = build(chosen, TokenizerPair(words, words)).config.as_dict()
+        assert config.pop("vocabulary") == len(words) and config.pop("source_vocabulary") is None
+        free = {key: getattr(chosen, key) for key in config.keys() - kind.arguments.keys()}
+        assert config == {**kind.arguments, **free}, name
     assert build(settings.ModelSettings(), TokenizerPair(words, words)).config.embedding_dropout is None
 
 
