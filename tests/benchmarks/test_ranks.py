@@ -72,4 +72,4 @@ def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     (step,), sizes = (table["rows"] for table in written["tables"])
     assert step["efficiency"] > 0 and len(sizes) == 2 and sizes[1]["ratio"] > 0
     (alone,) = written["measured"]["steps"]["tiny-gpt"]["alone"]
-    assert sum(alone["parts"].values()) == pytest.approx(alone["ms"], rel=0.5)
+    assert alone["parts"].keys() == PARTS.keys() and min(alone["parts"].values()) > 0

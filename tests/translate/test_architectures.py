@@ -34,9 +34,7 @@ def test_a_file_gives_the_same_translator(name: str, tmp_path: Path) -> None:
     second = Translator.load(tmp_path)
     assert type(second.model) is type(first.model)
     assert second.settings == first.settings
-    texts = ["i like cats", "dogs", ""]
-    for beam in (1, 3):
-        assert second.translate(texts, beam=beam) == first.translate(texts, beam=beam)
+    assert second.translate(["i like cats", ""], beam=2) == first.translate(["i like cats", ""], beam=2)
 
 
 @each_model

@@ -160,15 +160,6 @@ def test_the_beam_and_what_differs_in_it(open_page: Callable[..., Any]) -> None:
     expect(page.locator("#hypotheses")).to_be_hidden()
 
 
-def test_the_models_own_beam_is_chosen(open_page: Callable[..., Any], server: Server) -> None:
-    server.translator = Reversing(beam=4)
-    page = open_page()
-    expect(page.locator("#beam")).to_have_value("4")
-    assert texts(page, "#beam option") == ["1", "3", "4", "5", "10"]
-    translate(page, SOURCE)
-    assert page.locator("#list li").count() == 4
-
-
 SAMPLES = (SOURCE, "one <b>two</b>")
 
 
@@ -203,22 +194,6 @@ def test_words_that_it_knows(open_page: Callable[..., Any], trained: Server) -> 
     assert page.input_value("#text") == "my tomato " and page.evaluate("document.activeElement.id") == "text"
     page.keyboard.type("xy")
     assert page.locator("#known .chip").count() == 0 and page.inner_text("#known").endswith("None begins with “xy”.")
-
-
-def test_the_way_to_attention_and_graph(open_page: Callable[..., Any], trained: Server) -> None:
-    page = open_page()
-    page.wait_for_selector("[data-state=done] #map tr")
-    page.select_option("#beam", label="3")
-    expect(page.locator("#list li")).to_have_count(3)
-    with page.context.expect_page() as opened:
-        page.click("#linked")
-    drawn = opened.value
-    drawn.wait_for_function("document.title !== 'waiting'")
-    assert drawn.inner_text("p") == f"{TARGET}, 3"
-    assert drawn.title() == "drawn null"  # its scripts run, but not as this server's page
-    page.fill("#text", "nothing")
-    page.press("#text", "Enter")
-    expect(page.locator("#way")).to_be_hidden()
 
 
 def test_what_a_page_shows_of_a_model(open_page: Callable[..., Any], server: Server) -> None:
@@ -301,31 +276,6 @@ def test_by_keyboard(open_page: Callable[..., Any]) -> None:
     check(page, weights("one two", "two one", columns, [0]))
 
 
-def test_a_click_keeps_a_word_and_another_lets_it_go(open_page: Callable[..., Any]) -> None:
-    page = open_page()
-    translate(page, "one two")
-    page.click("#target .word >> nth=1")
-    page.hover("#target .word >> nth=0")
-    assert texts(page, "#target .active") == ["two"]
-    page.hover("#text")
-    assert texts(page, "#target .active") == ["one"]
-    page.click("#target .word >> nth=1")
-    page.hover("#text")
-    assert texts(page, "#target .active") == []
-
-
-def test_by_touch_on_a_narrow_screen(open_page: Callable[..., Any]) -> None:
-    page = open_page(viewport={"width": 340, "height": 700}, has_touch=True, is_mobile=True)
-    translate(page, "tomatoes " * 30)
-    page.tap("#target .word >> nth=1")
-    assert texts(page, "#target .active") == ["tomatoes"]
-    page.tap("#target .word >> nth=1")
-    assert texts(page, "#target .active") == []
-    wide = "id => { const box = document.getElementById(id) ?? document.documentElement; "
-    wide += "return box.scrollWidth > box.clientWidth; }"
-    assert page.evaluate(wide, "scroll") and not page.evaluate(wide, "")  # the map scrolls, the page does not
-
-
 def test_a_text_of_many_sentences(open_page: Callable[..., Any]) -> None:
     page = open_page()
     translate(page, "One two. Three zebra\n\nfive")
@@ -361,15 +311,6 @@ def test_errors_are_told_and_gone_with_the_next_translation(open_page: Callable[
         assert page.get_attribute("#error", "role") == "alert"
         translate(page, "one two")
         assert not page.is_visible("#error")
-
-
-def test_attention_that_is_too_large_leaves_the_translation(open_page: Callable[..., Any]) -> None:
-    page = open_page()
-    page.fill("#text", "x " * 2400)
-    page.press("#text", "Enter")
-    page.wait_for_selector("#attention-error:visible")
-    assert "2401 × 2401 tokens" in page.inner_text("#attention-error") and not page.is_visible("#scroll")
-    assert page.inner_text("#target").startswith("x x x")
 
 
 def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..., Any], server: Server) -> None:
