@@ -20,25 +20,15 @@ from benchmarks.gpu.place import Place
 
 
 class Cupy:
-    """A fake ``cupy``: it notes calls, and its events are a millisecond apart."""
-
-    __version__ = "14.2.0"
+    """A fake ``cupy`` that notes calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.events = 0
         self.cuda: Any = SimpleNamespace(
             MemoryPool=lambda: SimpleNamespace(malloc="the pool's"),
             using_allocator=lambda malloc: self.inside(f"allocator: {malloc}"),
             Stream=self.stream,
             Device=lambda: SimpleNamespace(synchronize=self.note("device synchronize")),
-            Event=self.event,
-            get_elapsed_time=lambda begin, end: float(end.number - begin.number),
-            runtime=SimpleNamespace(
-                getDeviceProperties=lambda number: {"name": b"A card", "totalGlobalMem": 80 * 2**30},
-                runtimeGetVersion=lambda: 13000,
-                driverGetVersion=lambda: 13010,
-            ),
         )
 
     def note(self, name: str) -> Callable[..., Any]:
@@ -69,14 +59,6 @@ class Cupy:
 
         assert non_blocking
         return Stream()
-
-    def event(self) -> Any:
-        def record() -> None:
-            self.events += 1
-            event.number = self.events
-
-        event = SimpleNamespace(record=record, number=0)
-        return event
 
 
 @pytest.fixture

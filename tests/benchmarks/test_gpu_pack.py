@@ -53,11 +53,3 @@ def test_wheels_are_for_the_other_machine(folder: Path, monkeypatch: pytest.Monk
     assert pack.install(folder / "site") is None  # pip failed the second time
     assert commands[1][-1] == str(folder / "wheels" / "one-1-py3-none-any.whl")
     assert "--no-index" in commands[1]
-
-
-def test_what_was_carried_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MINIGRAD_DATA")
-    assert "MINIGRAD_DATA" not in main.environment(folder, False)
-    folder.mkdir()
-    variables = main.environment(folder, False)
-    assert variables["MINIGRAD_DATA"] == str(folder) and variables["CUPY_CACHE_DIR"]

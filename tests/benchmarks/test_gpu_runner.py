@@ -117,13 +117,6 @@ def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.
     assert "lacks/lacks: missing: not installed" in table
 
 
-@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("failed", 1), ("out of time", 1), ("left out", 1)])
-def test_a_rehearsal_fails_with_any_stage(status: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main, "measure", lambda *_: [Result("machine", "ok"), Result("probes", status)])
-    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
-    assert main.main(["--rehearse"]) == code
-
-
 def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float] = []
 
@@ -143,15 +136,6 @@ def test_the_program_that_runs_the_stages_is_free_of_cuda() -> None:
     program = "import sys, benchmarks.gpu.__main__; print(*{m.partition('.')[0] for m in sys.modules})"
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
     assert not {"cupy", "minigrad", "numpy", "torch", "tests"} & set(ran.stdout.split())
-
-
-def test_without_a_gpu_it_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(main, "WHY_NOT", "print('no card')")
-    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
-    assert main.main(["--out", str(tmp_path)]) == 1
-    assert "no GPU to measure: no card\n--rehearse" in capsys.readouterr().err
 
 
 def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:

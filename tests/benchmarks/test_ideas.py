@@ -15,7 +15,7 @@ import minigrad
 from benchmarks.ideas import __main__ as program
 from benchmarks.ideas import memory as memory_ideas
 from benchmarks.ideas import ways
-from benchmarks.ideas.idea import IDEAS, Given, Row
+from benchmarks.ideas.idea import IDEAS, Given
 from benchmarks.ideas.ways import Way
 from benchmarks.process import Missing
 from minigrad.backend import blas, memory, parallel, products
@@ -77,19 +77,6 @@ def test_a_switch_goes_back_after_an_error() -> None:
     with pytest.raises(ValueError, match="2"):
         ways.take([Way(fail, switches=[(module, "value", 2)])], 0.01)
     assert module.value == 1
-
-
-def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(function: str, library: str, name: str, **arguments: Any) -> dict[str, Any]:
-        return {"missing": "needs two threads"} if name == "gil" else {"rows": [Row("work", [1.0, 4.0])] * 2}
-
-    monkeypatch.setattr(program, "ask", answer)
-    paid, rejected, limits = program.tables(list(IDEAS), Given())
-    assert paid.written()[0][1:5] == ["work", "1 ms", "4 ms", "0.25"]
-    assert len(paid.rows) + len(rejected.rows) + len(limits.rows) == 2 * len(IDEAS) - 1
-    assert ["needs two threads", "–", "–", "–"] in [row[1:5] for row in limits.written()]
-    assert len(paid.notes) + len(rejected.notes) + len(limits.notes) == len(IDEAS)
-    assert all(len(note) > 40 for note in paid.notes)
 
 
 def test_one_idea_as_a_program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

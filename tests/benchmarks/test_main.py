@@ -50,9 +50,3 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
             main.main(arguments)
         assert stopped.value.code == 2
         assert message in capsys.readouterr().err
-
-
-def test_quick() -> None:
-    given = main.parse(["--quick", "--only", "works", "--work", "small"])
-    assert (given.rounds, given.only, given.work) == (1, ["works"], ["small"])
-    assert given.seconds < main.parse([]).seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +19,6 @@ FAST = Network("fast", 1e-6, 1e9)
 FREE = Network("free", 0.0, 1e30)
 ADD = 3e-5
 HERE = Machine("2 cores", 2, Network("shared memory", 4e-6, 2e9), 2**33, 1e-10, 7e-5, 0.02, 0.3)
-
-
-def test_formulas_of_the_paper() -> None:
-    """Thakur, Rabenseifner & Gropp 2005, for 8 ranks."""
-    a, b, c, size = SLOW.latency, 1 / SLOW.rate, ADD, 800.0
-    assert model.ring(8, size, SLOW, c).seconds == pytest.approx(14 * a + 2 * 700 * b + 700 * c)
-    assert model.recursive_doubling(8, size, SLOW, c).seconds == pytest.approx(3 * (a + size * b + size * c))
-    assert model.rabenseifner(8, size, SLOW, c).seconds == pytest.approx(6 * a + 2 * 700 * b + 700 * c)
-
-
-def test_overlap() -> None:
-    """A free network adds nothing. Without overlap, all is added; with it, at least the last bucket and at most all."""
-    step = Step(SIZES["gpt-384"], 0.1, 0.2, 0.0)
-    ideal = Machine("one", 1, FREE, 1e9)
-    assert model.step_time(step, 64, ideal, FREE).efficiency == pytest.approx(1.0)
-    sizes = [bucket.size for bucket in model.buckets(model.gradients(step.work))]
-    costs = [model.reduction(64, size, ideal, FAST).seconds for size in sizes]
-    bare = model.step_time(step, 64, replace(ideal, overlap=0.0), FAST).seconds - step.seconds
-    hidden = model.step_time(step, 64, ideal, FAST).seconds - step.seconds
-    assert bare == pytest.approx(sum(costs)) and costs[-1] <= hidden + 1e-12 and hidden <= bare
 
 
 @pytest.mark.parametrize("name", ["multi30k", "gpt-384"])

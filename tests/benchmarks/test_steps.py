@@ -32,21 +32,6 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "importing minigrad takes 20 MiB, importing PyTorch 20" in table.text()
 
 
-def test_table_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def without(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-        asked.append(library)
-        return {"missing": "not installed"} if library == "torch" else answer(function, library, **arguments)
-
-    monkeypatch.setattr(steps, "ask", without)
-    table = steps.table(["small"], rounds=3, seconds=1.0)
-    (row,) = table.written()
-    assert row[1:] == ["5.0", "–", "–", "–", "0.60", "8.0", "–", "2.0", "2.00", "50", "–", "–"]
-    assert "PyTorch is not installed" in table.text()
-    assert asked.count("torch") == 3  # the check, one round, what importing takes
-
-
 @pytest.mark.parametrize(("function", "what"), [("check", "norm"), ("train", "loss")])
 def test_steps_that_differ_make_no_table(function: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def other(name: str, library: str, **arguments: Any) -> dict[str, Any]:

@@ -26,18 +26,15 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["curves.html", "curves.svg"])
-def test_a_run_is_drawn_to_a_file(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    file = run.with_name(name)
-    assert cli.main(["viz", str(run), "--output", str(file)]) == 0
-    assert capsys.readouterr().err == f"wrote {file}\n"
-    assert "loss" in file.read_text(encoding="utf-8")
-
-
-def test_a_picture_is_scaled(run: Path) -> None:
+def test_a_run_is_drawn_to_a_file_and_scaled(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("curves.html", "curves.svg"):
+        file = run.with_name(name)
+        assert cli.main(["viz", str(run), "--output", str(file)]) == 0
+        assert capsys.readouterr().err == f"wrote {file}\n"
+        assert "loss" in file.read_text(encoding="utf-8")
     sizes = []
     for scale in ("1", "2"):
-        cli.main(["viz", str(run), "--output", str(file := run.with_name("a.svg")), "--scale", scale])
+        cli.main(["viz", str(run), "--output", str(file), "--scale", scale])
         sizes.append(float(file.read_text(encoding="utf-8").partition('width="')[2].partition('"')[0]))
     assert sizes[1] == 2 * sizes[0]
 
@@ -76,23 +73,21 @@ def test_a_sentence_is_translated_and_its_attention_drawn(
     assert told.out == "TWO WORDS\n" and told.err.startswith("note: a word\n") and seen[0].source == "two words"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_what_cannot_be_drawn_is_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(run.parent)
+    for name in ("model.safetensors", "a.mid"):
+        Path(name).write_bytes(b"")
+    rows = [
         (["nowhere"], "there is no nowhere"),
         (["model.safetensors"], "give a sentence, too"),
         (["first", "two", "words"], "one sentence, in quotation marks"),
         (["a.mid", "first"], "one MIDI file"),
         (["."], "holds no log.jsonl"),
         (["first", "--scale", "2"], "give --output"),
-    ],
-)
-def test_what_cannot_be_drawn_is_told(
-    run: Path, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(run.parent)
-    for name in ("model.safetensors", "a.mid"):
-        Path(name).write_bytes(b"")
-    assert cli.main(["viz", *words]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and told in error and error.count("\n") == 1
+    ]
+    for words, message in rows:
+        assert cli.main(["viz", *words]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith("error: ") and message in error and error.count("\n") == 1

@@ -78,7 +78,7 @@ class Broken(Batches):
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield "no batch"
             if self.what == "slow":
-                time.sleep(0.02)
+                time.sleep(float(os.environ.get("SECONDS_OF_A_BATCH", "0")))
             yield batch
 
 

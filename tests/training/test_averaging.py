@@ -30,11 +30,6 @@ def test_moving_average(device: str) -> None:
     assert not averaged.module.training
 
 
-def test_matrices_that_are_one_stay_one() -> None:
-    averaged = moving_average(Model(), 0.9)
-    assert averaged.module.head.weight is averaged.module.embed.weight
-
-
 def test_the_mean_of_a_runs_snapshots(tmp_path: Path, device: str) -> None:
     trainer(tmp_path, device).fit()
     paths = [tmp_path / "snapshots" / f"{step:09d}.safetensors" for step in (20, 24, 28)]

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import time
-from typing import Any
 
 import pytest
 
@@ -56,10 +55,10 @@ class Data:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_leaves_the_batches_whole(number: int) -> None:
     with Interrupt() as stop:
-        found: list[Any] = []
+        batches: list[int] = []
         for batch in LoaderBatches(Data(), 1, collate=list, num_workers=1).epoch(0):
-            found += batch
-            for process in {os.getpid(), *batch}:
-                if len(found) == 1:
+            batches += batch
+            if len(batches) == 1:
+                for process in {os.getpid(), *batch}:
                     os.kill(process, number)
-        assert stop.asked and len(found) == 8 and len(set(found)) == 1 and os.getpid() not in found
+        assert stop.asked and len(batches) == 8 and len(set(batches)) == 1 and os.getpid() not in batches

@@ -47,29 +47,11 @@ def test_an_update_on_a_gpu_does_not_wait() -> None:
     assert counts.syncs == 0
 
 
-def test_a_number_that_is_read_at_once_is_waited_for() -> None:
-    strict.install(emulate=False)
-    model, x, y = model_and_data("strict", minigrad.float32)
-    done = update(model, minigrad.optim.SGD(model.parameters(), lr=0.0), loss, [(x, y)], None, 1)
-    following = update(model, minigrad.optim.SGD(model.parameters(), lr=0.0), loss, [(x, y)], None, 2)
-    assert (done.loss, done.norm) == (following.loss, following.norm)
-    backend = minigrad.backend.of(x.array)
-    with launches.count() as counts:
-        np.testing.assert_array_equal(backend.later(x.array)(), x.numpy(force=True))
-    assert counts.sync_names["later"] == 1
-
-
 def test_a_number_that_was_asked_for_does_not_change(device: str) -> None:
     x = minigrad.ones(3, device=device)
     read = minigrad.backend.of(x.array).later(x.array)
     x.zero_()
     assert read().tolist() == [1.0, 1.0, 1.0]
-
-
-def test_meta_tensors_have_no_numbers() -> None:
-    x = minigrad.ones(3, device="meta")
-    with pytest.raises(NotImplementedError, match="no data"):
-        minigrad.backend.of(x.array).later(x.array)
 
 
 # after update 7 comes a line of the log, 8 a snapshot, 10 a checkpoint, 12 an evaluation

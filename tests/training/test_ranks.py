@@ -20,11 +20,9 @@ pytest.importorskip("mpi4py")
 Weights = dict[str, Any]
 PROGRAM = ["-m", "tests.training.shared_updates"]
 CASES: dict[str, dict[str, Any]] = {
-    "plain": {},
     "dropout": {"dropout": 0.3},
     "a part in eval mode": {"dropout": 0.3, "evaluated_part": True},
     "a parameter that no batch uses": {"batches": "threes", "optimizer": "AdamW", "steps": 5},
-    "a loader": {"batches": "loaded"},
     "a loader with a worker": {"batches": "by a worker"},
     "batches that draw": {"batches": "noisy", "dropout": 0.3},
     "the optimiser's state in shares": {"optimizer": "Zero", "dropout": 0.3},
@@ -96,7 +94,7 @@ def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) 
 def test_a_signal_finishes_the_update_and_saves(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "steps": 60, "batches": "slow"}
     folder = tmp_path / "run"
-    process = begun(launcher(2, *PROGRAM, folder, *options(case)), tmp_path)
+    process = begun(launcher(2, *PROGRAM, folder, *options(case)), tmp_path, SECONDS_OF_A_BATCH="0.2")
     until(lambda: (folder / "log.jsonl").exists() and (folder / "log.jsonl").read_text().count("\n") > 3, "steps")
     process.send_signal(signal.SIGTERM)
     ran = finished(process)

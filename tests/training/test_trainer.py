@@ -304,15 +304,6 @@ def test_twice_is_at_once(tmp_path: Path) -> None:
     assert trainer(tmp_path).fit().finished
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no such signals")
-def test_signals_that_are_ignored_stay_so(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        assert trainer(tmp_path, loss=stopping(5, signal.SIGINT)).fit().finished
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("what", ["loss", "norm of the gradient"])
 def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
     made = trainer(tmp_path, steps=30, accumulate=1)
@@ -370,13 +361,6 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
     assert "carried" not in read_checkpoint(tmp_path / "none" / "last.safetensors")
     with pytest.raises(ValueError, match=r"carried \(None there, 'given' now\)"):
         carrying(tmp_path / "none", 20).fit()
-
-
-def test_several_ranks_carry_nothing(tmp_path: Path) -> None:
-    made = trainer(tmp_path)
-    made.carried, made.ranks.count = Carried(), 2
-    with pytest.raises(ValueError, match="there must be one rank: what one update hands"):
-        made.check()
 
 
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:

@@ -137,14 +137,6 @@ def test_a_registered_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours.tree_map(lambda x: x + 1, Pair(1, 2)).values == (2,)
 
 
-def test_the_names_that_transformers_builds_its_outputs_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "SUPPORTED_NODES", dict(ours.SUPPORTED_NODES))
-    output = type("Output", (OrderedDict,), {})
-    ours._register_pytree_node(output, ours._dict_flatten, lambda v, c: output(**ours._dict_unflatten(v, c)))
-    found = ours.tree_map(lambda x: 2 * x, output(b=1, a=[2]))
-    assert type(found) is output and found == {"b": 2, "a": [4]}
-
-
 def test_wrong_leaves() -> None:
     spec = ours.tree_structure([1, [2]])
     for leaves in ([1], [1, 2, 3]):

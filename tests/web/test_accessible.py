@@ -238,13 +238,3 @@ def test_the_editor_can_be_left_by_keyboard_and_says_how(visit: Visit) -> None:
     page.keyboard.press("Shift+Tab")
     assert page.evaluate("document.activeElement.textContent") == ".ipynb"
     assert page.evaluate("window.playground.editor.text") == text
-
-
-def test_wide_tables_can_be_reached_by_keyboard(visit: Visit) -> None:
-    page = visit("docs/viz.html", viewport=NARROW)
-    until(page, "document.querySelectorAll('.md-typeset__scrollwrap[tabindex]').length > 0")
-    wrong = """[...document.querySelectorAll(".md-typeset__scrollwrap")]
-      .filter((box) => box.scrollWidth > box.clientWidth !== (box.tabIndex === 0)).map((box) => box.innerText)"""
-    assert page.evaluate(wrong) == []
-    page.set_viewport_size(WIDE)
-    until(page, f"!{wrong}.length", seconds=5)

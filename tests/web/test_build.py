@@ -82,18 +82,6 @@ def test_a_part_that_fails_leaves_the_old_site_as_it_was(failing: str, steps: St
     assert steps.done[-1] == failing
 
 
-def test_nothing_of_a_build_that_failed_is_in_the_next(steps: Steps, old: Path) -> None:
-    steps.failing = "translator"
-    with pytest.raises(SystemExit):
-        builder.build(old)
-    (left,) = (path for path in old.parent.iterdir() if path != old)
-    (left / "leftover").touch()
-    steps.failing = ""
-    builder.build(old)
-    assert "leftover" not in content(old)
-    assert [path.name for path in old.parent.iterdir()] == [old.name]
-
-
 def test_a_folder_that_is_no_site_is_left_alone(steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work" / "here").mkdir(parents=True)
     (tmp_path / "work" / "thesis.txt").write_text("all of it")

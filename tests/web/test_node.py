@@ -57,14 +57,6 @@ def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None
     assert npm.folders == [node.HERE]
 
 
-def test_another_lock_is_installed_anew(npm: Npm) -> None:
-    node.install()
-    (node.HERE / "package-lock.json").write_text('{"changed": true}')
-    node.install()
-    node.install()
-    assert len(npm.commands) == 2
-
-
 def test_a_failed_installation_is_told_and_tried_again(npm: Npm) -> None:
     npm.code = 1
     with pytest.raises(SystemExit, match="npm could not install"):

@@ -34,18 +34,6 @@ def test_the_worker_can_read_what_is_written(tmp_path: Path) -> None:
     assert unpacked((tmp_path / "some.tar").read_bytes()) == files
 
 
-def test_the_same_files_make_the_same_archive(tmp_path: Path) -> None:
-    """Or else every build would have readers fetch Python again."""
-    for name in ("one.tar", "two.tar"):
-        packs.write(tmp_path / name, [("a.py", b"x = 1\n")])
-    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
-
-
-def test_a_name_that_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="too long"):
-        packs.write(tmp_path / "some.tar", [(f"{'x' * 101}.py", b"")])
-
-
 def test_what_is_left_out() -> None:
     for name in ("tensor.py", "viz/assets/page.css", "tests_of_time.py"):
         assert packs._wanted(PurePosixPath("minigrad", name), ("tests",)), name

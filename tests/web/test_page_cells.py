@@ -119,14 +119,6 @@ def test_programs_share_their_names(page: Page) -> None:
     assert page.out() == [("result", "42\n")]
 
 
-def test_a_program_is_compiled_as_python_does(page: Page) -> None:
-    """It inherits no future statement, and may have one of its own."""
-    page.run("def f(x: int): pass\nf.__annotations__")
-    assert page.out() == [("result", "{'x': <class 'int'>}\n")]
-    page.run("from __future__ import annotations\ndef f(x: int): pass\nf.__annotations__")
-    assert page.out() == [("result", "{'x': 'int'}\n")]
-
-
 def test_lines_go_out_whole_and_at_a_flush(page: Page) -> None:
     page.run(
         "import sys\nfor i in range(9): print(i, end=' ')\nsys.stdout.flush()\nprint('x\\ny')\nprint('end', end='')"
@@ -198,13 +190,6 @@ def test_an_error_is_told_from_the_programs_own_line_on(page: Page) -> None:
     assert lines[2].strip() == "f()" and lines[-1] == "ZeroDivisionError: division by zero"
     assert "cells.py" not in error["text"]
     assert page.heard == []
-
-
-def test_an_error_in_an_earlier_block_marks_the_line_that_called_it(page: Page) -> None:
-    page.run("def f():\n    raise ValueError('no')", "block 1")
-    error = page.run("x = 1\nf()", "block 2")
-    assert error["line"] == 2
-    assert 'File "<block 1>", line 2, in f\n    raise ValueError' in error["text"]
 
 
 def test_the_lines_of_a_traceback_are_those_of_python(page: Page) -> None:
@@ -302,17 +287,6 @@ def test_names_are_completed(page: Page) -> None:
     assert page.complete("nowhere.x") == {}
 
 
-def test_completion_survives_what_a_program_computes(page: Page) -> None:
-    page.run("""
-class A:
-    def __getattribute__(self, name): raise ValueError
-    def __dir__(self): return ["one"]
-a = A()
-""")
-    assert page.complete("a.") == {}
-    assert page.complete("a.o") == {}
-
-
 def number(changed: dict[str, Any], name: str, of: str = "value") -> Any:
     """The number of a node in an answer, or its gradient."""
     graph = changed["changed"]
@@ -352,22 +326,6 @@ def test_what_cannot_be_changed_is_told(page: Page) -> None:
     for options, message in rows:
         assert message in page.change(**{"graph": graph, **options})["failed"]
         assert number(page.change(graph, undo=True), "f") == -6.0
-
-
-def test_an_op_that_cannot_run_again_is_told(page: Page) -> None:
-    graph = shown_graph(
-        page,
-        f"""{A_GRAPH}
-class Own(mg.autograd.Function):
-    @staticmethod
-    def forward(ctx, x): return 2 * x
-    @staticmethod
-    def backward(ctx, g): return 2 * g
-own = Own.apply(a)
-viz.graph(own)
-""",
-    )
-    assert "of the program's own" in page.change(graph)["failed"]
 
 
 def test_the_last_graphs_alone_are_kept(page: Page) -> None:

@@ -108,15 +108,6 @@ def test_pictures_are_light_or_dark_as_the_site(visit: Visit) -> None:
     until(frame, "document.documentElement.dataset.theme === 'dark'")
 
 
-def test_the_download_is_stated_and_small(site: Path, visit: Visit) -> None:
-    files = json.loads((site / "python" / "manifest.json").read_text(encoding="utf-8"))["files"]
-    total = sum(file["bytes"] for file in files)
-    assert total == sum(path.stat().st_size for path in (site / "python").glob("*.gz")) < 15e6
-    page = visit(HERE)
-    until(page, "document.querySelector('.play-note')?.textContent")
-    assert f"download of {total / 1e6:.1f} MB" in page.locator(".play-note").inner_text()
-
-
 def test_the_picture_of_the_documents(site: Path, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")

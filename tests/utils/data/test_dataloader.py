@@ -192,9 +192,6 @@ def test_lengths_of_streams() -> None:
     assert len(DataLoader(Stream(5, told=5), batch_size=None)) == 5
     with pytest.raises(TypeError, match="no length"):
         len(DataLoader(Stream(5)))
-
-
-def test_a_stream_longer_than_it_said() -> None:
     loader = DataLoader(Stream(3, told=2))
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="says that it has 2 examples, 2 batches, but 3"):
@@ -266,12 +263,6 @@ def test_batches_larger_than_a_pipe_come_back_whole() -> None:
         assert small.tolist() == [[2 * i, 2 * i + 1, 2 * i + 2], [2 * i + 1, 2 * i + 2, 2 * i + 3]]
 
 
-def test_indices_larger_than_a_pipe() -> None:
-    indices = [list(range(200_000))] * 8
-    loader = DataLoader(Examples(200_000), batch_sampler=indices, num_workers=1, collate_fn=len)
-    assert list(loader) == [200_000] * 8
-
-
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_slow_worker(in_order: bool) -> None:
     """The first example waits until another has come: in order, until the other worker is further on."""
@@ -322,13 +313,17 @@ def test_exceptions_that_cannot_be_made_again() -> None:
         list(DataLoader(Examples(1, lambda i: lambda: i), num_workers=1, batch_size=None))
 
 
-def test_an_exception_in_worker_init_fn() -> None:
-    def init(worker: int) -> None:
+def test_a_worker_init_fn_that_fails_or_is_killed() -> None:
+    def fail(worker: int) -> None:
         raise OSError(f"no file for {worker}")
 
     for dataset in (Examples(4), Stream(4)):
         with pytest.raises(OSError, match="no file for 0"):
-            list(DataLoader(dataset, num_workers=2, worker_init_fn=init))
+            list(DataLoader(dataset, num_workers=2, worker_init_fn=fail))
+    with pytest.raises(RuntimeError, match=killed(1)):
+        list(
+            DataLoader(Examples(8), num_workers=2, worker_init_fn=lambda number: end_by_kill() if number == 1 else None)
+        )
 
 
 def killed(number: int | str, pid: Any = r"\d+") -> str:
@@ -387,15 +382,6 @@ def test_a_persistent_worker_that_is_killed_between_two_passes() -> None:
     with pytest.raises(RuntimeError, match=killed(1, process.pid)):
         list(loader)
     assert [plain(list(loader)) for _ in range(2)] == [[[0], [1], [2], [3]]] * 2
-
-
-def test_a_worker_that_is_killed_as_it_starts() -> None:
-    def init(number: int) -> None:
-        if number == 1:
-            end_by_kill()
-
-    with pytest.raises(RuntimeError, match=killed(1)):
-        list(DataLoader(Examples(8), num_workers=2, worker_init_fn=init))
 
 
 def test_timeout() -> None:
@@ -478,12 +464,6 @@ def test_ways_to_begin_a_process(method: str, tmp_path: Path) -> None:
     with started(tmp_path, "0", method, "break") as process:
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 0 and errors == "" and int(out) != process.pid
-
-
-def test_progress_bars_know_the_length() -> None:
-    tqdm = pytest.importorskip("tqdm")
-    bar = tqdm.tqdm(DataLoader(range(10), batch_size=4), disable=True)
-    assert len(bar) == 3 and plain(list(bar)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
 def test_a_dataset_that_is_its_own_iterator_is_begun_once() -> None:
