@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from benchmarks import drawing
 from benchmarks.drawing import DRAW, IMPORT, NOTHING, Worker
-from benchmarks.process import ROOT, Failed
+from benchmarks.process import Failed
 
 TINY = {"rows": 2, "layers": 1, "d_model": 8, "heads": 2, "d_ff": 16}
-
-
-def test_a_process_draws_halfway_and_no_earlier() -> None:
-    program = f"""
-import sys
-from benchmarks.drawing import DRAW, NOTHING, Training
-training = Training(**{TINY})
-training.step()
-training.halfway(NOTHING)
-assert not [name for name in sys.modules if name.startswith("minigrad.viz")]
-training.halfway(DRAW)
-assert "minigrad.viz.playback" in sys.modules
-training.step()
-"""
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_a_measurement() -> None:

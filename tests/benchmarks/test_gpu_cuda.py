@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gpu import launches, runner, steps, works
+from benchmarks.gpu import runner
 from benchmarks.gpu.capture import Captured
 from benchmarks.gpu.place import Place
 
@@ -69,10 +69,6 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Cupy:
     return fake
 
 
-def place(stage: str) -> Place:
-    return Place(stage, Path("rows"), "cuda", Path("work"), 100.0)
-
-
 BEFORE = ["device synchronize", "allocator: the pool's", "stream", "function", "stream synchronize", "begin capture"]
 AFTER = ["end capture", "end of stream", "end of allocator: the pool's"]
 
@@ -93,78 +89,6 @@ def test_a_capture_that_fails_is_ended(cupy: Cupy) -> None:
     with pytest.raises(NotImplementedError, match="cuBLAS"):
         Captured(cupy, function)
     assert cupy.calls[: len(BEFORE) + 2] == [*BEFORE, "function", "end capture"]
-
-
-class Torch:
-    """A fake ``torch`` with a GPU."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-        self.autograd = SimpleNamespace(DeviceType=SimpleNamespace(CUDA="cuda"))
-        self.profiler = SimpleNamespace(ProfilerActivity=SimpleNamespace(CPU=0, CUDA=1), profile=self.profile)
-        stream = SimpleNamespace(wait_stream=lambda other: self.calls.append("wait"))
-        names = ("init", "synchronize", "empty_cache", "reset_peak_memory_stats")
-        self.cuda = SimpleNamespace(
-            Stream=lambda: stream,
-            current_stream=lambda: stream,
-            stream=lambda stream: self.inside("stream"),
-            CUDAGraph=lambda: SimpleNamespace(replay=lambda: self.calls.append("replay")),
-            graph=lambda graph: self.inside("graph"),
-            **{name: lambda name=name: self.calls.append(name) for name in names},
-        )
-
-    @contextmanager
-    def inside(self, name: str) -> Iterator[None]:
-        self.calls.append(name)
-        yield
-        self.calls.append(f"end of {name}")
-
-    @contextmanager
-    def profile(self, activities: list[int]) -> Iterator[Any]:
-        def event(name: str, device: str, us: float) -> Any:
-            return SimpleNamespace(name=name, device_type=device, time_range=SimpleNamespace(elapsed_us=lambda: us))
-
-        events = [event("gemm", "cuda", 30.0), event("gemm", "cuda", 20.0), event("add", "cuda", 5.0)]
-        events += [event("Memcpy HtoD", "cuda", 9.0), event("aten::add", "cpu", 70.0)]
-        yield SimpleNamespace(events=lambda: events)
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
-    fake = Torch()
-    monkeypatch.setitem(sys.modules, "torch", fake)
-    return fake
-
-
-def test_kernels_are_counted_by_the_profiler(cupy: Cupy, torch: Torch) -> None:
-    row = launches.profiled(place("launches"), cupy.note("step"))
-    assert (row["minigrad launches"], row["minigrad copies"]) == (3, 1)
-    assert row["minigrad busy ms"] == pytest.approx(0.055)
-    assert row["largest"] == ["0.050 ms in 2: gemm", "0.005 ms in 1: add"]
-
-
-def test_a_step_of_pytorch_becomes_a_graph(torch: Torch) -> None:
-    class Step:
-        def __init__(self) -> None:
-            self.torch = torch
-            self.optimizer = SimpleNamespace(zero_grad=lambda: torch.calls.append("zero_grad"))
-
-        def __call__(self) -> None:
-            torch.calls.append("step")
-
-    launch = works.as_graph(Step())  # type: ignore[arg-type]
-    warm = ["wait", "stream", "step", "step", "step", "end of stream", "wait", "zero_grad"]
-    assert torch.calls == [*warm, "graph", "step", "end of graph"]
-    launch()
-    assert torch.calls[-1] == "replay"
-
-
-def test_memory_begins_at_nothing(torch: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert steps._memory(place("steps-torch")) is torch.cuda
-    assert torch.calls == ["reset_peak_memory_stats", "empty_cache"]
-    ours = pytest.importorskip("minigrad.cuda")
-    monkeypatch.setattr(ours, "empty_cache", lambda: torch.calls.append("ours"))
-    assert steps._memory(place("steps")) is ours and torch.calls[-1] == "ours"
 
 
 def test_each_end_of_a_test_is_written_once(tmp_path: Path) -> None:

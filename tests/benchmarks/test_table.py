@@ -42,8 +42,3 @@ def test_markdown(table: Table) -> None:
 
 def test_values_are_not_rounded(table: Table) -> None:
     assert table.values()["rows"][0] == {"step": "small", "ms": 1.25, "ratio": 0.5}
-
-
-def test_a_row_of_another_length(table: Table) -> None:
-    with pytest.raises(ValueError, match="2 cells in a table of 3"):
-        table.add("small", 1.0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ import minigrad
 from minigrad.training import RunFolder, lock, read_checkpoint, write_checkpoint
 from tests.training.disk import Disk
 from tests.training.program import contents, differences, everything, trainer
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def full(name: str, args: Any) -> None:
@@ -123,34 +119,6 @@ def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(
         saves += what == "save"
         assert what != "save" or on_disk == lines
     assert lines == 8 and saves > 4
-
-
-LIMITED = """
-import resource, sys
-from tests.training.program import evaluate, trainer
-
-def limited(model):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))  # a checkpoint is larger
-    return evaluate(model)
-
-trainer(sys.argv[1], evaluate=limited).fit()
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(os.name != "posix", reason="no limit of the sizes of files")
-def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
-    """A real failure of a real write, in the middle of a file."""
-    ran = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(tmp_path)], cwd=ROOT, check=False, capture_output=True, text=True
-    )
-    assert ran.returncode == 1
-    assert "warning: " in ran.stderr and "Training goes on" in ran.stderr
-    assert "cannot save" in ran.stderr and "File too large" in ran.stderr.splitlines()[-1]
-    assert not list(tmp_path.rglob("*.tmp"))
-    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 5
-    trainer(tmp_path).fit()
-    assert differences(contents(tmp_path), whole) == []
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:

@@ -32,15 +32,6 @@ def test_one_at_a_time(tmp_path: Path, way: Any) -> None:
         pass
 
 
-def test_windows_locks_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("filelock", reason="filelock is not installed")
-    monkeypatch.setattr(lock, "sys", SimpleNamespace(platform="win32"))
-    with lock.locked(tmp_path):
-        assert (tmp_path / lock.FILE).exists()
-        with pytest.raises(BlockingIOError), lock.locked(tmp_path):
-            pass
-
-
 def test_windows_without_filelock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setitem(sys.modules, "filelock", None)

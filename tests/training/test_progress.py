@@ -86,16 +86,14 @@ def test_evaluations_are_told_and_what_is_counted_is_named(
 class Gone(io.StringIO):
     """A terminal, or a file, that takes nothing any more."""
 
-    def __init__(self, terminal: bool, gone: bool = True) -> None:
+    def __init__(self, terminal: bool) -> None:
         super().__init__()
-        self.terminal, self.gone, self.tried = terminal, gone, 0
+        self.terminal, self.tried = terminal, 0
 
     def isatty(self) -> bool:
         return self.terminal
 
     def write(self, text: str) -> int:
-        if not self.gone:
-            return super().write(text)
         self.tried += 1
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -109,20 +107,6 @@ def test_a_training_outlives_its_terminal(tmp_path: Path, monkeypatch: pytest.Mo
         assert trainer(tmp_path / f"{stream is None}", steps=6, progress=True).fit().finished
         assert gone.tried
         gone.close()
-
-
-def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
-    pytest.importorskip("tqdm")
-    stream = Gone(True, gone=False)
-    monkeypatch.setattr(sys, "stderr", stream)
-    with Progress(4, math.inf) as shown:
-        assert shown.bar is not None
-        stream.gone = True
-        for step in range(4):
-            shown.bar.last_print_t = 0.0
-            shown.advance(1.0, 10, step + 1.0)
-            shown.note("a warning")
-    assert stream.tried > 4, "the notes, and the bar"
 
 
 def test_times_as_a_person_says_them() -> None:

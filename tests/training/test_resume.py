@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from pathlib import Path
 from typing import Any
 
@@ -84,35 +83,6 @@ def check_what_last_tells(folder: Path) -> None:
         assert [read_checkpoint(path)["step"] for path in run.snapshots()] == told["snapshots"]
         assert told["best"] is None or read_checkpoint(run.best)["step"] >= told["best_step"]
         assert told["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= told["lines"]
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("quick")
-def test_killed_again_while_it_resumes(tmp_path: Path) -> None:
-    count = operations(tmp_path / "counted")
-    expected = contents(tmp_path / "counted")
-    moments = random.Random(5)
-    for run in range(12):
-        folder, kills = tmp_path / f"run{run}", 0
-        while kills < 6:
-            with pytest.MonkeyPatch.context() as patch:
-                Disk(patch, die, moments.randrange(count // 2), halfway=kills % 2 == 1)
-                try:
-                    trainer(folder, **SHORT).fit()
-                    break
-                except Killed:
-                    kills += 1
-        trainer(folder, **SHORT).fit()
-        assert differences(contents(folder), expected) == []
-
-
-def test_killed_in_the_middle_of_the_log(tmp_path: Path, whole: dict[str, Any]) -> None:
-    """Lines after the checkpoint, whole and broken ones, are made again."""
-    trainer(tmp_path, steps=18).fit()
-    with open(tmp_path / "log.jsonl", "a", encoding="utf-8") as file:
-        file.write('{"step": 20, "loss": 1}\n{"step": 22, "lo')
-    trainer(tmp_path).fit()
-    assert differences(contents(tmp_path), whole) == []
 
 
 def test_going_on_with_more_steps_is_the_longer_run(tmp_path: Path, whole: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS,
 from minigrad.translate.english_italian.phrases import PRONOUNS, noun_phrase
 from minigrad.translate.english_italian.rules import sentence
 from minigrad.translate.english_italian.rules.reasons import because
-from minigrad.translate.english_italian.speaker import OBJECTS, Speaker
+from minigrad.translate.english_italian.speaker import Speaker
 
 SPLITS = ("train", "validation", "test")
 
@@ -122,29 +122,6 @@ def noun_adjective_pairs(pairs: list[Pair]) -> set[tuple[str, str]]:
     return joined
 
 
-def test_no_training_sentence_joins_a_held_out_verb_and_object() -> None:
-    """By the English text alone: the verb, a determiner, the noun."""
-    held = [
-        (verb, noun)
-        for verb in VERBS.values()
-        for noun in OBJECTS[verb]
-        if split_of_link(verb.base, noun.name) == "test"
-    ]
-    assert len(held) >= 15
-    determiner = r"(?:the|a|an|some|this|that|these|those|my|your|his|her|our|their|many|\w+'s)"
-    texts = {split: "\n".join(p.source for p in pairs) for split, pairs in corpus().items()}
-    texts["test"] += "\n".join(p.source for p in big_test_split())
-    met = 0
-    for verb, noun in held:
-        verbs = "|".join({verb.base, verb.third, verb.past})
-        nouns = "|".join(filter(None, (noun.english, noun.english_plural)))
-        pattern = re.compile(rf"\b(?:{verbs}) {determiner} (?:{nouns})\b")
-        assert not pattern.search(texts["train"]), (verb.base, noun.name)
-        assert not pattern.search(texts["validation"]), (verb.base, noun.name)
-        met += bool(pattern.search(texts["test"]))
-    assert met >= len(held) // 2
-
-
 def test_every_test_sentence_holds_a_held_out_pair_and_no_training_sentence_does() -> None:
     speaker = Speaker("links")
     seen: Counter[str] = Counter()
@@ -204,14 +181,9 @@ def test_every_word_of_the_lexicon_is_used() -> None:
 
 
 def test_detokenize_undoes_tokenize_on_the_whole_corpus() -> None:
-    for pair in everything()[:12_000] + corpus()["test"]:
-        assert detokenize(tokenize(pair.source)) == pair.source
-        assert detokenize(tokenize(pair.target)) == pair.target
-
-
-def test_normalize_leaves_the_corpus_as_it_is() -> None:
     for pair in everything()[:5_000] + corpus()["test"]:
-        assert normalize(pair.source) == pair.source
+        assert detokenize(tokenize(pair.source)) == pair.source == normalize(pair.source)
+        assert detokenize(tokenize(pair.target)) == pair.target
 
 
 def test_tokenize() -> None:

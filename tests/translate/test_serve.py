@@ -31,7 +31,6 @@ from minigrad.translate.serve.server import MOST_CLIENTS
 from minigrad.translate.serve.words import units
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
-from minigrad.viz.page import asset
 from tests.support.ranks import begun, finished, until
 from tests.support.translator import Reversing, served
 
@@ -112,13 +111,6 @@ def test_every_answer_forbids_what_the_page_does_not_need(server: Server) -> Non
         assert "unsafe" not in policy and "http" not in policy and "*" not in policy
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "Access-Control-Allow-Origin" not in answer.headers
-
-
-def test_colours_are_the_librarys_own(server: Server) -> None:
-    for name in ("base.css", "dark.css"):
-        assert ask(server, "GET", f"/{name}").body.decode() == asset(name)
-    own = (PAGE / "page.css").read_text(encoding="utf-8")
-    assert not re.search(r":[^;{}]*#[0-9a-f]{3}|\b(rgb|hsl)a?\(", own), "a colour that is no variable"
 
 
 def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:

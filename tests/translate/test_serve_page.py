@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,29 +9,16 @@ import numpy as np
 import pytest
 
 from minigrad.translate.serve import Server
+from tests.support.browser import browser as browser
+from tests.support.browser import contrast, texts
 from tests.support.translator import Reversing, served
 
-NEEDED = "playwright drives the browser: pip install playwright"
-playwright = pytest.importorskip("playwright.sync_api", reason=NEEDED)
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 expect = playwright.expect
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)"),
-]
+pytestmark = pytest.mark.nightly
 
 HTML = '<img src=x onerror="document.title=1"> <script>document.title=2</script> <b>zebra</b>'
 EVIL = "</script><svg/onload=document.title=3>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-        options = [offline, "--disable-gpu", "--disable-dev-shm-usage"]
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
@@ -83,10 +68,6 @@ def translate(page: Any, text: str) -> None:
     page.fill("#text", text)
     page.press("#text", "Enter")
     page.wait_for_selector("[data-state=done] #map tr")
-
-
-def texts(page: Any, selector: str) -> list[str]:
-    return [text.strip() for text in page.locator(selector).all_inner_texts()]
 
 
 def shown(page: Any) -> list[tuple[str, str, float]]:
@@ -194,20 +175,6 @@ def test_words_that_it_knows(open_page: Callable[..., Any], trained: Server) -> 
     assert page.input_value("#text") == "my tomato " and page.evaluate("document.activeElement.id") == "text"
     page.keyboard.type("xy")
     assert page.locator("#known .chip").count() == 0 and page.inner_text("#known").endswith("None begins with “xy”.")
-
-
-def test_what_a_page_shows_of_a_model(open_page: Callable[..., Any], server: Server) -> None:
-    """Of one without examples nothing to try; and how the order of a beam was made."""
-    page = open_page()
-    expect(page.locator("#beam option")).to_have_count(4)
-    assert page.is_hidden("#try") and page.is_visible("#empty") and page.input_value("#text") == ""
-    translate(page, "nothing")
-    assert texts(page, "#target") == ["(nothing) end"] and texts(page, "#list .text")[:2] == ["(nothing)", "1"]
-    assert page.inner_text("#hypotheses-label") == "Beam"
-    server.translator = Reversing(mbr=8.0)
-    page = open_page()
-    translate(page, SOURCE)
-    assert page.inner_text("#hypotheses-label").startswith("Beam, what is most like the rest first")
 
 
 def test_pointing_at_a_word_shades_the_source_and_the_map_holds_all_weights(open_page: Callable[..., Any]) -> None:
@@ -330,23 +297,13 @@ def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..
     assert "Is its program still running?" in page.inner_text("#error")
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance of "rgb(r, g, b)" (WCAG 2.2)."""
-    channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-
 def test_light_and_dark(open_page: Callable[..., Any]) -> None:
     for scheme in ("light", "dark"):
         page = open_page(color_scheme=scheme)
         translate(page, SOURCE)
         page.hover("#target .word >> nth=2")
-        paper = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        assert paper > 0.9 if scheme == "light" else paper < 0.05
+        assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
         for selector in ("body", "#about", "#told", "#keys", ".score", "#map th"):
-            ink = luminance(page.eval_on_selector(selector, "node => getComputedStyle(node).color"))
-            contrast = (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)
-            assert contrast >= 4.5, f"{scheme} {selector}: {contrast:.1f}"
+            assert contrast(page, selector) >= 4.5, (scheme, selector)
         buttons = [page.locator("#list button").nth(i) for i in range(2)]  # the chosen one, and another
         assert len({button.evaluate("node => getComputedStyle(node).color") for button in buttons}) == 1

@@ -452,19 +452,6 @@ def test_bad_sentences(
         assert f"standard input, line 2: {wrong}" in failure(["translate", *trained], capsys)
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without an end")
-def test_devices_without_an_end(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in (
-        ["translate", "--input", "/dev/zero", *trained],
-        ["translate", "one", "--run", "/dev/zero"],
-        arguments(table, "--config", "/dev/zero"),
-        arguments(table, "--data", "/dev/zero"),
-    ):
-        assert cli.main(wrong) == 1
-        said = capsys.readouterr().err
-        assert "/dev/zero" in said and "a device" in said
-
-
 def test_models_and_checkpoints_that_are_none(
     table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

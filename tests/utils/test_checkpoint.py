@@ -112,23 +112,6 @@ def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
     assert x.grad is None
 
 
-def test_users_functions_inside() -> None:
-    class Square(minigrad.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return 2 * ctx.saved_tensors[0] * grad
-
-    x = minigrad.tensor([3.0], requires_grad=True)
-    checkpoint(lambda x: Square.apply(x.exp()).log(), x).backward()
-    assert x.grad is not None
-    assert x.grad.item() == pytest.approx(2)
-
-
 def test_sequential() -> None:
     model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
     x = minigrad.randn(2, 4)

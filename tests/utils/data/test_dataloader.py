@@ -363,16 +363,6 @@ def test_a_worker_that_is_killed_within_a_message() -> None:
     assert len(list(loader)) == 4  # by new workers
 
 
-def test_a_worker_that_is_killed_while_the_program_waits_for_another() -> None:
-    iterator: Any = iter(DataLoader(Examples(8, lambda i: i if i else time.sleep(3600)), num_workers=2))
-    _, other = iterator._workers
-    assert other.connection.poll(60)
-    other.process.kill()
-    with pytest.raises(RuntimeError, match=killed(1, other.process.pid)):
-        next(iterator)
-    iterator._workers[0].process.kill()
-
-
 def test_a_persistent_worker_that_is_killed_between_two_passes() -> None:
     loader = DataLoader(Examples(4), num_workers=2, persistent_workers=True)
     assert len(list(loader)) == 4
