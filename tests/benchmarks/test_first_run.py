@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from benchmarks import first_run
-from minigrad.backend.compiled import store
-from tests.support.compiled_checks import needs_numba
 
 
 def test_the_first_process_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,10 +22,3 @@ def test_the_first_process_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None
     table = first_run.table(3)
     assert [row[1:3] for row in table.rows] == [(9.0, 0.1)] * 3
     assert len({cache for cache, _ in seen}) == 1 and not table.notes
-
-
-@needs_numba
-def test_kernels_that_are_there_are_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIGRAD_CACHE", "unused: this process has them")
-    assert store.library() is not None
-    assert 0 <= first_run.load("minigrad", "unused", "crew")["seconds"] < 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +34,3 @@ def test_texts_are_gathered_again_each_time(folder: Path) -> None:
     assert main.main(["--pack"]) == 0
     assert files(folder) == ["multi30k/train.de", "multi30k/train.en", "tinyshakespeare/input.txt"]
     assert (folder / "multi30k" / "train.de").read_text() == "multi30k/train.de"
-
-
-def test_wheels_are_for_the_other_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[list[str]] = []
-
-    def called(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
-        commands.append(command)
-        (folder / "wheels").mkdir(exist_ok=True)
-        (folder / "wheels" / "one-1-py3-none-any.whl").touch()
-        return subprocess.CompletedProcess(command, len(commands) - 1)
-
-    monkeypatch.setattr(subprocess, "run", called)
-    assert main.main(["--pack", "--missing", "one,two", "--python", "3.13"]) == 0
-    assert commands[0][-2:] == ["one", "two"]
-    assert commands[0][commands[0].index("--python-version") + 1] == "3.13"
-    assert pack.install(folder / "site") is None  # pip failed the second time
-    assert commands[1][-1] == str(folder / "wheels" / "one-1-py3-none-any.whl")
-    assert "--no-index" in commands[1]

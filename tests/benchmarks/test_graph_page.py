@@ -48,7 +48,13 @@ def test_the_decoder_is_measured_opened_and_clicked_through(tmp_path: Path) -> N
 
 
 def test_bars() -> None:
-    rows = [{"layout": 11.0}, {"megabytes": 5.1}, {"letters": 7.0}, {"clicks": 4}, {"drawn": 12.0}]
+    rows: list[dict[str, float]] = [
+        {"layout": 11.0},
+        {"megabytes": 5.1},
+        {"letters": 7.0},
+        {"clicks": 4},
+        {"drawn": 12.0},
+    ]
     for figure in rows:
         (name,) = figure
         assert [miss.split()[0] for miss in missed({**GOOD, **figure})] == [name]

@@ -14,10 +14,7 @@ from benchmarks import step_model as model
 from benchmarks.step_model import Machine, Network, Step
 from benchmarks.workloads import SIZES, build
 
-SLOW = Network("slow", 1e-3, 1e4)
-FAST = Network("fast", 1e-6, 1e9)
 FREE = Network("free", 0.0, 1e30)
-ADD = 3e-5
 HERE = Machine("2 cores", 2, Network("shared memory", 4e-6, 2e9), 2**33, 1e-10, 7e-5, 0.02, 0.3)
 
 
@@ -30,12 +27,6 @@ def test_buckets_are_those_of_distributed_data_parallel(name: str) -> None:
     assert [b.size for b in ours] == [4 * b.flat.numel() for b in theirs.buckets]
     shares = [b.ready for b in ours]
     assert shares == sorted(shares) and shares[-1] == 1.0
-
-
-def test_the_models_of_the_paper() -> None:
-    """Vaswani et al. 2017, table 3: 65 and 213 million parameters."""
-    assert model.parameters(scaling.PAPER["base"]) == pytest.approx(65e6, rel=0.05)
-    assert model.parameters(scaling.PAPER["big"]) == pytest.approx(213e6, rel=0.02)
 
 
 def measured(machine: Machine, names: list[str]) -> dict[str, Any]:

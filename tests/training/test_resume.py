@@ -38,7 +38,14 @@ def die(name: str, args: Any) -> None:
 
 
 # Files of each kind are written, replaced and deleted: alone, several at one step, and at the end.
-SHORT = {"steps": 5, "accumulate": 2, "evaluate_every": 2, "save_every": 3, "snapshot_every": 2, "keep_snapshots": 1}
+SHORT: dict[str, Any] = {
+    "steps": 5,
+    "accumulate": 2,
+    "evaluate_every": 2,
+    "save_every": 3,
+    "snapshot_every": 2,
+    "keep_snapshots": 1,
+}
 
 
 def operations(folder: Path) -> int:

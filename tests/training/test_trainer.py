@@ -366,12 +366,12 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
     model = minigrad.nn.Linear(2, 2)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
-    plateau: Any = ReduceLROnPlateau(optimizer)
     parts: Any = (model, optimizer, None, None)
-    for schedule, message in (
+    rows: list[tuple[Any, str]] = [
         (lambda e: 1.0, r"LambdaLR\(optimizer, function\)"),
-        (plateau, "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
-    ):
+        (ReduceLROnPlateau(optimizer), "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
+    ]
+    for schedule, message in rows:
         with pytest.raises(TypeError, match=message):
             Trainer(*parts, folder=tmp_path, settings=Settings(1), schedule=schedule)
 

@@ -91,11 +91,3 @@ Forged()
     run(page)
     page.wait_for_timeout(300)
     assert page.evaluate(IDLE)
-
-
-def test_a_page_that_stands_alone_shows_numbers_and_takes_none(visit: Visit) -> None:
-    page = opened(visit)
-    frame = drawn(page)
-    frame.evaluate("graphView.change.possible = false")
-    assert not choose(frame, "a").count()
-    assert frame.locator("#panel table.numbers td").count()

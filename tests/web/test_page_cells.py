@@ -129,15 +129,6 @@ def test_lines_go_out_whole_and_at_a_flush(page: Page) -> None:
     assert len(page.heard) < 10
 
 
-def test_more_output_than_a_person_reads_is_cut_off(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page.cells, "MOST_TEXT", 20)
-    page.run("for _ in range(9): print('12345678')\n'x' * 99")
-    assert page.printed() == "12345678\n12345678\n12\n[more than is shown here]\n"
-    assert page.printed("result") == "'" + 19 * "x" + "\n"
-    page.run("print('again')")
-    assert page.printed() == "again\n"
-
-
 def test_what_is_no_text_is_not_written_and_text_stays_text(page: Page) -> None:
     for wrong in ("3", "b'x'", "['\\n']"):
         error = page.run(f"import sys\nprint('a')\nsys.stdout.write({wrong})")

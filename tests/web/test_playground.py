@@ -95,19 +95,6 @@ def test_programs_are_taken_along(visit: Visit, tmp_path: Path) -> None:
     exec(compile(shorter, "program.py", "exec"), {"__name__": "__main__"})
 
 
-def test_pictures_are_light_or_dark_as_the_site(visit: Visit) -> None:
-    page = opened(visit, color_scheme="light")
-    run(page)
-    page.click("#tab-graph")
-    until(page, IDLE)
-    frame = page.locator("#panel-graph iframe").element_handle().content_frame()
-    until(frame, "document.documentElement.dataset.theme === 'light'")
-    page.locator("form[data-md-component=palette] label:visible").click()  # light, though the system may be dark
-    page.locator("form[data-md-component=palette] label:visible").click()  # dark
-    until(page, "document.body.dataset.mdColorScheme === 'slate'")
-    until(frame, "document.documentElement.dataset.theme === 'dark'")
-
-
 def test_the_picture_of_the_documents(site: Path, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from web import reference, usage
+from web import usage
 from web.documents import ROOT
 
 
@@ -47,9 +47,3 @@ def test_each_example_stands_where_it_says() -> None:
         row = (ROOT / use.file).read_text(encoding="utf-8").splitlines()[use.line - 1]
         assert row.strip() == use.code, name
         assert re.search(rf"\b{name.rpartition('.')[2]}\b|\(", use.code)
-
-
-def test_the_reference_shows_it() -> None:
-    text = reference.write("minigrad.optim")
-    adam = text.partition("### `Adam`")[2].partition("###")[0]
-    assert "Example: `" in adam and "Adam(" in adam.partition("Example: `")[2].partition("`")[0]

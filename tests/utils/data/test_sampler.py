@@ -98,7 +98,7 @@ def test_a_sampler_of_an_earlier_pytorch() -> None:
 
 
 def parts(library: Any, size: int, replicas: int, options: dict[str, Any]) -> list[Any]:
-    drawn = []
+    drawn: list[Any] = []
     for rank in range(replicas):
         sampler = library.utils.data.distributed.DistributedSampler(range(size), replicas, rank, **options)
         drawn.append(len(sampler))
