@@ -48,17 +48,10 @@ def test_the_decoder_is_measured_opened_and_clicked_through(tmp_path: Path) -> N
 
 
 def test_bars() -> None:
-    rows: list[dict[str, float]] = [
-        {"layout": 11.0},
-        {"megabytes": 5.1},
-        {"letters": 7.0},
-        {"clicks": 4},
-        {"drawn": 12.0},
-    ]
-    for figure in rows:
-        (name,) = figure
-        assert [miss.split()[0] for miss in missed({**GOOD, **figure})] == [name]
-        assert f"small: {name}" in table([{**GOOD, **figure}]).text()
+    over = {"layout": 11.0, "megabytes": 5.1, "letters": 7.0, "clicks": 4, "drawn": 12.0}
+    for name, figure in over.items():
+        assert [miss.split()[0] for miss in missed({**GOOD, name: figure})] == [name]
+        assert f"small: {name}" in table([{**GOOD, name: figure}]).text()
     assert missed({**GOOD, "drawn": 2.0}) == []
 
 

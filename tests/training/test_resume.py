@@ -38,21 +38,14 @@ def die(name: str, args: Any) -> None:
 
 
 # Files of each kind are written, replaced and deleted: alone, several at one step, and at the end.
-SHORT: dict[str, Any] = {
-    "steps": 5,
-    "accumulate": 2,
-    "evaluate_every": 2,
-    "save_every": 3,
-    "snapshot_every": 2,
-    "keep_snapshots": 1,
-}
+SHORT: Any = {"steps": 5, "accumulate": 2, "evaluate_every": 2, "save_every": 3, "snapshot_every": 2}
 
 
 def operations(folder: Path) -> int:
     """How many times a whole run touches the disk."""
     with pytest.MonkeyPatch.context() as patch:
         disk = Disk(patch, die)
-        trainer(folder, **SHORT).fit()
+        trainer(folder, keep_snapshots=1, **SHORT).fit()
     assert set(disk.operations) == set(OPERATIONS) - {"ftruncate"}  # which comes when the log is cut back
     return disk.count
 
@@ -75,9 +68,9 @@ def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool, every
         with pytest.MonkeyPatch.context() as patch:
             Disk(patch, die, n, halfway=halfway)  # a dead program does not tidy up: all that follows fails
             with pytest.raises(Killed):
-                trainer(folder, **SHORT).fit()
+                trainer(folder, keep_snapshots=1, **SHORT).fit()
         check_what_last_tells(folder)
-        trainer(folder, **SHORT).fit()
+        trainer(folder, keep_snapshots=1, **SHORT).fit()
         assert differences(contents(folder), expected) == [], f"killed at operation {n}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,21 +17,8 @@ from tests.support.transformers import small
 
 
 def test_every_setting_of_a_model_reaches_it() -> None:
-    sizes: dict[str, Any] = {
-        "layers": 3,
-        "d_model": 24,
-        "heads": 2,
-        "d_ff": 40,
-        "hidden": 14,
-        "kernel": 5,
-        "positions": 50,
-    }
-    dropouts: dict[str, Any] = {
-        "dropout": 0.1,
-        "attention_dropout": 0.2,
-        "activation_dropout": 0.3,
-        "embedding_dropout": 0.4,
-    }
+    sizes = {"layers": 3, "d_model": 24, "heads": 2, "d_ff": 40, "hidden": 14, "kernel": 5, "positions": 50}
+    dropouts = {"dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.3, "embedding_dropout": 0.4}
     words = WordTokenizer.train(["a b c"], 10)
     assert set(ARCHITECTURES) == set(settings.MODELS)
     for name, kind in ARCHITECTURES.items():
