@@ -20,14 +20,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The contents of a run that was never interrupted."""
-    folder = tmp_path_factory.mktemp("whole") / "run"
-    assert trainer(folder).fit().reason == "steps"
-    return contents(folder)
-
-
 class Killed(BaseException):
     """No program catches it."""
 
@@ -83,13 +75,6 @@ def check_what_last_tells(folder: Path) -> None:
         assert [read_checkpoint(path)["step"] for path in run.snapshots()] == told["snapshots"]
         assert told["best"] is None or read_checkpoint(run.best)["step"] >= told["best_step"]
         assert told["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= told["lines"]
-
-
-def test_going_on_with_more_steps_is_the_longer_run(tmp_path: Path, whole: dict[str, Any]) -> None:
-    """12 steps end with an evaluation that the longer run makes, too."""
-    for steps in (12, 12, 24, 30):
-        trainer(tmp_path, steps=steps).fit()
-    assert differences(contents(tmp_path), whole) == []
 
 
 @pytest.mark.usefixtures("quick")

@@ -54,7 +54,8 @@ def test_a_run(tmp_path: Path, device: str) -> None:
 def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device: str) -> None:
     whole = trainer(tmp_path / "whole", device)
     whole.fit()
-    trainer(tmp_path / "run", device, steps=12).fit()
+    for steps in (12, 12, 24):  # a finished run, and one that ends with an evaluation that the longer run makes, too
+        trainer(tmp_path / "run", device, steps=steps).fit()
     again = trainer(tmp_path / "run", device)
     again.fit()
     assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []

@@ -57,18 +57,18 @@ def weights(pairs: Path, run: str) -> dict[str, Any]:
 
 @pytest.mark.nightly
 def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
-    alone, together = (ran(command(pairs, name, n, 200), pairs) for name, n in (("alone", 1), ("together", 2)))
+    alone, together = (ran(command(pairs, name, n, 120), pairs) for name, n in (("alone", 1), ("together", 2)))
     assert together.out.count("sentence pairs") == alone.out.count("sentence pairs") == 1  # rank 0 alone speaks
     assert losses(pairs, "alone") == pytest.approx(losses(pairs, "together"), rel=1e-3)
     two = weights(pairs, "together")
-    process = begun(command(pairs, "stopped", 2, 200), pairs.parent)
+    process = begun(command(pairs, "stopped", 2, 120), pairs.parent)
     log = pairs.parent / "stopped" / "log.jsonl"
     until(lambda: log.exists() and log.read_text().count("\n") > 1, "updates")
     process.send_signal(signal.SIGINT)
     stopped = finished(process, 120)
     assert stopped.status == 130, stopped.err
     assert "To go on, give the same command" in stopped.out
-    ran(command(pairs, "stopped", 2, 200), pairs)
+    ran(command(pairs, "stopped", 2, 120), pairs)
     again = weights(pairs, "stopped")
     assert all(two[name].tobytes() == again[name].tobytes() for name in two)
     fresh = ran(command(pairs, "stopped", 2, 12, "--fresh"), pairs)
