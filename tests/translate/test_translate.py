@@ -173,7 +173,7 @@ def test_kills_change_nothing(table: Path) -> None:
     """SIGKILL three times, each after the training has gone on, and the same command again: the weights of one that
     nobody killed."""
     names = ("last.safetensors", "model.safetensors", "best.safetensors")
-    options = ("--steps", "240", "--save-seconds", "0.1", *NOISE.split())
+    options = ("--steps", "160", "--save-seconds", "0.1", *NOISE.split())
     assert cli.main(arguments(table, *options)) == 0
     whole = [weights(table, name) for name in names]
     (table / "run").rename(table / "whole")
@@ -271,21 +271,18 @@ def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> 
         assert message in failure(["translate", *options.split()], capsys), options
 
 
-def test_a_file_is_replaced_when_all_is_done(table: Path, trained: list[str]) -> None:
+def test_a_file_is_replaced_when_all_is_done_and_has_notes(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     path = table / "text.txt"
-    path.write_text("one cat\ntwo dog\n", encoding="utf-8")
+    path.write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
     assert cli.main(["translate", "--input", str(path), "--output", str(path), *trained]) == 0
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 14
+    err = capsys.readouterr().err
+    assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
     path.write_text("kept", encoding="utf-8")
     assert cli.main(["translate", "--input", str(table / "none.txt"), "--output", str(path), *trained]) == 1
     assert path.read_text(encoding="utf-8") == "kept"
-
-
-def test_notes_on_a_text(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    (table / "in.txt").write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
-    assert cli.main(["translate", "--input", str(table / "in.txt"), *trained]) == 0
-    err = capsys.readouterr().err
-    assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
 
 
 @pytest.mark.nightly
