@@ -76,17 +76,6 @@ def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_under_mpiexec(pairs: Path) -> None:
-    mpiexec = Path(sys.executable).with_name("mpiexec")
-    if not mpiexec.exists():
-        pytest.skip("this environment has no mpiexec: mpi4py uses the system's MPI")
-    started = ran([str(mpiexec), "-n", "2", *command(pairs, "mpi", 1)], pairs)
-    assert started.out.count("sentence pairs") == 1
-    ran(command(pairs, "alone", 1), pairs)
-    assert losses(pairs, "alone") == pytest.approx(losses(pairs, "mpi"), rel=1e-3)
-
-
-@pytest.mark.nightly
 def test_a_rank_that_fails_is_told_in_a_line(pairs: Path) -> None:
     found = finished(begun(command(pairs, "run", 2, 20, "--warm-up", "50", "--schedule", "cosine"), pairs.parent), 120)
     assert found.status == 1
