@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks import kernels, layers, steps
 from benchmarks.layers import LAYERS
-from benchmarks.process import Differ
 
 EVERY = range(len(LAYERS))
 
@@ -47,12 +46,3 @@ def test_table(torch_is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     written = layers.table(rounds=2, seconds=1.0).written()
     assert [row[0] for row in written] == [layer.name for layer in LAYERS]
     assert written[1][2:] == (["2.00", "8.00", "0.25", "1.00"] if torch_is_there else ["2.00", "–", "–", "1.00"])
-
-
-def test_layers_that_differ_make_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-        return {"found": [1.0, 2.0, 3.0 if library == "minigrad" else 3.1]}
-
-    monkeypatch.setattr(layers, "ask", answer)
-    with pytest.raises(Differ, match="LSTM"):
-        layers.table(rounds=1, seconds=1.0)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
-import minigrad
 from benchmarks import libraries, steps
 from benchmarks.process import ask
-from benchmarks.workloads import SIZES, build, loss_function, optimizer
 
 Answers = dict[str, list[dict[str, Any]]]
 
@@ -29,25 +25,6 @@ def test_loss_and_gradients_are_ours(library: str, work: str) -> None:
     trained = ask("benchmarks.libraries:train", library, work=work, seconds=0.001)
     assert trained["loss"] == pytest.approx(ours["loss"], rel=1e-5 if work == "tiny-gpt" else 0.05)
     assert len(trained["times"]) >= steps.LEAST
-
-
-@pytest.mark.parametrize("work", ["tiny", "tiny-gpt"])
-def test_jax_takes_our_steps(work: str) -> None:
-    """The first step changes every weight as ours does: without dropout and with much decay."""
-    pytest.importorskip("jax")
-    size = replace(SIZES[work], dropout=0.0, weight_decay=0.5)
-    model = build(minigrad, size, 0.0)
-    loss, adam = loss_function(minigrad, size), optimizer(minigrad, size, model)
-    peer = libraries.model("JAX", work, np.float32).__class__(size, np.float32)
-    for _ in range(3):
-        adam.zero_grad()
-        ours = loss(model)
-        ours.backward()
-        adam.step()
-        assert peer.step() == pytest.approx(ours.item(), rel=1e-4)
-    for name, parameter in model.named_parameters():
-        theirs = np.asarray(peer.state[0][name])
-        np.testing.assert_allclose(theirs, parameter.detach().numpy(), atol=5e-5, err_msg=name)
 
 
 def test_rows_say_what_is_missing_and_how_much_slower_the_others_are() -> None:
