@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.cases import cases
 from tests.support.layer_checks import check_first_numbers
 from tests.support.parity import assert_close, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
@@ -26,8 +27,8 @@ TARGETS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("targets", TARGETS)
+@cases("name", MAKERS)
+@cases("targets", TARGETS)
 def test_agrees_with_torch(name: str, targets: str, device: str) -> None:
     mine, other = twinned(MAKERS[name](nn), MAKERS[name](torch.nn), device)
     assert repr(mine) == repr(other)
@@ -58,7 +59,7 @@ def test_second_order(device: str) -> None:
     assert minigrad.autograd.gradgradcheck(lambda x: layer(x, t).loss, [x])
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@cases("name", MAKERS)
 def test_first_numbers(name: str) -> None:
     check_first_numbers(MAKERS[name])
 

@@ -9,10 +9,11 @@ import pytest
 
 import minigrad as mg
 from minigrad.backend import cublas
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "backends.cudnn.benchmark",
@@ -103,7 +104,7 @@ def test_repeatability_is_kept() -> None:
         mg.set_num_interop_threads(0)
 
 
-@pytest.mark.parametrize("name", ["mps", "xpu"])
+@cases("name", ["mps", "xpu"])
 def test_a_device_that_is_not_here(name: str) -> None:
     module: Any = importlib.import_module(f"minigrad.{name}")
     assert module is getattr(mg, name)

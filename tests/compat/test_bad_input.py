@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words, torch
 
 NAN = float("nan")
@@ -109,7 +110,7 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@cases("name", REFUSED)
 def test_refused(name: str) -> None:
     with pytest.raises(Exception) as expected:
         REFUSED[name](torch)
@@ -119,7 +120,7 @@ def test_refused(name: str) -> None:
     assert str(error.value)
 
 
-@pytest.mark.parametrize(("a", "b"), [((5, 4), (5,)), ((3, 5), (3, 4)), ((2, 1, 3), (4, 2))], ids=str)
+@cases("a, b", [((5, 4), (5,)), ((3, 5), (3, 4)), ((2, 1, 3), (4, 2))])
 def test_shapes_that_do_not_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     """In PyTorch's words."""
     for combine in (lambda t: t.ones(a) - t.ones(b), lambda t: t.ones(a).mul(t.ones(b))):
@@ -130,7 +131,7 @@ def test_shapes_that_do_not_broadcast(a: tuple[int, ...], b: tuple[int, ...]) ->
         assert str(expected.value) in str(error.value)
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@cases("name", TAKEN)
 def test_taken(name: str) -> None:
     torch.manual_seed(0)
     minigrad.manual_seed(0)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 CASES: list[tuple[str, Any]] = [
@@ -26,12 +27,12 @@ def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
     return "", ""
 
 
-@pytest.mark.parametrize(("name", "arguments"), CASES)
+@cases("name, arguments", CASES)
 def test_of_a_condition(name: str, arguments: tuple[Any, ...]) -> None:
     assert outcome(getattr(mg, name), *arguments) == outcome(getattr(torch, name), *arguments)
 
 
-@pytest.mark.parametrize(("values", "dtype"), ALL)
+@cases("values, dtype", ALL)
 def test_of_a_tensor(values: list[Any], dtype: str) -> None:
     ours, theirs = (lib.tensor(values, dtype=getattr(lib, dtype)) for lib in (mg, torch))
     assert outcome(mg._check_tensor_all, ours) == outcome(torch._check_tensor_all, theirs)
@@ -41,7 +42,7 @@ def test_of_a_tensor(values: list[Any], dtype: str) -> None:
     assert outcome(mg._check_tensor_all, True)[0] == outcome(torch._check_tensor_all, True)[0] == "TypeError"
 
 
-@pytest.mark.parametrize(("i", "most"), [(0, None), (-1, None), (3, 3), (4, 3)])
+@cases("i, most", [(0, None), (-1, None), (3, 3), (4, 3)])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_of_a_size(i: int, most: int | None) -> None:
     assert outcome(lambda: mg._check_is_size(i, max=most)) == outcome(lambda: torch._check_is_size(i, max=most))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from tests.support.cases import cases
 
 
 def double(x: Any) -> Any:
@@ -71,7 +72,7 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
         mg.jit.save(model, tmp_path / "model.pt")
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "onnx.export",

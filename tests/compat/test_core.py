@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
-@pytest.mark.parametrize("kind", ["softmax", "log_softmax"])
+@cases("kind", ["softmax", "log_softmax"])
 def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
     actual = getattr(minigrad, f"_{kind}_backward_data")(
@@ -20,7 +21,7 @@ def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     assert_close(actual, expected)
 
 
-@pytest.mark.parametrize(("kind", "shape"), [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
+@cases("kind, shape", [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
 def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     x, g, mask = rng.normal(size=(2, 2, 3, 3)), rng.normal(size=(2, 2, 3, 3)), rng.random(shape) < 0.5

@@ -16,6 +16,7 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.compat import absent
+from tests.support.cases import cases
 from tests.support import ranks
 
 ROOT = Path(__file__).parents[2]
@@ -175,9 +176,7 @@ def test_paths_lead_to_the_functions() -> None:
     assert record(main) is main
 
 
-@pytest.mark.parametrize(
-    ("path", "instead"),
-    [
+@cases("path, instead", [
         ("distributed.fsdp.FullyShardedDataParallel", "ZeroRedundancyOptimizer"),
         ("distributed.tensor.DTensor", "DistributedDataParallel"),
         ("distributed.init_device_mesh", "new_group"),
@@ -185,8 +184,7 @@ def test_paths_lead_to_the_functions() -> None:
         ("distributed.rpc.rpc_sync", "send_object_list"),
         ("distributed.TCPStore", 'init_method="tcp://host:port"'),
         ("distributed.elastic.agent", "minigrad.run"),
-    ],
-)
+    ])
 def test_what_is_absent_says_what_to_use(path: str, instead: str) -> None:
     assert instead in absent.instead(path)
 
@@ -293,7 +291,7 @@ def test_futures_are_collected() -> None:
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("name", ["allreduce_hook", "fp16_compress_hook", "bf16_compress_hook"])
+@cases("name", ["allreduce_hook", "fp16_compress_hook", "bf16_compress_hook"])
 def test_hooks_give_the_mean(name: str) -> None:
     from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 

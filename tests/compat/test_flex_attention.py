@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from minigrad.compat import as_torch
+from tests.support.cases import cases
 from tests.support.parity import ours, theirs, torch
 
 SIZES = [(2, 4, 10, 8), (2, 2, 13, 8), (2, 2, 13, 6)]
@@ -68,7 +69,7 @@ def scores(make: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     }
 
 
-@pytest.mark.parametrize("name", ["causal", "empty rows", "documents", "key first"])
+@cases("name", ["causal", "empty rows", "documents", "key first"])
 def test_masks_are_pytorchs(flex: Any, name: str) -> None:
     make, library = masks(minigrad.tensor)[name], our_flex()
     mask = library.create_block_mask(make, 2, 4, 10, 13, device="cpu", BLOCK_SIZE=(4, 8))
@@ -90,7 +91,7 @@ def test_masks_are_pytorchs(flex: Any, name: str) -> None:
     assert (more.max_scores <= more.lse).all()
 
 
-@pytest.mark.parametrize("name", ["alibi", "softcap", "bias", "chained", "key first"])
+@cases("name", ["alibi", "softcap", "bias", "chained", "key first"])
 def test_scores_are_pytorchs(flex: Any, name: str) -> None:
     output = our_flex().flex_attention(*map(ours, arrays()), scores(minigrad.tensor)[name], scale=0.3, enable_gqa=True)
     wanted = flex.flex_attention(*map(theirs, arrays()), scores(torch.tensor)[name], scale=0.3, enable_gqa=True)

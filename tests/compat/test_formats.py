@@ -14,6 +14,7 @@ import pytest
 import minigrad
 from minigrad.backend import dtype
 from minigrad.ops.op import Watch
+from tests.support.cases import cases
 
 LAYERS = """
 import sys, torch
@@ -170,8 +171,8 @@ def pytorchs_stream() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("pytorchs_stream")
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("draw", DRAWS)
+@cases("layout", LAYOUTS)
+@cases("draw", DRAWS)
 def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str) -> None:
     torch = pytest.importorskip("torch")
     results = []

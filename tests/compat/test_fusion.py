@@ -10,14 +10,15 @@ import pytest
 import minigrad
 from minigrad.nn import BatchNorm1d, BatchNorm2d, Conv2d, ConvTranspose2d, Linear
 from minigrad.nn.utils import fusion
+from tests.support.cases import cases
 from tests.support.parity import assert_close, ours, theirs, torch
 
 rng = np.random.default_rng(0)
 NORM = rng.normal(size=4), rng.random(4) + 0.5, 1e-3, rng.normal(size=4), rng.normal(size=4)
 
 
-@pytest.mark.parametrize("kind", ["linear", "conv", "transposed"])
-@pytest.mark.parametrize("absent", [(), (0,), (1, 5, 6)])
+@cases("kind", ["linear", "conv", "transposed"])
+@cases("absent", [(), (0,), (1, 5, 6)])
 def test_weights_are_pytorchs(kind: str, absent: tuple[int, ...]) -> None:
     shape = {"linear": (4, 3), "conv": (4, 3, 2, 2), "transposed": (3, 4, 2, 2)}[kind]
     values = [rng.normal(size=shape), rng.normal(size=4), *NORM]
@@ -42,7 +43,7 @@ LAYERS: list[tuple[Any, Any, tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("layer", "norm", "shape"), LAYERS)
+@cases("layer, norm, shape", LAYERS)
 def test_the_fused_layer_has_the_results_of_both(layer: Any, norm: Any, shape: tuple[int, ...]) -> None:
     norm.running_mean.fill_(0.3)
     norm.running_var.fill_(2.0)

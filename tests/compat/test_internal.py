@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from tests.support.both import agree, refuse
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 X = np.arange(6.0).reshape(2, 3)
@@ -24,7 +25,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@cases("name", CALLS)
 def test_the_arguments_of_to(name: str) -> None:
     results, expected = (CALLS[name](t) for t in (minigrad, torch))
     assert [str(value).replace("minigrad.", "torch.") for value in results] == list(map(str, expected))

@@ -16,6 +16,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.compat.lazy import LazyModuleMixin
 from tests.support.both import agree, numbers, refuse
+from tests.support.cases import cases
 from tests.support.parity import assert_close, ours, theirs, torch
 
 rng = np.random.default_rng(0)
@@ -38,8 +39,7 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("is_double", [False, True])
+@cases("name, is_double", [(name, n % 2 == 0) for n, name in enumerate(LAYERS)])
 def test_first_call(name: str, is_double: bool, device: str) -> None:
     make, shape = LAYERS[name]
     minigrad.manual_seed(0)
@@ -68,7 +68,7 @@ def test_an_optimiser_made_before_trains_what_comes() -> None:
     assert not before.equal(model[0].weight) and type(model[0].weight) is nn.Parameter
 
 
-@pytest.mark.parametrize("name", ["LazyLinear", "LazyConv2d in groups", "LazyBatchNorm1d", "LazyInstanceNorm2d"])
+@cases("name", ["LazyLinear", "LazyConv2d in groups", "LazyBatchNorm1d", "LazyInstanceNorm2d"])
 def test_state_dicts(name: str) -> None:
     make, shape = LAYERS[name]
     x = minigrad.randn(shape)
@@ -96,7 +96,7 @@ def test_what_has_no_shape_says_so() -> None:
         nn.LazyLinear()
 
 
-@pytest.mark.parametrize("name", sorted({name.split()[0] for name in LAYERS}))
+@cases("name", sorted({name.split()[0] for name in LAYERS}))
 def test_signatures_are_pytorchs(name: str) -> None:
     parameters, other = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
     assert set(other) - {"kwargs"} <= set(parameters)
@@ -132,7 +132,7 @@ def own_layer(t: Any, becomes: bool = False) -> Any:
     return LazyScale()
 
 
-@pytest.mark.parametrize("becomes", [False, True])
+@cases("becomes", [False, True])
 def test_a_layer_of_ones_own(becomes: bool) -> None:
     def program(t: Any, x: Any) -> Any:
         layer = own_layer(t, becomes)

@@ -10,6 +10,7 @@ import pytest
 import minigrad
 from minigrad.compat import library
 from minigrad.compat.names import find
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 
@@ -23,7 +24,7 @@ def both() -> list[tuple[Any, Any, Any]]:
     return [(minigrad, library, Ops()), (torch, torch.library, torch.ops)]
 
 
-@pytest.mark.parametrize("side", [0, 1], ids=["minigrad", "torch"])
+@cases("side", [0, 1])
 def test_an_operator_with_a_gradient(side: int) -> None:
     lib, lb, ops = both()[side]
     space = f"test{uuid.uuid4().hex}"
@@ -46,7 +47,7 @@ def test_an_operator_with_a_gradient(side: int) -> None:
     assert tuple(cube(lib.empty(3, device="meta")).shape) == (3,)
 
 
-@pytest.mark.parametrize("side", [0, 1], ids=["minigrad", "torch"])
+@cases("side", [0, 1])
 def test_a_library_of_operators(side: int) -> None:
     lib, lb, ops = both()[side]
     space = f"test{uuid.uuid4().hex}"
@@ -59,7 +60,7 @@ def test_a_library_of_operators(side: int) -> None:
         _ = getattr(ops, space).thrice
 
 
-@pytest.mark.parametrize("side", [0, 1], ids=["minigrad", "torch"])
+@cases("side", [0, 1])
 def test_operators_of_the_core(side: int) -> None:
     lib, _, ops = both()[side]
     table = {ops.aten.add: "add", ops.aten.mm.default: "mm"}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, listed, ours, theirs, torch
 
 X, ROW = np.random.default_rng(0).standard_normal((2, 4, 6)), np.linspace(0.5, 2, 6)
@@ -68,14 +69,14 @@ def test_running_statistics_move() -> None:
         assert_close(a, b)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@cases("name", CALLS)
 def test_results(name: str) -> None:
     found, expected = (listed(CALLS[name](t, make)) for t, make in ((minigrad, ours), (torch, theirs)))
     for a, b in zip(found, expected, strict=True):
         assert_close(a, b, 1e-5 if name.startswith(("groups", "pairs")) else 1e-10)  # which PyTorch has in float32
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_offsets_that_do_not_fit_are_refused(library: Any) -> None:
     rows, experts = library.ones(8, 8), library.ones(3, 8, 8)
     for arguments in ((rows, experts), (experts, experts, ends(library, 2, 2, 8))):

@@ -10,6 +10,7 @@ import pytest
 import minigrad as mg
 from minigrad.compat import nodes
 from minigrad.ops.op import REGISTRY
+from tests.support.cases import cases
 
 
 def operands(t: Any) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def expressions() -> list[str]:
     return [e.strip() for e in EXPRESSIONS.replace("\n", ";").split(";") if e.strip()]
 
 
-@pytest.mark.parametrize("expression", expressions())
+@cases("expression", expressions())
 def test_a_node_has_the_name_that_pytorch_gives_it(expression: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = (eval(expression, operands(t)) for t in (mg, torch))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.both import agree, numbers, refuse
+from tests.support.cases import cases
 
 SHAPES = [(4, 4), (5, 3), (3, 5), (2, 4, 3)]
 
@@ -18,8 +17,8 @@ def layer(t: Any, shape: tuple[int, ...]) -> Any:
     return module
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder", None])
+@cases("shape", SHAPES)
+@cases("kind", ["matrix_exp", "cayley", "householder", None])
 def test_a_step_of_training(shape: tuple[int, ...], kind: str | None) -> None:
     def program(t: Any, target: Any) -> Any:
         t.manual_seed(3)
@@ -40,7 +39,7 @@ def test_a_step_of_training(shape: tuple[int, ...], kind: str | None) -> None:
     agree(program, numbers(*shape, seed=1), gradient=False, near=1e-7)
 
 
-@pytest.mark.parametrize("trivialised", [True, False])
+@cases("trivialised", [True, False])
 def test_assigned(trivialised: bool) -> None:
     def program(t: Any) -> Any:
         module = layer(t, (5, 3))

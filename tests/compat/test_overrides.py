@@ -16,6 +16,7 @@ import pytest
 import minigrad
 from minigrad import nn, tracebacks
 from minigrad.compat import overrides
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"]
@@ -102,7 +103,7 @@ CALLS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(CALLS)))
+@cases("number", range(len(CALLS)))
 def test_modes_see_the_functions_that_they_see_in_pytorch(number: int) -> None:
     found, expected = (seen(*pair, CALLS[number]) for pair in both())
     assert found == expected
@@ -125,7 +126,7 @@ def test_functions_are_as_before_after_the_last_mode() -> None:
     assert minigrad.Tensor.__add__.__code__ is before
 
 
-@pytest.mark.parametrize("lib", ["minigrad", "torch"])
+@cases("lib", ["minigrad", "torch"])
 def test_modes_within_modes(lib: str) -> None:
     library, theirs = both()[lib == "torch"]
     order = []
@@ -188,8 +189,9 @@ def nobody_met() -> Iterator[None]:
     overrides._open(classes=-overrides._counts["classes"])
 
 
-@pytest.mark.parametrize("name", DUCKS)
+@cases("name", DUCKS)
 def test_what_is_no_tensor_answers(name: str) -> None:
+    overrides._open(classes=-overrides._counts["classes"])
     first, again = (DUCKS[name](minigrad, minigrad.ones(2)) for _ in range(2))
     assert first == again == DUCKS[name](torch, torch.ones(2))
 
@@ -300,7 +302,7 @@ def test_parameters() -> None:
     assert parameter.grad.tolist() == [3]
 
 
-@pytest.mark.parametrize("lib", [minigrad, torch])
+@cases("lib", [minigrad, torch])
 def test_tensor_called_is_a_tensor_of_floats_or_another_s(lib: Any) -> None:
     x = lib.tensor([1, 2])
     assert lib.Tensor(x).tolist() == [1, 2]

@@ -17,6 +17,7 @@ import pytest
 
 import minigrad
 from minigrad.compat import overrides
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 PACKAGE = Path(minigrad.__file__).parent
@@ -197,7 +198,7 @@ def test_each_public_function_asks() -> None:
             assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
 
 
-@pytest.mark.parametrize("place", ["", "linalg", "fft", "special", "nn.functional", "nn.init"])
+@cases("place", ["", "linalg", "fft", "special", "nn.functional", "nn.init"])
 def test_all_of_pytorchs_functions_ask(place: str) -> None:
     ours, theirs = (named(f"torch.{place}".rstrip(".")) if place else minigrad), torch
     for part in place.split(".") if place else ():
@@ -292,7 +293,7 @@ with BaseTorchFunctionMode():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["add", "nn.functional.mse_loss", "cat", "Tensor.matmul"])
+@cases("name", ["add", "nn.functional.mse_loss", "cat", "Tensor.matmul"])
 def test_errors_are_those_of_the_function_or_of_the_handler(name: str) -> None:
     class Wrong(overrides.TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

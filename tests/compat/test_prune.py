@@ -8,9 +8,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.support.both import agree, numbers, refuse
+from tests.support.cases import cases
 
 Prune = Callable[[Any, Any, str], Any]  # called with the library's prune, a layer and the name of its parameter
 
@@ -49,8 +48,7 @@ def parts(linear: Any) -> list[Any]:
     return [*names, linear.weight.detach(), *(b for _, b in sorted(linear.named_buffers()))]
 
 
-@pytest.mark.parametrize("first", METHODS)
-@pytest.mark.parametrize("second", METHODS)
+@cases("first, second", zip(METHODS, [*list(METHODS)[1:], "identity"], strict=True))
 def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
     def program(t: Any, x: Any) -> Any:
         t.manual_seed(5)
@@ -80,7 +78,7 @@ def test_scores_in_place_of_the_parameter() -> None:
     agree(program, numbers(3, 4, seed=9), gradient=False)
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (2, 3, 2, 2)])
+@cases("shape", [(3, 4), (2, 3, 4), (2, 3, 2, 2)])
 def test_masks_of_every_axis(shape: tuple[int, ...]) -> None:
     def program(t: Any, scores: Any) -> Any:
         mask, results = t.ones(shape), []
@@ -148,7 +146,7 @@ REFUSED: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
+@cases("number", range(len(REFUSED)))
 def test_refused(number: int) -> None:
     def program(t: Any) -> None:
         linear = layer(t)

@@ -9,6 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.utils.checkpoint import checkpoint
+from tests.support.cases import cases
 
 
 def through_numpy(t: Any, log: list[str]) -> Any:
@@ -190,7 +191,7 @@ def test_what_is_not_packed_may_not_change(t: Any) -> None:
         y.sum().backward()
 
 
-@pytest.mark.parametrize("kind", [ValueError, TypeError, IndexError, OverflowError, KeyError])
+@cases("kind", [ValueError, TypeError, IndexError, OverflowError, KeyError])
 def test_errors_of_hooks_are_the_programs(t: Any, kind: type[Exception]) -> None:
     def fail(value: Any) -> Any:
         raise kind("no")
@@ -219,7 +220,7 @@ OWN_CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", OWN_CHANGES)
+@cases("change", OWN_CHANGES)
 def test_hooks_get_what_a_change_in_place_keeps(t: Any, change: str) -> None:
     """And keep it as it was, though they copy nothing."""
 
@@ -252,7 +253,7 @@ FILLED = {
 }
 
 
-@pytest.mark.parametrize("change", FILLED)
+@cases("change", FILLED)
 def test_saved_tensors_without_a_gradient_may_be_changed(t: Any, change: str) -> None:
     x, b = t.ones(2, requires_grad=True), t.full((2,), 3.0)
     with t.autograd.graph.allow_mutation_on_saved_tensors():
@@ -262,7 +263,7 @@ def test_saved_tensors_without_a_gradient_may_be_changed(t: Any, change: str) ->
     assert x.grad.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@cases("change", CHANGES)
 def test_saved_tensors_may_be_changed(t: Any, change: str) -> None:
     a = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     with t.autograd.graph.allow_mutation_on_saved_tensors():

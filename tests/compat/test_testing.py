@@ -10,6 +10,7 @@ import pytest
 from minigrad.testing import assert_close
 
 import minigrad as mg
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 CASES: list[tuple[Any, ...]] = [
@@ -52,7 +53,7 @@ CASES: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
+@cases("number", range(len(CASES)))
 def test_it_is_as_strict_as_pytorchs(number: int) -> None:
     make, keywords = CASES[number]
 
@@ -118,10 +119,10 @@ def test_types() -> None:
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 )
-@pytest.mark.parametrize(
+@cases(
     "options",
     [
         {},
