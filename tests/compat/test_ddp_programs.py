@@ -37,6 +37,7 @@ CASES = [
 ]
 
 pytest.importorskip("mpi4py")
+pytestmark = pytest.mark.nightly
 
 
 def command(program: str, folder: Path, *options: str) -> list[str]:
@@ -72,7 +73,6 @@ def on_pytorch(folder: Path, program: str, *options: str) -> Found:
     return finished(*processes, folder=folder)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
 def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Path) -> None:
     close = CLOSE["float64" if "float64" in case else "float32"]
@@ -91,7 +91,6 @@ def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Pa
     assert all(np.array_equal(first[name], second[name]) for name in first if name.startswith("weights"))
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("case", [("ddp_nanogpt",), ("ddp_word_lm",)], ids=" ".join)
 def test_it_does_not_matter_who_starts_the_ranks(case: tuple[str, ...], tmp_path: Path) -> None:
     ways: dict[str, tuple[list[str], tuple[str, ...]]] = {}
@@ -121,7 +120,6 @@ def test_one_rank_writes_the_checkpoint(tmp_path: Path) -> None:
     assert len(checkpoint["optimizer"]["param_groups"]) == 2
 
 
-@pytest.mark.nightly
 def test_communication_hooks_give_pytorch_s_gradients(tmp_path: Path) -> None:
     both = (
         on_minigrad(ranks.launcher(RANKS), tmp_path / "minigrad", "ddp_hooks"),
