@@ -13,7 +13,9 @@ from types import ModuleType
 import pytest
 
 import minigrad
+from minigrad.__main__ import main
 from minigrad.compat import as_torch
+from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[2]
 
@@ -117,38 +119,22 @@ print(DataLoader.__module__)
     assert python("-c", program, cwd=tmp_path).startswith("minigrad.utils.data")
 
 
-@pytest.mark.parametrize("first", ["as_torch().__enter__()", "context = as_torch(); context.__enter__()"])
-def test_a_context_that_is_never_left_lasts_and_the_process_ends_without_a_word(first: str) -> None:
-    program = f"from minigrad.compat import as_torch\n{first}\nimport torch\nprint(torch.__name__, torch.float32)"
-    assert python("-c", program) == "torch torch.float32\n"
+def test_a_context_that_is_never_left_lasts_and_the_process_ends_without_a_word() -> None:
+    program = "from minigrad.compat import as_torch\nas_torch().__enter__()\nimport torch\nprint(torch.float32)"
+    assert python("-c", program) == "torch.float32\n"
 
 
-def test_the_bare_assignment_to_sys_modules_works_too() -> None:
-    program = """
-import sys, minigrad
-sys.modules["torch"] = minigrad
-import torch.nn as nn
-from torch.nn import functional as F
-from torch.optim.lr_scheduler import LambdaLR
-assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
-"""
-    assert python("-c", program) == ""
-
-
-def test_import_minigrad_loads_no_layer_above_it_and_leaves_pythons_imports_alone() -> None:
+def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
+    """``import minigrad`` loads no layer above it and leaves Python's imports alone; a path that is a room, a spelling
+    below it, a submodule as an attribute, other rooms; what tools ask of a package's loader."""
     program = """
 import sys, numpy
 before = list(sys.meta_path), list(sys.path_hooks)
 import minigrad
-print([name for name in sys.modules if "minigrad.compat" in name], (sys.meta_path, sys.path_hooks) == before)
-"""
-    assert python("-c", program) == "[] True\n"
+assert not [name for name in sys.modules if "minigrad.compat" in name]
+assert (sys.meta_path, sys.path_hooks) == before
 
-
-def test_a_path_is_imported_where_nothing_else_was() -> None:
-    """A program without ``as_torch``: a room, a spelling below it, a submodule as an attribute, other rooms."""
-    program = """
-import importlib, sys
+import importlib
 import minigrad.nn.modules.transformer as by_path
 import minigrad as torch
 from minigrad.cuda.amp import autocast
@@ -158,18 +144,11 @@ assert torch.nn.utils.rnn is sys.modules["minigrad.nn.utils.rnn"]
 importlib.invalidate_caches()
 from minigrad.optim.adamw import AdamW
 assert AdamW is torch.optim.AdamW
-"""
-    assert python("-c", program) == ""
 
-
-def test_tools_see_the_packages_folders_as_they_are() -> None:
-    program = """
-import pkgutil, os, sys
-import minigrad
+import pkgutil, os
 assert minigrad.__path__ == [os.path.dirname(minigrad.__file__)]
 assert {"nn", "tensor"} <= {module.name for module in pkgutil.iter_modules(minigrad.__path__)}
 assert pkgutil.get_data("minigrad", "py.typed") is not None
-import minigrad.nn
 assert minigrad.nn.__spec__.loader.get_source("minigrad.nn").startswith('\"\"\"')
 sys.path.insert(0, minigrad.__path__[0])
 import version
@@ -178,10 +157,16 @@ assert version.project == minigrad.version.project
     assert python("-c", program) == ""
 
 
-def test_without_its_finder_the_package_still_loads() -> None:
+def test_the_package_loads_without_its_finder_and_may_be_assigned_to_sys_modules() -> None:
     program = """
 import sys
 import minigrad
+sys.modules["torch"] = minigrad
+import torch.nn as nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import LambdaLR
+assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
+
 sys.path_importer_cache.clear()
 import minigrad.nn.utils.rnn, minigrad.distributions
 assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
@@ -277,43 +262,31 @@ with as_torch(replace=True) as torch:
     assert printed == ("the other one torch.part\nthe other one True\n" if real else "torch\nTrue\n")
 
 
-def test_what_was_there_before_a_with_keeps_what_it_had(tmp_path: Path) -> None:
+def test_a_with_is_for_what_is_imported_in_it_alone(tmp_path: Path) -> None:
+    """What was there before keeps what it had, other processes do not inherit it, and C code that looks into
+    ``sys.modules`` after ``__import__``, as ``PyImport_Import`` does, gets minigrad."""
+    library = {"in_c.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
+    library["in_c.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"
+    library["in_c.py"] += "IMPORT.restype, IMPORT.argtypes = ctypes.py_object, [ctypes.py_object]\n"
     program = """
-import further
-with as_torch():
-    import library
-    library.Net
-print(further.kind())
-"""
-    assert in_a_folder(tmp_path, {**LIBRARY, **REAL}, program) == "the other one\n"
-
-
-def test_c_code_imports_torch_from_sys_modules_and_a_keeper_finds_its_own(tmp_path: Path) -> None:
-    """``PyImport_Import`` calls ``__import__`` and then looks into ``sys.modules``, as safetensors does."""
-    library = {"library.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
-    library["library.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"
-    library["library.py"] += "IMPORT.restype, IMPORT.argtypes = ctypes.py_object, [ctypes.py_object]\n"
-    program = """
-with as_torch():
-    import library
-assert library.load() is minigrad
-import torch
-print(torch.Tensor, library.load() is minigrad)
-"""
-    assert in_a_folder(tmp_path, {**library, **REAL}, program) == "the other one True\n"
-
-
-def test_without_something_imported_in_it_a_with_leaves_pythons_imports_alone() -> None:
-    program = """
-import builtins, sys
-from minigrad.compat import as_torch
+import builtins, subprocess
 before = builtins.__import__, list(sys.meta_path)
 with as_torch() as torch:
     import torch.nn
     assert sys.meta_path != before[1]
-assert (builtins.__import__, sys.meta_path) == before
+assert (builtins.__import__, sys.meta_path) == before  # nothing was imported that keeps it
+
+import further
+with as_torch():
+    import in_c, library
+    library.Net
+    ask = [sys.executable, "-c", "import torch; print(torch.Tensor)"]
+    assert subprocess.run(ask, capture_output=True, text=True, check=True).stdout == "the other one\\n"
+assert further.kind() == "the other one" and in_c.load() is minigrad
+import torch
+print(torch.Tensor, in_c.load() is minigrad)
 """
-    assert python("-c", program) == ""
+    assert in_a_folder(tmp_path, {**LIBRARY, **library, **REAL}, program) == "the other one True\n"
 
 
 # What importlib says of torch -----------------------------------------------------------------------------
@@ -362,16 +335,6 @@ print(before[1])
     assert in_a_folder(tmp_path, files if real else {}, program) == f"{real}\n"
 
 
-def test_a_process_of_its_own_does_not_inherit_it(tmp_path: Path) -> None:
-    program = """
-import subprocess
-as_torch()
-ask = [sys.executable, "-c", "import torch; print(torch.Tensor)"]
-print(subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip())
-"""
-    assert in_a_folder(tmp_path, REAL, program) == "the other one\n"
-
-
 # Programs -------------------------------------------------------------------------------------------------
 
 PROGRAM = """
@@ -407,12 +370,11 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
-    output = python("-m", "minigrad", "compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
+    output = python("-m", "minigrad", "compat", str(program), "--lr", "1", "-m", "leave", cwd=tmp_path, expect=7)
     assert output.splitlines() == [
-        f"minigrad.nn.module ['--lr', '1', '-m'] {program}",
+        f"minigrad.nn.module ['--lr', '1', '-m', 'leave'] {program}",
         "__main__ ['layer.weight', 'layer.bias']",
     ]
-    python("-m", "minigrad", "compat", str(program), "leave", expect=7)
 
 
 def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
@@ -421,7 +383,6 @@ def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
     assert output.startswith(f"minigrad.nn.module ['x'] {program}")
     program.rename(program.parent / "__main__.py")
     assert python("-m", "minigrad", "compat", "-m", "package", cwd=tmp_path).startswith("minigrad.nn.module []")
-    assert "no module named nonesuch" in python("-m", "minigrad", "compat", "-m", "nonesuch", expect=1)
 
 
 def test_a_traceback_begins_in_the_program(program: Path) -> None:
@@ -434,9 +395,19 @@ def test_a_traceback_begins_in_the_program(program: Path) -> None:
     assert "SyntaxError" in python("-m", "minigrad", "compat", str(program), expect=1)
 
 
-def test_help_and_mistakes_on_the_command_line() -> None:
-    assert "minigrad compat" in python("-m", "minigrad", "compat", "--help")
-    assert "cannot read nonesuch.py" in python("-m", "minigrad", "compat", "nonesuch.py", expect=1)
+WORDS = [
+    (["--help"], "minigrad compat"),
+    (["nonesuch.py"], "cannot read nonesuch.py"),
+    (["-m", "nonesuch"], "no module named nonesuch"),
+]
+
+
+@cases("words, text", WORDS)
+def test_help_and_mistakes_on_the_command_line(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(main(["compat", *words]))
+    assert bool(ended.value.code) == (words != ["--help"])
+    assert text in "".join(capsys.readouterr())
 
 
 # Versions -------------------------------------------------------------------------------------------------
@@ -484,24 +455,24 @@ def test_dropout_of_a_program_draws_from_pytorchs_stream(tmp_path: Path) -> None
     program = tmp_path / "program.py"
     program.write_text(DROPPED)
     assert python("-m", "minigrad", "compat", str(program)).strip() == MASK
-    assert python("-c", f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}").strip() == MASK
-    assert python("-c", OWN).strip() != MASK
-
-
-def test_that_mask_is_pytorchs() -> None:
-    pytest.importorskip("torch")
-    assert python("-c", DROPPED).strip() == MASK
-
-
-def test_who_has_chosen_a_stream_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = "import minigrad; minigrad.set_dropout_stream('fast')\nfrom minigrad.compat import as_torch; as_torch()\n"
-    assert python("-c", chosen + DROPPED).strip() != MASK
-    monkeypatch.setenv("MINIGRAD_DROPOUT_STREAM", "fast")
-    assert python("-c", f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}").strip() != MASK
 
 
 def test_a_context_ends_with_the_stream_before_it_unless_packages_keep_minigrad(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text("import torch.nn.functional as F\ndrop = F.dropout\n")
     context = "from minigrad.compat import as_torch\nwith as_torch():\n    import {}\n"
-    assert python("-c", context.format("torch") + OWN, cwd=tmp_path).strip() != MASK
-    assert python("-c", context.format("kept") + OWN, cwd=tmp_path).strip() == MASK
+    program = OWN + context.format("torch") + OWN + context.format("kept") + OWN
+    before, between, after = python("-c", program, cwd=tmp_path).splitlines()
+    assert before == between != after == MASK
+
+
+def test_that_mask_is_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    assert str(torch.nn.functional.dropout(torch.ones(8), 0.5).tolist()) == MASK
+
+
+def test_who_has_chosen_a_stream_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    last = f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}"
+    assert python("-c", f"import minigrad; minigrad.set_dropout_stream('fast')\n{last}").strip() != MASK
+    monkeypatch.setenv("MINIGRAD_DROPOUT_STREAM", "fast")
+    assert python("-c", last).strip() != MASK
