@@ -15,7 +15,7 @@ import pytest
 import minigrad
 from minigrad.__main__ import main
 from minigrad.compat import as_torch
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,18 +48,14 @@ def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> N
         from torch.optim import AdamW
         from torch.optim.lr_scheduler import LambdaLR
 
-        assert alias is torch is minigrad
-        assert nn is minigrad.nn
-        assert F is minigrad.nn.functional
-        assert MultiheadAttention is minigrad.nn.MultiheadAttention
-        assert AdamW is minigrad.optim.AdamW
+        assert alias is torch is minigrad and nn is minigrad.nn and F is minigrad.nn.functional
+        assert MultiheadAttention is minigrad.nn.MultiheadAttention and AdamW is minigrad.optim.AdamW
         assert LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
         cudnn.deterministic = True
         assert torch.backends.cudnn.deterministic
         cudnn.deterministic = False
         assert isinstance(nn.Linear(2, 2).weight, torch.Tensor)
-    assert torch_modules() == before
-    assert ours <= set(sys.modules)
+    assert torch_modules() == before and ours <= set(sys.modules)
 
 
 def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,15 +64,13 @@ def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.Monkey
     real, part = ModuleType("torch"), ModuleType("torch.part")
     monkeypatch.setitem(sys.modules, "torch", real)
     monkeypatch.setitem(sys.modules, "torch.part", part)
-    with pytest.raises(RuntimeError, match=r"already imported.*replace=True"):
-        as_torch()
+    raises(RuntimeError, r"already imported.*replace=True", as_torch)
     assert torch_modules() == {"torch": real, "torch.part": part}
     with pytest.raises(KeyError), as_torch(replace=True):
         assert importlib.import_module("torch") is minigrad
         with as_torch():
             assert importlib.import_module("torch.nn") is minigrad.nn
-        assert "torch.nn" not in sys.modules
-        assert importlib.import_module("torch") is minigrad
+        assert "torch.nn" not in sys.modules and importlib.import_module("torch") is minigrad
         raise KeyError
     assert torch_modules() == {"torch": real, "torch.part": part}
 
@@ -86,10 +80,8 @@ def test_paths_that_are_functions_as_well_stay_functions() -> None:
         from torch.nn.parallel.data_parallel import DataParallel
         from torch.nn.parallel.replicate import replicate
 
-    assert DataParallel is minigrad.nn.parallel.DataParallel
-    assert callable(minigrad.nn.parallel.data_parallel)
-    assert minigrad.nn.parallel.replicate is replicate
-    assert callable(minigrad.autograd.gradcheck)
+    assert DataParallel is minigrad.nn.parallel.DataParallel and callable(minigrad.nn.parallel.data_parallel)
+    assert minigrad.nn.parallel.replicate is replicate and callable(minigrad.autograd.gradcheck)
 
 
 def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
@@ -97,8 +89,7 @@ def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
 
     assert transformer.TransformerEncoderLayer is minigrad.nn.TransformerEncoderLayer
     assert transformer.ModuleList is minigrad.nn.ModuleList  # PyTorch's file imports it, and programs take it
-    assert minigrad.nn.modules.Linear is minigrad.nn.Linear
-    assert "Linear" in transformer.__all__
+    assert minigrad.nn.modules.Linear is minigrad.nn.Linear and "Linear" in transformer.__all__
     assert "TransformerEncoderLayer" in dir(transformer)
     scope: dict[str, object] = {}
     exec("from minigrad.nn.modules.linear import *", scope)
@@ -389,8 +380,7 @@ def test_a_traceback_begins_in_the_program(program: Path) -> None:
     output = python("-m", "minigrad", "compat", str(program), "fail", expect=1)
     trace = output[output.index("Traceback") :]
     assert trace.splitlines()[1].strip().startswith(f'File "{program}"')
-    assert trace.strip().endswith("ValueError: on purpose")
-    assert "minigrad/compat" not in trace
+    assert trace.strip().endswith("ValueError: on purpose") and "minigrad/compat" not in trace
     program.write_text("import torch\nx = (")
     assert "SyntaxError" in python("-m", "minigrad", "compat", str(program), expect=1)
 
@@ -406,8 +396,7 @@ WORDS = [
 def test_help_and_mistakes_on_the_command_line(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         raise SystemExit(main(["compat", *words]))
-    assert bool(ended.value.code) == (words != ["--help"])
-    assert text in "".join(capsys.readouterr())
+    assert bool(ended.value.code) == (words != ["--help"]) and text in "".join(capsys.readouterr())
 
 
 # Versions -------------------------------------------------------------------------------------------------
@@ -415,27 +404,18 @@ def test_help_and_mistakes_on_the_command_line(words: list[str], text: str, caps
 
 def test_the_version_is_read_as_programs_read_it() -> None:
     version = minigrad.__version__
-    assert int(version.split(".")[0]) >= 2
-    assert int(version[0]) == 2
-    assert tuple(int(part) for part in version.split("+")[0].split(".")[:2]) >= (1, 8)
-    assert version >= "2.4"
-    assert version > (2, 4)
-    assert version < "10.0"
-    assert version <= "2.13"
-    assert version == "2.13.0"
-    assert version != "2.12"
-    assert version != "any"
-    assert version.endswith(minigrad.version.project)
-    assert pickle.loads(pickle.dumps(version)) == version
-    assert hash(version) == hash(str(version))
+    assert int(version.split(".")[0]) >= 2 and int(version[0]) == 2
+    assert tuple(int(part) for part in version.split("+")[0].split(".")[:2]) >= (1, 8) and version >= "2.4"
+    assert version > (2, 4) and version < "10.0" and version <= "2.13" and version == "2.13.0"
+    assert version != "2.12" and version != "any" and version.endswith(minigrad.version.project)
+    assert pickle.loads(pickle.dumps(version)) == version and hash(version) == hash(str(version))
     packaging = pytest.importorskip("packaging.version")
     assert packaging.parse(version) >= packaging.parse("2.0")
 
 
 def test_the_module_is_called_torch_meanwhile() -> None:
     with as_torch(replace=True) as torch:
-        assert torch.__name__ == "torch"
-        assert torch.nn.Linear(2, 2).weight.shape == (2, 2)
+        assert torch.__name__ == "torch" and torch.nn.Linear(2, 2).weight.shape == (2, 2)
     assert minigrad.__name__ == "minigrad"
 
 

@@ -12,6 +12,7 @@ import pytest
 import minigrad as mg
 from minigrad.compat import amp
 from tests.support import strict
+from tests.support.cases import raises
 from tests.support.parity import torch
 from tests.support.strict_array import StrictArray
 
@@ -81,19 +82,15 @@ def test_a_scale_is_not_lost_in_float16() -> None:
     loss = mg.tensor(0.5, dtype=mg.float16)
     assert scaler.scale(loss).item() == 0.5 * 65536
     scaled = scaler.scale([mg.ones(2), (mg.ones(1),)])
-    assert type(scaled) is list
-    assert type(scaled[1]) is tuple
-    assert scaled[1][0].item() == 65536
-    with pytest.raises(ValueError, match="Tensor"):
-        scaler.scale(3.0)
+    assert type(scaled) is list and type(scaled[1]) is tuple and scaled[1][0].item() == 65536
+    raises(ValueError, "Tensor", lambda: scaler.scale(3.0))
 
 
 def test_mistakes_are_named() -> None:
     weight = mg.ones(1, requires_grad=True)
     optimizer = mg.optim.SGD([weight], lr=0.1)
     scaler = amp.GradScaler("cpu")
-    with pytest.raises(AssertionError, match="inf checks"):
-        scaler.update()
+    raises(AssertionError, "inf checks", scaler.update)
     weight.grad = mg.ones(1)
     for early in (scaler.unscale_, scaler.step):
         with pytest.raises(AssertionError, match="never called"):
@@ -101,21 +98,15 @@ def test_mistakes_are_named() -> None:
     assert weight.item() == weight.grad.item() == 1
     weight.grad = None
     scaler.scale(weight)
-    with pytest.raises(AssertionError, match="no gradient"):
-        scaler.step(optimizer)
+    raises(AssertionError, "no gradient", lambda: scaler.step(optimizer))
     weight.grad = mg.ones(1)
     scaler.unscale_(optimizer)
-    with pytest.raises(RuntimeError, match="already been called"):
-        scaler.unscale_(optimizer)
+    raises(RuntimeError, "already been called", lambda: scaler.unscale_(optimizer))
     scaler.step(optimizer)
-    with pytest.raises(RuntimeError, match="since the last update"):
-        scaler.step(optimizer)
-    with pytest.raises(RuntimeError, match="after step"):
-        scaler.unscale_(optimizer)
-    with pytest.raises(RuntimeError, match="Closure"):
-        scaler.step(optimizer, closure=lambda: None)
-    with pytest.raises(RuntimeError, match="is empty"):
-        scaler.load_state_dict({})
+    raises(RuntimeError, "since the last update", lambda: scaler.step(optimizer))
+    raises(RuntimeError, "after step", lambda: scaler.unscale_(optimizer))
+    raises(RuntimeError, "Closure", lambda: scaler.step(optimizer, closure=lambda: None))
+    raises(RuntimeError, "is empty", lambda: scaler.load_state_dict({}))
     for wrong in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
         with pytest.raises(AssertionError, match="factor"):
             amp.GradScaler("cpu", **wrong)  # type: ignore[arg-type]
@@ -142,9 +133,7 @@ def test_disabled_it_is_not_there() -> None:
         warnings.simplefilter("error")
         off = mg.amp.GradScaler(enabled=False)
     for disabled in (scaler, off):
-        assert not disabled.is_enabled()
-        assert disabled.get_scale() == 1.0
-        assert disabled.state_dict() == {}
+        assert not disabled.is_enabled() and disabled.get_scale() == 1.0 and disabled.state_dict() == {}
         disabled.load_state_dict({})
         weight = mg.ones(1, requires_grad=True)
         optimizer = mg.optim.SGD([weight], lr=0.5)

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.backend import cublas
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 
@@ -39,20 +39,15 @@ def test_modules_of_switches() -> None:
     import minigrad.backends.cudnn as cudnn
     from minigrad.backends import cuda
 
-    assert cudnn is mg.backends.cudnn
-    assert cudnn.is_available() is False
-    assert cudnn.version() is None
-    assert mg.backends.mps.is_available() is False
-    assert mg.backends.mps.is_built() is False
+    assert cudnn is mg.backends.cudnn and cudnn.is_available() is False and cudnn.version() is None
+    assert mg.backends.mps.is_available() is False and mg.backends.mps.is_built() is False
     with cudnn.flags(enabled=False, deterministic=True):
         assert cudnn.deterministic
-    assert cudnn.enabled
-    assert not cudnn.deterministic
+    assert cudnn.enabled and not cudnn.deterministic
     with cuda.sdp_kernel(enable_flash=True, enable_math=False):
         pass
     cuda.enable_flash_sdp(False)
-    assert not cuda.flash_sdp_enabled()
-    assert cuda.math_sdp_enabled()
+    assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
     cuda.enable_flash_sdp(True)
     assert not hasattr(cudnn, "nonesuch")
 
@@ -71,8 +66,7 @@ def test_the_three_names_of_tf32_agree() -> None:
         assert state(mg) == state(torch) == (False, "highest", "none")
         for change in changes:
             change(mg), change(torch)
-            assert state(mg) == state(torch)
-            assert cublas.is_tf32_allowed() is state(mg)[0]
+            assert state(mg) == state(torch) and cublas.is_tf32_allowed() is state(mg)[0]
         for precision, allowed in (("tf32", True), ("ieee", False), ("tf32", True), ("none", False)):
             mg.backends.cuda.matmul.fp32_precision = precision
             assert state(mg) == (allowed, "high" if allowed else "highest", precision)
@@ -84,8 +78,7 @@ def test_the_three_names_of_tf32_agree() -> None:
         with pytest.warns(UserWarning, match="low is not one of"):
             mg.set_float32_matmul_precision("low")
         assert state(mg)[:2] == (False, "highest")
-        with pytest.raises(TypeError):
-            mg.set_float32_matmul_precision(1)
+        raises(TypeError, None, lambda: mg.set_float32_matmul_precision(1))
     finally:
         for library in (mg, torch):
             library.backends.cuda.matmul.fp32_precision = "none"
@@ -93,41 +86,32 @@ def test_the_three_names_of_tf32_agree() -> None:
 
 def test_repeatability_is_kept() -> None:
     mg.use_deterministic_algorithms(True, warn_only=True)
-    assert mg.are_deterministic_algorithms_enabled()
-    assert mg.is_deterministic_algorithms_warn_only_enabled()
+    assert mg.are_deterministic_algorithms_enabled() and mg.is_deterministic_algorithms_warn_only_enabled()
     mg.use_deterministic_algorithms(False)
     assert not mg.are_deterministic_algorithms_enabled()
     assert not mg.is_deterministic_algorithms_warn_only_enabled()
     mg.set_num_interop_threads(2)
     assert mg.get_num_interop_threads() == 2
-    with pytest.raises(RuntimeError):
-        mg.set_num_interop_threads(0)
+    raises(RuntimeError, None, lambda: mg.set_num_interop_threads(0))
 
 
 @cases("name", ["mps", "xpu"])
 def test_a_device_that_is_not_here(name: str) -> None:
     module: Any = importlib.import_module(f"minigrad.{name}")
-    assert module is getattr(mg, name)
-    assert not module.is_available()
-    assert module.device_count() == 0
+    assert module is getattr(mg, name) and not module.is_available() and module.device_count() == 0
     module.manual_seed(1)
     module.empty_cache()
-    with pytest.raises(RuntimeError, match=f"no {name} device"):
-        module.synchronize()
+    raises(RuntimeError, f"no {name} device", module.synchronize)
     assert not hasattr(module, "nonesuch")
 
 
 def test_the_cpu_is_here() -> None:
-    assert mg.cpu.is_available()
-    assert mg.cpu.device_count() == 1
+    assert mg.cpu.is_available() and mg.cpu.device_count() == 1
     mg.cpu.synchronize()
 
 
 @pytest.mark.skipif(mg.cuda.is_available(), reason="this machine has a GPU")
 def test_no_accelerator() -> None:
-    assert not mg.accelerator.is_available()
-    assert mg.accelerator.device_count() == 0
-    assert mg.accelerator.current_accelerator() is None
-    assert mg.accelerator.memory_allocated() == 0
-    with pytest.raises(RuntimeError, match="cuda"):
-        mg.accelerator.synchronize()
+    assert not mg.accelerator.is_available() and mg.accelerator.device_count() == 0
+    assert mg.accelerator.current_accelerator() is None and mg.accelerator.memory_allocated() == 0
+    raises(RuntimeError, "cuda", mg.accelerator.synchronize)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 
 def double(x: Any) -> Any:
@@ -20,23 +20,16 @@ def test_compile_returns_its_argument() -> None:
     assert mg.compile(model) is model
     assert mg.compile(model, fullgraph=True, dynamic=False, backend="inductor", mode="max-autotune") is model
     assert mg.compile(double, options={"triton.cudagraphs": True}) is double
-    assert mg.compile(dynamic=True)(double) is double
-    assert mg.compile()(double)(2) == 4
-    with pytest.raises(RuntimeError, match="mode=fast"):
-        mg.compile(double, mode="fast")
-    with pytest.raises(RuntimeError, match="not both"):
-        mg.compile(double, mode="default", options={})
+    assert mg.compile(dynamic=True)(double) is double and mg.compile()(double)(2) == 4
+    raises(RuntimeError, "mode=fast", lambda: mg.compile(double, mode="fast"))
+    raises(RuntimeError, "not both", lambda: mg.compile(double, mode="default", options={}))
 
 
 def test_names_around_compile() -> None:
     compiler = mg.compiler
-    assert mg._dynamo is compiler
-    assert not compiler.is_compiling()
-    assert compiler.disable(double) is double
-    assert compiler.disable()(double) is double
-    assert compiler.disable(recursive=False)(double) is double
-    assert mg._dynamo.allow_in_graph(double) is double
-    assert mg._dynamo.optimize("inductor")(double) is double
+    assert mg._dynamo is compiler and not compiler.is_compiling() and compiler.disable(double) is double
+    assert compiler.disable()(double) is double and compiler.disable(recursive=False)(double) is double
+    assert mg._dynamo.allow_in_graph(double) is double and mg._dynamo.optimize("inductor")(double) is double
     mg._dynamo.config.suppress_errors = True
     mg._dynamo.reset()
     compiler.cudagraph_mark_step_begin()
@@ -48,28 +41,18 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
     from minigrad.jit import Final, ScriptModule, script, trace
 
     model = mg.nn.Linear(2, 2)
-    assert script(double) is double
-    assert mg.jit.script(model) is model
-    assert trace(model, mg.ones(1, 2)) is model
-    assert mg.jit.ignore(double) is double
-    assert mg.jit.ignore()(double) is double
-    assert mg.jit.unused(double) is double
-    assert mg.jit.export(double) is double
-    assert not mg.jit.is_scripting()
-    assert not mg.jit.is_tracing()
-    assert mg.jit.annotate(list, [1]) == [1]
-    assert mg.jit.isinstance([1], list)
+    assert script(double) is double and mg.jit.script(model) is model and trace(model, mg.ones(1, 2)) is model
+    assert mg.jit.ignore(double) is double and mg.jit.ignore()(double) is double
+    assert mg.jit.unused(double) is double and mg.jit.export(double) is double and not mg.jit.is_scripting()
+    assert not mg.jit.is_tracing() and mg.jit.annotate(list, [1]) == [1] and mg.jit.isinstance([1], list)
     assert mg.jit._unwrap_optional(3) == 3
-    with pytest.raises(AssertionError):
-        mg.jit._unwrap_optional(None)
-    assert issubclass(ScriptModule, mg.nn.Module)
-    assert mg.ScriptModule is ScriptModule
+    raises(AssertionError, None, lambda: mg.jit._unwrap_optional(None))
+    assert issubclass(ScriptModule, mg.nn.Module) and mg.ScriptModule is ScriptModule
     assert not isinstance(mg.nn.Linear(1, 1), ScriptModule)
     assert mg.jit._script_if_tracing(double) is mg.jit._overload_method(double) is double
     mg.onnx.register_custom_op_symbolic("library::op", mg.onnx.symbolic_helper.parse_args("v", "i")(double), 11)
     assert Final[int]
-    with pytest.raises(NotImplementedError, match=r"torch\.jit\.save: .*state dict"):
-        mg.jit.save(model, tmp_path / "model.pt")
+    raises(NotImplementedError, r"torch\.jit\.save: .*state dict", lambda: mg.jit.save(model, tmp_path / "model.pt"))
 
 
 @cases(
@@ -94,8 +77,7 @@ def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     function: Any = mg
     for part in path.split("."):
         function = getattr(function, part)
-    with pytest.raises(NotImplementedError, match=rf"^minigrad has no torch\.{path}: ."):
-        function(1, two=2)
+    raises(NotImplementedError, rf"^minigrad has no torch\.{path}: .", lambda: function(1, two=2))
     assert path.rpartition(".")[2] in repr(function)
 
 
@@ -115,5 +97,4 @@ def test_marks_for_a_profile_are_harmless() -> None:
 def test_nothing_is_of_an_absent_class() -> None:
     assert not isinstance(mg.ones(1), mg.fx.Proxy)
     tracer = type("Tracer", (mg.fx.Tracer,), {"trace": lambda self: None})
-    with pytest.raises(NotImplementedError, match=r"torch\.fx\.Tracer: nothing records"):
-        tracer()
+    raises(NotImplementedError, r"torch\.fx\.Tracer: nothing records", tracer)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import minigrad
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
@@ -46,19 +45,15 @@ def test_response_norm_across_maps() -> None:
         assert_close(layers[0](ours(x[:, :2])), layers[1](theirs(x[:, :2])))
     assert_close(layers[0](ours(x)), layers[1](theirs(x)))
     assert repr(layers[0]) == repr(layers[1])
-    with pytest.raises(ValueError, match="Expected input to be 4D, got 3D"):
-        layers[0](ours(x[0]))
+    raises(ValueError, "Expected input to be 4D, got 3D", lambda: layers[0](ours(x[0])))
 
 
 def test_guards_and_annotations() -> None:
     core = minigrad._C
     assert core._get_tracing_state() is None and core._log_api_usage_once("x") is None
-    assert core._jit_set_profiling_mode(True) is False
-    assert not isinstance(minigrad.ones(1), core.Value)
-    with pytest.raises(NotImplementedError, match=r"torch\._C\.Graph: nothing records a program"):
-        core.Graph()
-    with pytest.raises(NotImplementedError, match=r"no torch\._C\._onnx: there is no C\+\+ library"):
-        core._onnx()
+    assert core._jit_set_profiling_mode(True) is False and not isinstance(minigrad.ones(1), core.Value)
+    raises(NotImplementedError, r"torch\._C\.Graph: nothing records a program", core.Graph)
+    raises(NotImplementedError, r"no torch\._C\._onnx: there is no C\+\+ library", core._onnx)
 
 
 def test_paths_that_packages_import_from() -> None:
@@ -79,5 +74,4 @@ def test_paths_that_packages_import_from() -> None:
 
 def test_assert_as_a_function() -> None:
     minigrad._assert(minigrad.ones(1) > 0, "never")
-    with pytest.raises(AssertionError, match="as it was"):
-        minigrad._assert(minigrad.ones(1) < 0, "as it was")
+    raises(AssertionError, "as it was", lambda: minigrad._assert(minigrad.ones(1) < 0, "as it was"))

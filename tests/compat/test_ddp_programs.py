@@ -78,16 +78,14 @@ def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Pa
     close = CLOSE["float64" if "float64" in case else "float32"]
     both = on_minigrad(ranks.launcher(RANKS), tmp_path / "minigrad", *case), on_pytorch(tmp_path / "torch", *case)
     for ours, theirs in zip(*both, strict=True):
-        assert set(ours) == set(theirs)
-        assert len(ours["losses"]) == 50
+        assert set(ours) == set(theirs) and len(ours["losses"]) == 50
         for name, expected in theirs.items():
             kind = name.partition("/")[0]
             size = np.abs(expected).max() if kind == "weights" else np.abs(expected)
             error = np.max(np.abs(ours[name] - expected) / size)
             assert ours[name].dtype == expected.dtype and error <= close.get(kind, close[""]), f"{name}: {error:.1e}"
     first, second = both[0]
-    assert first["losses"][-1] < first["losses"][0]
-    assert not np.array_equal(first["losses"], second["losses"])
+    assert first["losses"][-1] < first["losses"][0] and not np.array_equal(first["losses"], second["losses"])
     assert all(np.array_equal(first[name], second[name]) for name in first if name.startswith("weights"))
 
 
@@ -115,8 +113,7 @@ def test_one_rank_writes_the_checkpoint(tmp_path: Path) -> None:
     short = ("--max_iters", "4", "--eval_interval", "2", "--eval_iters", "1")
     on_minigrad(ranks.launcher(RANKS), tmp_path / "out", "ddp_nanogpt", *short)
     checkpoint = mg.load(tmp_path / "out" / "ckpt.pt")
-    assert checkpoint["iter_num"] in (2, 4)
-    assert "transformer.wte.weight" in checkpoint["model"]
+    assert checkpoint["iter_num"] in (2, 4) and "transformer.wte.weight" in checkpoint["model"]
     assert len(checkpoint["optimizer"]["param_groups"]) == 2
 
 

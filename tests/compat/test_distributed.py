@@ -16,8 +16,8 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.compat import absent
-from tests.support.cases import cases
 from tests.support import ranks
+from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]
 named: Any = dist  # mypy does not know the names of the tables
@@ -31,15 +31,12 @@ def world() -> Iterator[None]:
 
 
 def test_before_it_begins() -> None:
-    assert dist.is_available()
-    assert not dist.is_initialized()
+    assert dist.is_available() and not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
         with pytest.raises(ValueError, match="has not been initialized"):
             ask()
-    with pytest.raises(AssertionError):
-        dist.destroy_process_group()
-    with pytest.raises(ValueError, match="no rank 1 in a world of 1"):
-        dist.init_process_group("gloo", world_size=1, rank=1)
+    raises(AssertionError, None, dist.destroy_process_group)
+    raises(ValueError, "no rank 1 in a world of 1", lambda: dist.init_process_group("gloo", world_size=1, rank=1))
     assert not dist.is_initialized()
 
 
@@ -65,11 +62,9 @@ dist.destroy_process_group()
 @pytest.mark.usefixtures("world")
 def test_a_world_of_one() -> None:
     assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
-    with pytest.raises(ValueError, match="twice"):
-        dist.init_process_group("gloo")
+    raises(ValueError, "twice", lambda: dist.init_process_group("gloo"))
     group = dist.new_group([0])
-    assert isinstance(group, dist.ProcessGroup)
-    assert group.size() == 1
+    assert isinstance(group, dist.ProcessGroup) and group.size() == 1
     for call in (
         lambda: dist.broadcast(mg.ones(1), 1),
         lambda: dist.new_group([0, 1]),
@@ -78,8 +73,7 @@ def test_a_world_of_one() -> None:
     ):
         with pytest.raises(ValueError, match=r"rank 1 is not in the group|from 0 to 0"):
             call()
-    with pytest.raises(ValueError, match="cannot send to itself"):
-        dist.send(mg.ones(1), 0)
+    raises(ValueError, "cannot send to itself", lambda: dist.send(mg.ones(1), 0))
 
 
 @pytest.mark.usefixtures("world")
@@ -88,8 +82,7 @@ def test_collectives_give_the_tensor_itself() -> None:
     for op in dist.ReduceOp:
         assert dist.all_reduce(x, op=op) is None
     work = dist.all_reduce(x, op=dist.ReduceOp.SUM, async_op=True)
-    assert work is not None
-    assert work.wait() and work.is_success()
+    assert work is not None and work.wait() and work.is_success()
     dist.broadcast(x, src=0)
     dist.reduce(x, dst=0)
     dist.barrier()
@@ -125,8 +118,7 @@ def test_collectives_that_gradients_flow_through() -> None:
     x = mg.arange(3.0, requires_grad=True)
     (gathered,) = nn.functional.all_gather(x)
     (nn.all_reduce(x) * gathered).sum().backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [0, 2, 4]
+    assert x.grad is not None and x.grad.tolist() == [0, 2, 4]
 
 
 @pytest.mark.usefixtures("world")
@@ -138,14 +130,11 @@ def test_groups_and_private_names_that_programs_ask_for() -> None:
     world = c10d._get_default_group()
     assert world is dist.group.WORLD
     assert (dist.get_global_rank(world, 0), dist.get_process_group_ranks(world)) == (0, [0])
-    assert not c10d._rank_not_in_group(world)
-    assert c10d._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
+    assert not c10d._rank_not_in_group(world) and c10d._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
     own, groups = named.new_subgroups(1)
     assert groups == [own] and own.ranks == [0]
-    with pytest.raises(ValueError, match="1 ranks cannot be cut into groups of 2"):
-        named.new_subgroups(2)
-    with pytest.raises(ValueError, match="different ranks"):
-        named.new_subgroups_by_enumeration([[0], [0]])
+    raises(ValueError, "1 ranks cannot be cut into groups of 2", lambda: named.new_subgroups(2))
+    raises(ValueError, "different ranks", lambda: named.new_subgroups_by_enumeration([[0], [0]]))
     _sync_module_states(mg.nn.BatchNorm1d(2), world, 2**20, src=0, params_and_buffers_to_ignore=())
     assert named.get_default_backend_for_device("cpu") == "gloo"
     output = mg.zeros(2)
@@ -154,8 +143,7 @@ def test_groups_and_private_names_that_programs_ask_for() -> None:
 
 
 def test_errors_that_programs_catch_are_those_that_are_raised() -> None:
-    assert issubclass(RuntimeError, named.DistBackendError)
-    assert issubclass(TimeoutError, named.DistStoreError)
+    assert issubclass(RuntimeError, named.DistBackendError) and issubclass(TimeoutError, named.DistStoreError)
 
 
 def test_paths_lead_to_the_functions() -> None:
@@ -172,11 +160,12 @@ def test_paths_lead_to_the_functions() -> None:
     assert main.__module__ == "minigrad.distributed.launch"
     assert mg.multiprocessing.spawn is dist.spawn.spawn is start_processes
     assert mg.multiprocessing.ProcessRaisedException is ProcessRaisedException
-    assert named.GradBucket is GradBucket
-    assert record(main) is main
+    assert named.GradBucket is GradBucket and record(main) is main
 
 
-@cases("path, instead", [
+@cases(
+    "path, instead",
+    [
         ("distributed.fsdp.FullyShardedDataParallel", "ZeroRedundancyOptimizer"),
         ("distributed.tensor.DTensor", "DistributedDataParallel"),
         ("distributed.init_device_mesh", "new_group"),
@@ -184,7 +173,8 @@ def test_paths_lead_to_the_functions() -> None:
         ("distributed.rpc.rpc_sync", "send_object_list"),
         ("distributed.TCPStore", 'init_method="tcp://host:port"'),
         ("distributed.elastic.agent", "minigrad.run"),
-    ])
+    ],
+)
 def test_what_is_absent_says_what_to_use(path: str, instead: str) -> None:
     assert instead in absent.instead(path)
 
@@ -194,8 +184,7 @@ def test_placements_can_be_written_down() -> None:
     assert tensor.Shard(0) == tensor.placement_types.Shard(0) != tensor.Shard(1)
     assert tensor.Replicate() in {tensor.Replicate(), tensor.Partial()}
     assert not isinstance(mg.ones(1), tensor.DTensor)
-    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
-        tensor.distribute_tensor(mg.ones(1))
+    raises(NotImplementedError, "DistributedDataParallel", lambda: tensor.distribute_tensor(mg.ones(1)))
 
 
 def test_python_s_own_multiprocessing_is_there() -> None:
@@ -203,8 +192,7 @@ def test_python_s_own_multiprocessing_is_there() -> None:
 
     import minigrad.multiprocessing as multiprocessing
 
-    assert multiprocessing.Queue == python.Queue
-    assert mg.multiprocessing.cpu_count() == python.cpu_count()
+    assert multiprocessing.Queue == python.Queue and mg.multiprocessing.cpu_count() == python.cpu_count()
     assert not hasattr(multiprocessing, "nonesuch")
 
 
@@ -250,13 +238,11 @@ def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
     doubled, seen = future.then(lambda done: done.value() * 2), []
     future.add_done_callback(lambda done: seen.append(done.value()))
     assert not future.done() and not doubled.done()
-    with pytest.raises(RuntimeError, match="not complete"):
-        future.value()
+    raises(RuntimeError, "not complete", future.value)
     threading.Timer(0.05, lambda: future.set_result(3)).start()
     assert (doubled.wait(), future.wait(), seen) == (6, 3, [3])
     assert future.then(lambda done: done.value() + 1).wait() == 4
-    with pytest.raises(RuntimeError, match="complete already"):
-        future.set_result(4)
+    raises(RuntimeError, "complete already", lambda: future.set_result(4))
     assert mg.Future is mg.futures.Future
 
 
@@ -269,10 +255,8 @@ def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
     for each in (future, following):
         with pytest.raises(KeyError):
             each.wait()
-    assert caught.wait() == "caught"
-    assert "KeyError" in capsys.readouterr().err
-    with pytest.raises(AssertionError, match="not an Exception"):
-        mg.futures.Future().set_exception("text")
+    assert caught.wait() == "caught" and "KeyError" in capsys.readouterr().err
+    raises(AssertionError, "not an Exception", lambda: mg.futures.Future().set_exception("text"))
 
 
 def test_futures_are_collected() -> None:
@@ -281,13 +265,11 @@ def test_futures_are_collected() -> None:
     for number, future in enumerate(futures):
         assert not together.done()
         future.set_result(number)
-    assert together.wait() == futures
-    assert mg.futures.wait_all(futures) == [0, 1, 2]
+    assert together.wait() == futures and mg.futures.wait_all(futures) == [0, 1, 2]
     assert mg.futures.wait_all([]) == []
     broken: Any = mg.futures.Future()
     broken.set_exception(KeyError("a"))
-    with pytest.raises(KeyError):
-        mg.futures.wait_all([*futures, broken])
+    raises(KeyError, None, lambda: mg.futures.wait_all([*futures, broken]))
 
 
 @pytest.mark.usefixtures("world")
@@ -315,8 +297,7 @@ def test_hooks_give_the_mean(name: str) -> None:
 def test_work_has_a_future() -> None:
     x = mg.ones(2)
     work = dist.all_reduce(x, async_op=True)
-    assert work is not None
-    assert work.get_future().then(lambda done: "over").wait() == "over"
+    assert work is not None and work.get_future().then(lambda done: "over").wait() == "over"
     assert work.get_future().done()
 
 
@@ -330,11 +311,9 @@ def test_state_dicts_with_options() -> None:
     model.bias.requires_grad_(False)
     assert list(get_model_state_dict(model)) == ["weight", "bias"]
     assert list(get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True))) == ["weight"]
-    with pytest.raises(RuntimeError, match="bias"):
-        set_model_state_dict(model, {"weight": mg.ones(2, 2)})
+    raises(RuntimeError, "bias", lambda: set_model_state_dict(model, {"weight": mg.ones(2, 2)}))
     keys = set_model_state_dict(model, {"weight": mg.ones(2, 2)}, options=StateDictOptions(strict=False))
-    assert keys.missing_keys == ["bias"]
-    assert model.weight.tolist() == [[1, 1], [1, 1]]
+    assert keys.missing_keys == ["bias"] and model.weight.tolist() == [[1, 1], [1, 1]]
 
 
 @pytest.mark.usefixtures("world")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad.compat import foreach as _foreach_utils
+from tests.support.cases import raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 SHAPES = [(2,), (3, 2), ()]
@@ -94,10 +94,8 @@ def test_methods_that_pytorch_has_no_list_of_follow() -> None:
 
 def test_errors() -> None:
     x = [ours(np.ones(2))] * 2
-    with pytest.raises(RuntimeError, match="same number of tensors, got 2 and 1"):
-        minigrad._foreach_add(x, x[:1])
-    with pytest.raises(RuntimeError, match="at least one tensor"):
-        minigrad._foreach_add([], 1)
+    raises(RuntimeError, "same number of tensors, got 2 and 1", lambda: minigrad._foreach_add(x, x[:1]))
+    raises(RuntimeError, "at least one tensor", lambda: minigrad._foreach_add([], 1))
 
 
 def test_groups_by_device_and_dtype() -> None:

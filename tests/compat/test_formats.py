@@ -175,10 +175,8 @@ def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str)
 def test_a_format_is_seen_in_steps_and_refuses_other_numbers_of_axes() -> None:
     x = minigrad.rand(2, 3, 4, 5)
     last = x.to(memory_format=minigrad.channels_last)
-    assert last.stride() == (60, 1, 15, 3)
-    assert last.equal(x)
-    assert last.is_contiguous(memory_format=minigrad.channels_last)
-    assert not last.is_contiguous()
+    assert last.stride() == (60, 1, 15, 3) and last.equal(x)
+    assert last.is_contiguous(memory_format=minigrad.channels_last) and not last.is_contiguous()
     assert last.contiguous(memory_format=minigrad.channels_last) is last
     assert minigrad.empty_like(last, memory_format=minigrad.contiguous_format).is_contiguous()
     with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):

@@ -10,7 +10,7 @@ import pytest
 import minigrad
 from minigrad.nn import BatchNorm1d, BatchNorm2d, Conv2d, ConvTranspose2d, Linear
 from minigrad.nn.utils import fusion
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 rng = np.random.default_rng(0)
@@ -31,8 +31,7 @@ def test_weights_are_pytorchs(kind: str, absent: tuple[int, ...]) -> None:
         results.append(getattr(library, f"fuse_{name}_bn_weights")(*args, *more))
     for a, b in zip(*results, strict=True):
         assert_close(a, b)
-        assert a.requires_grad == b.requires_grad
-        assert isinstance(a, minigrad.nn.Parameter)
+        assert a.requires_grad == b.requires_grad and isinstance(a, minigrad.nn.Parameter)
 
 
 LAYERS: list[tuple[Any, Any, tuple[int, ...]]] = [
@@ -60,7 +59,6 @@ def test_the_fused_layer_has_the_results_of_both(layer: Any, norm: Any, shape: t
 
 
 def test_layers_in_training_or_of_other_widths_stay_apart() -> None:
-    with pytest.raises(AssertionError, match="only for eval"):
-        fusion.fuse_conv_bn_eval(Conv2d(1, 2, 1), BatchNorm2d(2).eval())
+    raises(AssertionError, "only for eval", lambda: fusion.fuse_conv_bn_eval(Conv2d(1, 2, 1), BatchNorm2d(2).eval()))
     with pytest.raises(AssertionError, match=r"linear.out_features=4 or 1 channels, not bn.num_features=3"):
         fusion.fuse_linear_bn_eval(Linear(2, 4).eval(), BatchNorm1d(3).eval())

@@ -7,12 +7,11 @@ import sys
 import time
 from typing import Any
 
-import pytest
-
 import minigrad
 from minigrad import nn
 from minigrad.compat.internal import _DecoratorContextManager, swap_tensor
 from minigrad.utils import _pytree
+from tests.support.cases import raises
 
 
 def test_a_context_that_decorates() -> None:
@@ -30,28 +29,23 @@ def test_a_context_that_decorates() -> None:
         events.append("call")
         return x + 1
 
-    assert call(1) == 2
-    assert events == ["in", "call", "out"]
+    assert call(1) == 2 and events == ["in", "call", "out"]
 
 
 def test_swap_tensor() -> None:
     layer: Any = nn.BatchNorm1d(2)
     weight, mean, other = layer.weight, layer.running_mean, minigrad.ones(2) * 3
-    assert swap_tensor(layer, "weight", other) is weight
-    assert layer.weight is other
+    assert swap_tensor(layer, "weight", other) is weight and layer.weight is other
     assert swap_tensor(layer, "running_mean", other) is mean
-    assert swap_tensor(layer, "new", other, allow_missing=True) is None
-    assert layer.new is other
-    with pytest.raises(AttributeError):
-        swap_tensor(layer, "missing", other)
+    assert swap_tensor(layer, "new", other, allow_missing=True) is None and layer.new is other
+    raises(AttributeError, None, lambda: swap_tensor(layer, "missing", other))
 
 
 def test_nodes_of_lists_and_names() -> None:
     assert _pytree._list_unflatten(*_pytree._list_flatten([1, 2])) == [1, 2]
     (key, value), _ = _pytree._list_flatten_with_keys([5, 6])[0]
     assert (str(key), key.get([5, 6]), value) == ("[0]", 5, 5)
-    assert _pytree.is_structseq_instance(time.localtime())
-    assert not _pytree.is_structseq_instance((1, 2))
+    assert _pytree.is_structseq_instance(time.localtime()) and not _pytree.is_structseq_instance((1, 2))
 
 
 PROGRAM = """

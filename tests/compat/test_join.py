@@ -1,4 +1,4 @@
-"""Join on 1, 2 and 4 ranks: the checks of ``join_checks.py``; and its names."""
+"""Join on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and its names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from tests.compat import join_checks as program
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
-CASES = [(ranks, check) for ranks in (1, 2, 4) for check in checks(program, ranks)]
+CASES = [pytest.param(2, check, id=check) for check in checks(program, 2)]
+CASES += [
+    pytest.param(n, check, id=f"{check} of {n}", marks=pytest.mark.nightly)
+    for n in (1, 4)
+    for check in checks(program, n)
+]
 
 
 @pytest.mark.parametrize(("ranks", "check"), CASES)

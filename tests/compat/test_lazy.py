@@ -16,7 +16,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.compat.lazy import LazyModuleMixin
 from tests.support.both import agree, numbers, refuse
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 rng = np.random.default_rng(0)
@@ -92,8 +92,7 @@ def test_what_has_no_shape_says_so() -> None:
     assert repr(layer.weight) == "<UninitializedParameter>"
     with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input to LazyConv2d"):
         nn.LazyConv2d(3, 2)(minigrad.ones(2, 2))
-    with pytest.raises(TypeError):
-        nn.LazyLinear()
+    raises(TypeError, None, nn.LazyLinear)
 
 
 @cases("name", sorted({name.split()[0] for name in LAYERS}))
@@ -190,5 +189,4 @@ def test_a_layer_of_ones_own_without_values() -> None:
 
     layer = Forgets()
     layer.weight = nn.UninitializedParameter()
-    with pytest.raises(RuntimeError, match="module Forgets has not been fully initialized"):
-        layer(minigrad.ones(2))
+    raises(RuntimeError, "module Forgets has not been fully initialized", lambda: layer(minigrad.ones(2)))

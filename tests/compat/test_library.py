@@ -41,9 +41,7 @@ def test_an_operator_with_a_gradient(side: int) -> None:
     x = lib.tensor([1.0, 2.0], requires_grad=True)
     called = getattr(getattr(ops, space), "cube")(x)  # noqa: B009 (a name as of other programs)
     called.sum().backward()
-    assert called.tolist() == [1, 8]
-    assert x.grad.tolist() == [3, 12]
-    assert cube(x.detach()).tolist() == [1, 8]
+    assert called.tolist() == [1, 8] and x.grad.tolist() == [3, 12] and cube(x.detach()).tolist() == [1, 8]
     assert tuple(cube(lib.empty(3, device="meta")).shape) == (3,)
 
 
@@ -66,6 +64,5 @@ def test_operators_of_the_core(side: int) -> None:
     table = {ops.aten.add: "add", ops.aten.mm.default: "mm"}
     assert (table[ops.aten.add], table[ops.aten.mm.default]) == ("add", "mm")
     x = lib.ones(2, 2)
-    assert ops.aten.mm(x, x).tolist() == [[2, 2], [2, 2]]
-    assert ops.aten.add(x, x).tolist() == [[2, 2], [2, 2]]
+    assert ops.aten.mm(x, x).tolist() == [[2, 2], [2, 2]] and ops.aten.add(x, x).tolist() == [[2, 2], [2, 2]]
     assert ops.aten.relu(-x).tolist() == [[0, 0], [0, 0]]

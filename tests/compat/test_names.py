@@ -19,7 +19,7 @@ import minigrad as mg
 from minigrad import compat
 from minigrad.compat import absent, names, no_ops
 from minigrad.extension import MissingName
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,8 +82,7 @@ def test_a_common_name_is_provided_with_its_keywords(name: Any) -> None:
 def test_a_keyword_that_is_not_there_is_noticed() -> None:
     name = generator.Name("", "arange", 9, ("device", "nonesuch"), "")
     assert generator.unknown_keywords(name) == ["nonesuch"]
-    assert not generator.is_provided("nn.functional.nonesuch")
-    assert generator.is_provided("nn.Module.training")
+    assert not generator.is_provided("nn.functional.nonesuch") and generator.is_provided("nn.Module.training")
 
 
 def test_named_tuples_have_values() -> None:
@@ -145,8 +144,7 @@ def test_what_is_absent_can_be_named_and_says_why_when_it_is_used(path: str) -> 
     with pytest.raises(NotImplementedError) as error:
         stands()
     assert str(error.value) == text
-    with pytest.raises(NotImplementedError):
-        stands.further("x")
+    raises(NotImplementedError, None, lambda: stands.further("x"))
 
 
 def test_absent_classes_can_be_annotated_and_derived_from() -> None:
@@ -157,8 +155,7 @@ def test_absent_classes_can_be_annotated_and_derived_from() -> None:
     class Mine(stream):  # type: ignore[misc]
         pass
 
-    with pytest.raises(NotImplementedError, match=r"no torch\.cuda\.Stream"):
-        Mine()
+    raises(NotImplementedError, r"no torch\.cuda\.Stream", Mine)
 
 
 @cases("place, reason, functions", no_ops.NO_OPS)
@@ -219,8 +216,7 @@ def check_missing(path: str, text: str) -> None:
 
 def test_asking_whether_a_name_is_there_writes_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compat, "missing", lambda *args: pytest.fail("nobody reads it"))
-    assert not hasattr(mg.nn, "Lineer")
-    assert getattr(mg, "xyzzy", None) is None
+    assert not hasattr(mg.nn, "Lineer") and getattr(mg, "xyzzy", None) is None
 
 
 def test_private_names_are_missing_in_pythons_way() -> None:
@@ -235,18 +231,15 @@ def test_the_one_module_with_underscores_around_its_name() -> None:
 
 def test_remote_calls_are_absent_as_in_a_build_of_pytorch_without_them() -> None:
     rpc = mg.distributed.rpc  # type: ignore[attr-defined]
-    assert rpc is importlib.import_module("minigrad.distributed.rpc")
-    assert rpc.is_available() is False
+    assert rpc is importlib.import_module("minigrad.distributed.rpc") and rpc.is_available() is False
     assert not hasattr(rpc, "api")
-    with pytest.raises(NotImplementedError, match="no rank calls functions of another"):
-        rpc.rpc_sync("worker", print)
+    raises(NotImplementedError, "no rank calls functions of another", lambda: rpc.rpc_sync("worker", print))
 
 
 def test_a_missing_module() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"^there is no minigrad\.viz\.nonesuch$"):
         importlib.import_module("minigrad.viz.nonesuch")
     text = r"^there is no minigrad\.nn\.modules_; nearest: minigrad\.nn\.modules$"
-    with pytest.raises(ModuleNotFoundError, match=text):
-        importlib.import_module("minigrad.nn.modules_")
+    raises(ModuleNotFoundError, text, lambda: importlib.import_module("minigrad.nn.modules_"))
     assert importlib.util.find_spec("minigrad.nn.modules_") is None
     assert importlib.util.find_spec("minigrad.nn.modules") is not None

@@ -10,7 +10,7 @@ import pytest
 import minigrad as mg
 from minigrad.compat import nodes
 from minigrad.ops.op import REGISTRY
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 
 def operands(t: Any) -> dict[str, Any]:
@@ -112,8 +112,7 @@ def test_what_a_node_keeps(t: Any) -> None:
     assert node._saved_self is h and node._saved_self.grad_fn is h.grad_fn
     e = x.exp()
     assert t.equal(e.grad_fn._saved_result, e) and e.grad_fn._saved_result.grad_fn is e.grad_fn
-    assert (x**3).grad_fn._saved_exponent == 3
-    assert x.sum(0).grad_fn._saved_self_sym_sizes == (2,)
+    assert (x**3).grad_fn._saved_exponent == 3 and x.sum(0).grad_fn._saved_self_sym_sizes == (2,)
     e.sum().backward()
     with pytest.raises(RuntimeError, match="second time"):
         _ = e.grad_fn._saved_result
@@ -177,8 +176,7 @@ def test_callbacks_at_the_end_of_the_pass(t: Any) -> None:
     x.register_post_accumulate_grad_hook(lambda leaf: order.append("accumulated"))
     (x * 2).sum().backward()
     assert order == ["hook", "accumulated", "first", "second"]
-    with pytest.raises(RuntimeError, match="during backward pass"):
-        engine.queue_callback(lambda: None)
+    raises(RuntimeError, "during backward pass", lambda: engine.queue_callback(lambda: None))
 
 
 def test_the_number_of_changes(t: Any) -> None:
@@ -189,13 +187,11 @@ def test_the_number_of_changes(t: Any) -> None:
         change()
         versions.append(x._version)
     t.autograd.graph.increment_version(x)
-    assert [*versions, v._version] == [0, 1, 2, 3, 4, 5]
-    assert x.clone()._version == 0
+    assert [*versions, v._version] == [0, 1, 2, 3, 4, 5] and x.clone()._version == 0
 
 
 def test_what_a_node_keeps_has_to_be_what_it_was(t: Any) -> None:
     a = t.ones(2, requires_grad=True) * 1
     y = a * a
     a.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.grad_fn._saved_self
+    raises(RuntimeError, "modified by an inplace operation", lambda: y.grad_fn._saved_self)

@@ -219,9 +219,7 @@ def test_the_answer_is_asked_for_with_the_function_itself() -> None:
             return handlers.get(func, "another")
 
     table: Any = Table([1.0])
-    assert minigrad.add(table, 1) == "add"
-    assert nn.functional.relu(table) == "relu"
-    assert table.shape == "shape"
+    assert minigrad.add(table, 1) == "add" and nn.functional.relu(table) == "relu" and table.shape == "shape"
 
 
 def test_errors_are_short_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,22 +239,16 @@ def test_results_are_of_the_class() -> None:
     for result in (x + 1, 1 - x, minigrad.ones(2) * x, x.sum(), x[0], x.detach(), x.data, x.exp_(), x.double()):
         assert type(result) is Sub
     values, indices = x.max(0)
-    assert type(values) is Sub
-    assert type(indices) is Sub
-    assert [type(part) for part in x] == [Sub, Sub]
-    assert type(minigrad.stack([x, minigrad.ones(2)])) is Sub
-    assert x.shape == (2,)
-    assert type(x.shape) is minigrad.Size
-    assert repr(x).startswith("Sub([")
+    assert type(values) is Sub and type(indices) is Sub and [type(part) for part in x] == [Sub, Sub]
+    assert type(minigrad.stack([x, minigrad.ones(2)])) is Sub and x.shape == (2,)
+    assert type(x.shape) is minigrad.Size and repr(x).startswith("Sub([")
     with overrides.DisableTorchFunctionSubclass():
         assert type(x + 1) is minigrad.Tensor
 
 
 def test_a_class_hands_on_what_it_likes() -> None:
     x, y = Tagged([1.0], "x"), Tagged([2.0], "y")
-    assert (x + y).tag == "xy"
-    assert (x + minigrad.ones(1)).tag == "x"
-    assert copy.deepcopy(x).tag == "x"
+    assert (x + y).tag == "xy" and (x + minigrad.ones(1)).tag == "x" and copy.deepcopy(x).tag == "x"
     again = pickle.loads(pickle.dumps(x))
     assert (type(again), again.tag) == (Tagged, "x")
 
@@ -266,15 +258,12 @@ def test_as_subclass_keeps_history_and_memory() -> None:
     x = leaf.as_subclass(Sub)
     assert not x.is_leaf
     (x * x).sum().backward()
-    assert leaf.grad is not None
-    assert leaf.grad.tolist() == [2, 2]
+    assert leaf.grad is not None and leaf.grad.tolist() == [2, 2]
     plain = minigrad.ones(2)
     plain.as_subclass(Sub)[0] = 3
     assert plain.tolist() == [3, 1]
     made = minigrad.Tensor._make_subclass(Sub, plain, True)
-    assert made.requires_grad
-    assert made.is_leaf
-    assert type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
+    assert made.requires_grad and made.is_leaf and type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
 
 
 def test_parameters() -> None:
@@ -292,8 +281,7 @@ def test_parameters() -> None:
     assert type(own + 1) is minigrad.Tensor  # parameters answer for nothing
     assert repr(own).startswith("Parameter containing:\nOwn([")
     parameter: Any = nn.Parameter(Tagged([1.0], "x"))
-    assert type(parameter) is Tagged
-    assert isinstance(parameter, nn.Parameter)
+    assert type(parameter) is Tagged and isinstance(parameter, nn.Parameter)
     assert not isinstance(Tagged([1.0]), nn.Parameter)
     module = nn.Module()
     module.weight = parameter
@@ -305,12 +293,9 @@ def test_parameters() -> None:
 @cases("lib", [minigrad, torch])
 def test_tensor_called_is_a_tensor_of_floats_or_another_s(lib: Any) -> None:
     x = lib.tensor([1, 2])
-    assert lib.Tensor(x).tolist() == [1, 2]
-    assert str(lib.Tensor(x).dtype).endswith("int64")
-    assert lib.Tensor([1, 2]).sum().item() == 3.0
-    assert tuple(lib.Tensor(2, 3).shape) == (2, 3)
-    assert tuple(lib.Tensor(lib.Size([2])).shape) == (2,)
-    assert tuple(lib.Tensor().shape) == (0,)
+    assert lib.Tensor(x).tolist() == [1, 2] and str(lib.Tensor(x).dtype).endswith("int64")
+    assert lib.Tensor([1, 2]).sum().item() == 3.0 and tuple(lib.Tensor(2, 3).shape) == (2, 3)
+    assert tuple(lib.Tensor(lib.Size([2])).shape) == (2,) and tuple(lib.Tensor().shape) == (0,)
 
 
 # Helpers --------------------------------------------------------------------------------------------------
@@ -322,9 +307,7 @@ def test_helpers() -> None:
         return a * 2
 
     shape: Any = minigrad.Tensor.shape
-    assert double(2) == 4
-    assert double(D) == ("double", ["Duck"])
-    assert overrides.has_torch_function((1, D))
+    assert double(2) == 4 and double(D) == ("double", ["Duck"]) and overrides.has_torch_function((1, D))
     assert overrides.has_torch_function_variadic(1, Sub([1.0]))
     assert not overrides.has_torch_function_unary(minigrad.ones(2))
     assert [overrides.is_tensor_like(v) for v in (D, minigrad.ones(2), 1)] == [True, True, False]

@@ -140,8 +140,7 @@ def test_pytest_shows_locals(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--showlocals", "-q", "-p", "no:cacheprovider", "-n", "0", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1, done.stderr[-2000:]
-    assert "1 failed" in done.stdout
-    assert "kwargs     = {}" in done.stdout
+    assert "1 failed" in done.stdout and "kwargs     = {}" in done.stdout
 
 
 def test_no_code_object_is_assembled_or_replaced() -> None:
@@ -186,8 +185,7 @@ def test_each_public_function_asks() -> None:
             answer = public(*args)
         if not name.endswith(("__set__", "__delete__")):  # which Python lets return nothing
             number, func, *_ = answer
-            assert number == -1
-            assert overrides.resolve_name(func) is not None
+            assert number == -1 and overrides.resolve_name(func) is not None
             assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
 
 
@@ -211,9 +209,7 @@ def test_functions_stay_the_objects_that_they_are() -> None:
     with Minus():
         for name, function in before.items():
             now = named(name)
-            assert now == function
-            assert function == now
-            assert handlers[now] == handlers[function]
+            assert now == function and function == now and handlers[now] == handlers[function]
             assert now is function or (name.startswith("torch.Tensor.") and not hasattr(function, "is_border"))
             assert now.__name__ == function.__name__ or name.endswith("et__")
             assert now.__module__ == function.__module__ if hasattr(function, "__module__") else True
@@ -264,8 +260,7 @@ def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None
             monkeypatch.setattr(overrides, "_closings", closings)
             forget_classes()
             first, again = call(), call()
-            assert first == again
-            assert first[0].__name__ == name
+            assert first == again and first[0].__name__ == name
 
 
 def forget_classes() -> None:
@@ -402,8 +397,6 @@ def test_an_exchanged_method_is_a_method() -> None:
     x: Any = minigrad.ones(2)
     with overrides.BaseTorchFunctionMode():
         exp: Any = minigrad.Tensor.exp
-        assert type(exp) is not FunctionType
-        assert exp.__code__.co_name == "function"
-        assert repr(exp).startswith("<function exp")
-        assert x.exp.__self__ is x
+        assert type(exp) is not FunctionType and exp.__code__.co_name == "function"
+        assert repr(exp).startswith("<function exp") and x.exp.__self__ is x
         assert exp(x).tolist() == x.exp().tolist()

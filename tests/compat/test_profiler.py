@@ -10,6 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.extension import MissingName
+from tests.support.cases import raises
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -19,6 +20,7 @@ from torch.autograd.profiler import record_function as older
 from torch.autograd.profiler_util import EventList
 from torch.profiler import ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
 from torch.profiler.profiler import supported_activities
+from tests.support.cases import raises
 
 net = torch.nn.Linear(3, 3)
 with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as prof:
@@ -50,8 +52,7 @@ def test_a_program_that_profiles_itself(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     for name in ("model_inference", "inner", "linear", "LinearBackward0", "[[2, 3], [3, 3], [3]]", "add"):
         assert name in ran.stdout
-    assert (tmp_path / "trace.json").exists()
-    assert len(list((tmp_path / "log").iterdir())) == 1
+    assert (tmp_path / "trace.json").exists() and len(list((tmp_path / "log").iterdir())) == 1
 
 
 def test_the_older_profile_is_its_own_list() -> None:
@@ -66,8 +67,7 @@ def test_the_older_profile_is_its_own_list() -> None:
     assert p.self_cpu_time_total == pytest.approx(total) and total > 0
     with profile(enabled=False) as off:
         mg.ones(3)
-    with pytest.raises(RuntimeError, match="nothing yet"):
-        off.key_averages()
+    raises(RuntimeError, "nothing yet", off.key_averages)
 
 
 def test_names_are_those_of_the_profiler() -> None:

@@ -86,8 +86,7 @@ def test_a_program_has_pytorchs_numbers(program: Path, tmp_path: Path) -> None:
     on_minigrad(program, tmp_path / "minigrad.npz")
     on_pytorch(program, tmp_path / "printed", tmp_path / "torch.npz")
     ours, theirs = (dict(np.load(tmp_path / f"{library}.npz")) for library in ("minigrad", "torch"))
-    assert len(ours["losses"]) == 20 and ours["losses"][-1] < ours["losses"][0]
-    assert set(ours) == set(theirs)
+    assert len(ours["losses"]) == 20 and ours["losses"][-1] < ours["losses"][0] and set(ours) == set(theirs)
     for name, expected in theirs.items():
         actual, kind = ours[name], expected.dtype.kind
         assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype), name

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.utils.checkpoint import checkpoint
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 
 def through_numpy(t: Any, log: list[str]) -> Any:
@@ -40,8 +40,7 @@ def test_what_is_saved_passes_through_the_hooks(t: Any) -> None:
     assert x.grad.tolist() == pytest.approx(expected)
     y.sum().backward()  # unpacked again
     assert log.count("unpack") == 6
-    with pytest.raises(RuntimeError, match="second time"):
-        y.sum().backward()
+    raises(RuntimeError, "second time", y.sum().backward)
 
 
 def test_second_order_through_the_hooks(t: Any) -> None:
@@ -150,8 +149,7 @@ def test_wrong_hooks(t: Any) -> None:
         (x * 1).exp().sin()
     with t.autograd.graph.saved_tensors_hooks(lambda v: 1, lambda number: number):
         y = x.exp()
-    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
-        y.sum().backward()
+    raises(TypeError, "unpack_hook expected to be a Tensor", y.sum().backward)
 
 
 def test_hooks_may_be_forbidden(t: Any) -> None:
@@ -169,13 +167,11 @@ def test_hooks_on_one_saved_tensor(t: Any) -> None:
     y = x * x
     y.grad_fn._raw_saved_self.register_hooks(lambda v: 2 * v, lambda v: v)
     assert (y.grad_fn._saved_self.item(), y.grad_fn._saved_other.item()) == (6.0, 3.0)
-    with pytest.raises(RuntimeError, match="already been set"):
-        y.grad_fn._raw_saved_self.register_hooks(lambda v: v, lambda v: v)
+    raises(RuntimeError, "already been set", lambda: y.grad_fn._raw_saved_self.register_hooks(lambda v: v, lambda v: v))
     y.grad_fn._raw_saved_other.register_hooks(lambda v: v, lambda v: 5 * v)
     y.sum().backward()
     assert x.grad.item() == 6.0 + 15.0
-    with pytest.raises(RuntimeError, match="forbidden"):
-        t.autograd.SavedTensor()
+    raises(RuntimeError, "forbidden", t.autograd.SavedTensor)
 
 
 def test_what_is_not_packed_may_not_change(t: Any) -> None:
@@ -187,8 +183,7 @@ def test_what_is_not_packed_may_not_change(t: Any) -> None:
     y.sum().backward(retain_graph=True)
     assert factor.grad.tolist() == [4.0, 4.0]
     b.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
+    raises(RuntimeError, "modified by an inplace operation", y.sum().backward)
 
 
 @cases("kind", [ValueError, TypeError, IndexError, OverflowError, KeyError])

@@ -10,7 +10,7 @@ import pytest
 from minigrad.testing import assert_close
 
 import minigrad as mg
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 CASES: list[tuple[Any, ...]] = [
@@ -73,12 +73,9 @@ def test_the_text_tells_where() -> None:
     y[1, 2] = 5.0
     with pytest.raises(AssertionError, match=r"1 / 6(.|\n)*5\.0 at index \(1, 2\)(.|\n)*item \['w'\]"):
         assert_close({"w": y}, {"w": x})
-    with pytest.raises(AssertionError, match=r"^mine$"):
-        assert_close(y, x, msg="mine")
-    with pytest.raises(AssertionError, match=r"^mine: Tensor"):
-        assert_close(y, x, msg=lambda text: f"mine: {text}")
-    with pytest.raises(ValueError, match="both"):
-        assert_close(x, x, rtol=1.0)
+    raises(AssertionError, r"^mine$", lambda: assert_close(y, x, msg="mine"))
+    raises(AssertionError, r"^mine: Tensor", lambda: assert_close(y, x, msg=lambda text: f"mine: {text}"))
+    raises(ValueError, "both", lambda: assert_close(x, x, rtol=1.0))
 
 
 def test_variable_makes_a_leaf_on_the_same_memory() -> None:
@@ -86,21 +83,13 @@ def test_variable_makes_a_leaf_on_the_same_memory() -> None:
 
     x = mg.ones(2)
     leaf = Variable(x, requires_grad=True)
-    assert leaf.is_leaf
-    assert leaf.requires_grad
-    assert not x.requires_grad
+    assert leaf.is_leaf and leaf.requires_grad and not x.requires_grad
     leaf.data[0] = 5
-    assert x[0] == 5
-    assert not Variable(leaf * 2).requires_grad
-    assert Variable(leaf * 2).grad_fn is None
-    assert type(leaf) is mg.Tensor
-    assert isinstance(x, Variable)
-    assert not isinstance(3, Variable)
+    assert x[0] == 5 and not Variable(leaf * 2).requires_grad and Variable(leaf * 2).grad_fn is None
+    assert type(leaf) is mg.Tensor and isinstance(x, Variable) and not isinstance(3, Variable)
     assert Variable(x, volatile=True) is not x
-    with pytest.raises(TypeError, match="list"):
-        Variable([1.0])
-    with pytest.raises(ValueError, match="volatile"):
-        Variable(x, requires_grad=True, volatile=True)
+    raises(TypeError, "list", lambda: Variable([1.0]))
+    raises(ValueError, "volatile", lambda: Variable(x, requires_grad=True, volatile=True))
     assert mg.autograd.variable.Variable is Variable
 
 
@@ -109,13 +98,8 @@ def test_types() -> None:
     from minigrad.nn.modules.utils import _pair, _reverse_repeat_tuple, _single
     from minigrad.types import Device, Number
 
-    assert isinstance(3, Number)
-    assert isinstance("cpu", Device)
-    assert isinstance((1, 2), tuple)
-    assert _size_2_t
-    assert _pair(3) == (3, 3)
-    assert _pair([1, 2]) == (1, 2)
-    assert _single(1) == (1,)
+    assert isinstance(3, Number) and isinstance("cpu", Device) and isinstance((1, 2), tuple) and _size_2_t
+    assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2) and _single(1) == (1,)
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
 
 
@@ -152,8 +136,7 @@ def test_make_tensor(name: str, options: dict[str, Any]) -> None:
     try:
         expected = program(torch)
     except ValueError:
-        with pytest.raises(ValueError, match=r"\S"):
-            program(mg)
+        raises(ValueError, r"\S", lambda: program(mg))
     else:
         ours = program(mg)
         np.testing.assert_array_equal(ours[0].numpy(), expected[0].numpy())
