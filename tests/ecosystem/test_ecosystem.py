@@ -13,6 +13,7 @@ from tests.ecosystem import environments, report, run
 from tests.ecosystem.compare import Results, distance, problems
 from tests.ecosystem.table import EXAMPLES, Library, libraries
 from tests.ecosystem.trial import BROKEN, DIFFERS, FAILS, RIGHT, Trial, install_and_try, wrong
+from tests.support.cases import cases
 
 SAMPLE = [row for row in libraries().values() if row.sample]
 
@@ -20,11 +21,11 @@ SAMPLE = [row for row in libraries().values() if row.sample]
 def test_each_library_has_an_example_and_each_example_a_library() -> None:
     programs = {row.program for row in libraries().values()}
     assert programs == set(EXAMPLES.glob("*.py"))
-    assert len(libraries()) == 67
+    assert len(libraries()) == 45
     assert len(SAMPLE) == 10
 
 
-@pytest.mark.parametrize("row", libraries().values(), ids=lambda row: row.name)
+@cases("row", libraries().values())
 def test_an_example_is_a_program_for_pytorch_that_says_what_it_does(row: Library) -> None:
     text = row.program.read_text(encoding="utf-8")
     assert row.example
@@ -64,8 +65,8 @@ def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
         run.flatten({"config": object()}, Tensor)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "expected"),
+@cases(
+    "ours, theirs, expected",
     [
         ([1.0, 100.0], [1.001, 100.0], 1e-5),  # relative to the largest
         ([0.0, 1e-9], [0.0, 0.0], 1e-6),  # near nothing, to the smallest scale
@@ -79,8 +80,8 @@ def test_differences_are_relative_to_the_largest_number(ours: Any, theirs: Any, 
     assert distance(np.array(ours), np.array(theirs)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "said"),
+@cases(
+    "ours, theirs, said",
     [
         (Results({"x": np.ones(2)}, {}), Results({"x": np.ones(2)}, {}), ""),
         (Results({"x": np.array([1.0, 1.0002])}, {}), Results({"x": np.ones(2)}, {}), "x differs by 2.0e-04"),
@@ -99,8 +100,8 @@ def test_what_differs_is_said(ours: Results, theirs: Results, said: str) -> None
     assert bool(said) == bool(found)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "differs", "complaint"),
+@cases(
+    "verdict, differs, complaint",
     [
         (RIGHT, "", ""),
         (RIGHT, "it needs C++", "is right, and libraries.toml says: it needs C++"),
