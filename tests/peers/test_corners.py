@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from tests.support.both import Program, agree, complexes, numbers, refuse
+from tests.support.cases import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(torch.qr|degrees of freedom)")  # PyTorch's
 Case = tuple[Program, Any]  # a program, and its arguments
@@ -96,13 +97,13 @@ CORNERS: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", CORNERS)
+@cases("name", CORNERS)
 def test_results_and_gradients(name: str) -> None:
     program, values = CORNERS[name]
     agree(program, *values)
 
 
-@pytest.mark.parametrize("n", [3, 5, 7])
+@cases("n", [3, 5, 7])
 def test_equal_numbers_do_not_deviate(n: int) -> None:
     """The mean of three times 0.1 is not 0.1: PyTorch's deviation is 1.7e-17 there, and its gradient -0.4."""
     x = minigrad.full((n,), 0.1, dtype=minigrad.float64, requires_grad=True)
@@ -157,7 +158,7 @@ FOUND: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
+@cases("name", FOUND)
 def test_what_was_found(name: str) -> None:
     program, values = FOUND[name]
     agree(program, *values, near=1e-6 if "dtypes" in name else None)
@@ -175,7 +176,7 @@ NORMS: dict[str, Program] = {
 }
 
 
-@pytest.mark.parametrize("name", NORMS)
+@cases("name", NORMS)
 def test_float16_whose_squares_overflow(name: str) -> None:
     agree(NORMS[name], LARGE, near=2e-2, gradient=False)
     agree(lambda t, x: NORMS[name](t, x.to(t.float16)).double(), LARGE.astype(np.float64), near=2e-2)
@@ -198,7 +199,7 @@ EXTREMES: dict[str, Program] = {
 }
 
 
-@pytest.mark.parametrize("name", EXTREMES)
+@cases("name", EXTREMES)
 def test_extremes_of_nan(name: str) -> None:
     """Which elements have the gradient where one, two or all are NaN, and where none is."""
     for values in ([[np.nan, 1], [np.nan, 2]], [[1, np.nan], [3, 3]], [[np.nan] * 2] * 2, [[3, 3], [1, 1]]):
@@ -235,7 +236,7 @@ REFUSED: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@cases("name", REFUSED)
 def test_refused_by_both(name: str) -> None:
     program, values = REFUSED[name]
     refuse(program, *values)

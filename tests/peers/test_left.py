@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import cases
+
 from . import left
 from .left import Row, idle, problems, reason_for
 
@@ -24,8 +26,8 @@ def test_a_reason_is_that_of_the_first_row_that_speaks_of_a_name_and_a_dtype() -
     assert reason_for("exp", "different", "float64") is reason_for("exp2", "different", "float16") is None
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict", "dtype", "found"),
+@cases(
+    "name, verdict, dtype, found",
     [
         ("sparse.mm", "missing", "float64", []),
         ("exp", "different", "float16", []),

@@ -15,6 +15,7 @@ import pytest
 
 import minigrad
 from tests.support.both import Program, numbers, results, tensor
+from tests.support.cases import cases
 from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's
@@ -314,7 +315,7 @@ def slopes(t: Any, output: Any, leaves: list[Any], g: Any, again: bool = False) 
     return [np.zeros(tuple(x.shape)) if s is None else host(s.detach()) for s, x in zip(found, leaves, strict=True)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@cases("name", CASES)
 def test_as_pytorch(name: str) -> None:
     """Wherever PyTorch's gradient is a number or infinite, ours is the same; also as one that can be differentiated."""
     program, *values = CASES[name]
@@ -343,7 +344,7 @@ OF_FIRST_ORDER = (
 )
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if not any(fnmatchcase(n, p) for p in OF_FIRST_ORDER)])
+@cases("name", [n for n in CASES if not any(fnmatchcase(n, p) for p in OF_FIRST_ORDER)])
 def test_second_order(name: str) -> None:
     """Where the gradient of PyTorch's gradient is 0, ours is."""
     program, *values = CASES[name]
