@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, assert_type
 
@@ -50,35 +49,31 @@ def collate(examples: list[Example]) -> Batch:
 
 
 class Attention(nn.Module):
-    """Self-attention of several heads, written out."""
+    """Self-attention of one head, written out."""
 
     scale: Tensor
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.1) -> None:
+    def __init__(self, width: int, dropout: float = 0.1) -> None:
         super().__init__()
-        self.heads = heads
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
-        self.register_buffer("scale", minigrad.tensor(1 / math.sqrt(width // heads)))
+        self.qkv, self.dropout = nn.Linear(width, 3 * width), nn.Dropout(dropout)
+        self.register_buffer("scale", minigrad.tensor(1 / math.sqrt(width)))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        batch, time, width = x.shape
-        q, k, v = self.qkv(x).view(batch, time, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
         scores = q @ k.transpose(-2, -1) * self.scale
         if mask is not None:
-            scores = scores.masked_fill(mask[:, None, None, :], -math.inf)
+            scores = scores.masked_fill(mask[:, None, :], -math.inf)
         weights = self.dropout(scores.softmax(-1))
-        return self.out((weights @ v).transpose(1, 2).reshape(batch, time, width)), weights
+        return weights @ v, weights
 
 
 class Classifier(nn.Module):
     """Tokens (B, T) -> scores of classes (B, C)."""
 
-    def __init__(self, words: int, width: int = 32, heads: int = 4, classes: int = 2) -> None:
+    def __init__(self, words: int, width: int = 32, classes: int = 2) -> None:
         super().__init__()
         self.embedding = nn.Embedding(words, width, padding_idx=0)
-        self.attention = Attention(width, heads)
+        self.attention = Attention(width)
         self.norm = nn.LayerNorm(width)
         self.blocks = nn.ModuleList([nn.Linear(width, width) for _ in range(2)])
         self.lstm = nn.LSTM(width, width, batch_first=True)
@@ -95,12 +90,6 @@ class Classifier(nn.Module):
         out, (h, c) = self.lstm(x)
         assert_type(c, Tensor)
         return self.head(0.5 * out.mean(dim=1) + h[-1])
-
-
-def epochs(loader: DataLoader[Example, Batch], count: int) -> Iterator[Batch]:
-    """The batches of several epochs."""
-    for _ in range(count):
-        yield from loader
 
 
 @minigrad.no_grad()
@@ -121,7 +110,7 @@ def train(model: Classifier, loader: DataLoader[Example, Batch], device: minigra
     optimizer = optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 10))
     losses: list[float] = []
-    for batch in epochs(loader, 2):
+    for batch in loader:
         loss = F.cross_entropy(model(batch.tokens.to(device)), batch.labels.to(device), label_smoothing=0.1)
         penalty = sum((p.square().sum() for p in model.parameters()), start=minigrad.zeros(()))
         loss = loss + 1e-4 * penalty
@@ -161,7 +150,7 @@ def main(folder: Path) -> None:
     model.eval()
     words = [f"word{i}" for i in range(8)]
     _, weights = model.attention(model.embedding(data.tokens[:1]))
-    viz.attention(weights[0, 0], words, words).save(folder / "attention.html")
+    viz.attention(weights[0], words, words).save(folder / "attention.html")
     viz.graph(model(data.tokens[:2])).save(folder / "graph.html")
     for x, y in DataLoader(TensorDataset(minigrad.randn(8, 2), minigrad.randn(8)), batch_size=4):
         print(x.shape[0], y.dtype, np.asarray(x).mean())

@@ -16,33 +16,12 @@ def model() -> nn.Module:
     return nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval()
 
 
-@step("minigrad.summary: modules, shapes, parameters, multiplications")
-def _() -> None:
-    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
-    told = str(mg.summary(net, mg.ones(5, 4)))
-    for text in ("Linear", "ReLU", "(5, 8)", "(5, 2)", "58"):  # 4·8 + 8 + 8·2 + 2 parameters
-        assert text in told, told
-
-
 @step("viz.trace: any intermediate by its name")
 def _() -> None:
     run = viz.trace(model(), mg.randn(1, 5, 8))
     weights = run["self_attn.weights"]
     assert weights.shape[-2:] == (5, 5) and mg.allclose(weights.sum(-1), mg.ones(weights.shape[:-1]))
     assert any("linear1" in name for name in run), list(run)
-
-
-@step("viz.trace: an intermediate replaced changes the output, and gradients go through the change")
-def _() -> None:
-    net, x = model(), mg.randn(1, 5, 8)
-    run = viz.trace(net, x)
-    cut = run.edited({"linear2": lambda value: value * 0})
-    assert not mg.allclose(run.output, cut.output)
-    again = cut.patch("linear2", run["linear2"])
-    assert mg.allclose(again.output, run.output)
-    cut.output[0, 0, 0].backward()
-    assert net.linear1.weight.grad is None or not net.linear1.weight.grad.any()  # it was cut off
-    assert net.self_attn.in_proj_weight.grad.any()
 
 
 @step("attention of a model of one's own, and backward step by step")
