@@ -21,7 +21,7 @@ SAMPLE = [row for row in libraries().values() if row.sample]
 def test_each_library_has_an_example_and_each_example_a_library() -> None:
     programs = {row.program for row in libraries().values()}
     assert programs == set(EXAMPLES.glob("*.py"))
-    assert len(libraries()) == 45
+    assert len(libraries()) == 37
     assert len(SAMPLE) == 10
 
 
