@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import pickle
 import re
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -133,23 +132,6 @@ def test_somebody_reads_the_locals() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-@pytest.mark.nightly
-def test_pytest_shows_locals(tmp_path: Path) -> None:
-    file = tmp_path / "test_of_a_program.py"
-    file.write_text(START + "def test_it():\n    with Mode():\n        x + mg.ones(3)\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "--showlocals", "-q", "-p", "no:cacheprovider", "-n", "0", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1, done.stderr[-2000:]
-    assert "1 failed" in done.stdout and "kwargs     = {}" in done.stdout
-
-
-def test_no_code_object_is_assembled_or_replaced() -> None:
-    files = list(PACKAGE.rglob("*.py"))
-    forbidden = re.compile(r"__code__\s*=[^=]|setattr\([^)]*__code__|\bCodeType\(|\bco_\w+\s*=[^=]|\*\*.*\bco_")
-    assert [file.name for file in files if forbidden.search(file.read_text(encoding="utf-8"))] == []
-    assert len(files) > 300
-
-
 # How functions are exchanged --------------------------------------------------------------------------------
 
 NATIVE = "minigrad.compat.native"  # C++ functions' names: they call functions that ask
@@ -225,14 +207,8 @@ def test_a_function_in_a_variable_asks() -> None:
     with Minus():
         for function, args in [(add, (x, 1)), (softmax, (x,)), (zeros, (2,)), (get.__get__, (x,))]:
             assert function(*args) == (-1, function, args, {})
-
-
-def test_functions_are_called_as_they_were_written() -> None:
-    x, out, total = minigrad.ones(2), minigrad.zeros(()), named("torch.sum")
-    several: list[dict[str, Any]] = [{"axis": 0}, {"dim": 0, "out": out}, {"keepdims": True, "axis": 0, "dtype": None}]
-    with Minus():
-        for options in several:
-            assert total(x, **options) == (-1, total, (x,), options)
+        for options in ({"axis": 0}, {"dim": 0, "out": x}, {"keepdims": True, "axis": 0, "dtype": None}):
+            assert minigrad.sum(x, **options) == (-1, minigrad.sum, (x,), options)  # as it was written
 
 
 class Duck:
@@ -356,24 +332,6 @@ def test_functions_are_pickled_while_they_ask() -> None:
         for function in functions:
             assert pickle.loads(pickle.dumps(function)) is function
         assert pickle.loads(pickle.dumps(x.exp))().tolist() == x.exp().tolist()
-
-
-def frames(trace: TracebackType | None) -> list[Any]:
-    """A traceback's frames and lines."""
-    return [] if trace is None else [(trace.tb_frame, trace.tb_lineno), *frames(trace.tb_next)]
-
-
-def test_tracebacks_name_the_right_lines() -> None:
-    x = Sub([1.0, 2.0])
-    calls: list[Any] = [lambda: minigrad.add(x, minigrad.ones(3)), lambda: x * minigrad.ones(3), lambda: x[5]]
-    calls += [lambda: x.eq_(minigrad.ones(3)), lambda: minigrad.nn.functional.linear(x, minigrad.ones(3, 3))]
-    for call in calls:
-        with pytest.raises((RuntimeError, IndexError)) as caught:
-            call()
-        for frame, line in frames(caught.value.__traceback__):
-            code = frame.f_code
-            assert re.search(rf"\b(def {code.co_name}\(|lambda)", inspect.getsource(code))
-            assert line in {number for *_, number in code.co_lines()}
 
 
 def test_threads_within_a_mode_and_without_it() -> None:

@@ -6,10 +6,8 @@ $ torchrun --standalone --nproc_per_node=2 ddp_nanogpt.py --out_dir=out
 """
 
 import argparse
-import inspect
 import math
 import os
-import time
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
@@ -33,18 +31,6 @@ class GPTConfig:
     bias: bool = False
 
 
-class LayerNorm(nn.Module):
-    """LayerNorm with an optional bias"""
-
-    def __init__(self, ndim, bias):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(ndim))
-        self.bias = nn.Parameter(torch.zeros(ndim)) if bias else None
-
-    def forward(self, x):
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, 1e-5)
-
-
 class CausalSelfAttention(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -53,22 +39,11 @@ class CausalSelfAttention(nn.Module):
         self.c_attn = nn.Linear(config.n_embd, 3 * config.n_embd, bias=config.bias)
         self.c_proj = nn.Linear(config.n_embd, config.n_embd, bias=config.bias)
         self.resid_dropout = nn.Dropout(config.dropout)
-        self.flash = hasattr(F, "scaled_dot_product_attention")
-        if not self.flash:
-            mask = torch.tril(torch.ones(config.block_size, config.block_size))
-            self.register_buffer("mask", mask.view(1, 1, config.block_size, config.block_size))
 
     def forward(self, x):
         B, T, C = x.size()
-        heads = (t.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for t in self.c_attn(x).chunk(3, dim=2))
-        q, k, v = heads
-        if self.flash:
-            p = self.dropout if self.training else 0.0
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=p, is_causal=True)
-        else:
-            att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))
-            att = att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
-            y = F.softmax(att, dim=-1) @ v
+        q, k, v = (t.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for t in self.c_attn(x).chunk(3, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0, is_causal=True)
         y = y.transpose(1, 2).contiguous().view(B, T, C)
         return self.resid_dropout(self.c_proj(y))
 
@@ -76,9 +51,9 @@ class CausalSelfAttention(nn.Module):
 class Block(nn.Module):
     def __init__(self, config):
         super().__init__()
-        self.ln_1 = LayerNorm(config.n_embd, bias=config.bias)
+        self.ln_1 = nn.LayerNorm(config.n_embd, bias=config.bias)
         self.attn = CausalSelfAttention(config)
-        self.ln_2 = LayerNorm(config.n_embd, bias=config.bias)
+        self.ln_2 = nn.LayerNorm(config.n_embd, bias=config.bias)
         self.mlp = nn.Sequential(
             nn.Linear(config.n_embd, 4 * config.n_embd, bias=config.bias),
             nn.GELU(),
@@ -101,7 +76,7 @@ class GPT(nn.Module):
                 wpe=nn.Embedding(config.block_size, config.n_embd),
                 drop=nn.Dropout(config.dropout),
                 h=nn.ModuleList([Block(config) for _ in range(config.n_layer)]),
-                ln_f=LayerNorm(config.n_embd, bias=config.bias),
+                ln_f=nn.LayerNorm(config.n_embd, bias=config.bias),
             )
         )
         self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
@@ -129,26 +104,22 @@ class GPT(nn.Module):
         return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1)
 
     def configure_optimizers(self, weight_decay, learning_rate, betas, device_type):
-        param_dict = {pn: p for pn, p in self.named_parameters() if p.requires_grad}
-        decay = [p for p in param_dict.values() if p.dim() >= 2]
-        nodecay = [p for p in param_dict.values() if p.dim() < 2]
-        groups = [{"params": decay, "weight_decay": weight_decay}, {"params": nodecay, "weight_decay": 0.0}]
-        fused = "fused" in inspect.signature(torch.optim.AdamW).parameters and device_type == "cuda"
-        return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, **(dict(fused=True) if fused else dict()))
+        params = [p for p in self.parameters() if p.requires_grad]
+        groups = [
+            {"params": [p for p in params if p.dim() >= 2], "weight_decay": weight_decay},
+            {"params": [p for p in params if p.dim() < 2], "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=device_type == "cuda")
 
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--out_dir", default="out")
-parser.add_argument("--max_iters", type=int, default=50)
-parser.add_argument("--eval_interval", type=int, default=25)
-parser.add_argument("--eval_iters", type=int, default=4)
-parser.add_argument("--batch_size", type=int, default=4)
-parser.add_argument("--gradient_accumulation_steps", type=int, default=4)
-parser.add_argument("--learning_rate", type=float, default=3e-3)
-parser.add_argument("--min_lr", type=float, default=3e-4)
-parser.add_argument("--warmup_iters", type=int, default=5)
-parser.add_argument("--weight_decay", type=float, default=1e-1)
-parser.add_argument("--grad_clip", type=float, default=1.0)
+numbers = dict(
+    max_iters=50, eval_interval=25, eval_iters=4, batch_size=4, gradient_accumulation_steps=4, learning_rate=3e-3,
+    min_lr=3e-4, warmup_iters=5, weight_decay=1e-1, grad_clip=1.0,
+)
+for name, default in numbers.items():
+    parser.add_argument(f"--{name}", type=type(default), default=default)
 parser.add_argument("--backend", default="gloo", help="'nccl', 'gloo', etc.")
 parser.add_argument("--device", default="cpu")
 parser.add_argument("--dtype", default="float32", choices=["float32", "float64", "float16"])
@@ -211,8 +182,6 @@ def get_batch(split):
     ix = torch.randint(len(d) - block_size, (args.batch_size,))
     x = torch.stack([d[i : i + block_size] for i in ix])
     y = torch.stack([d[i + 1 : i + 1 + block_size] for i in ix])
-    if device_type == "cuda":
-        return x.pin_memory().to(device, non_blocking=True), y.pin_memory().to(device, non_blocking=True)
     return x.to(device), y.to(device)
 
 
@@ -226,8 +195,7 @@ if master_process:
 
 scaler = torch.amp.GradScaler(device_type, enabled=(args.dtype == "float16"))
 optimizer = model.configure_optimizers(args.weight_decay, args.learning_rate, (0.9, 0.95), device_type)
-if args.compile:
-    model = torch.compile(model)
+model = torch.compile(model) if args.compile else model
 if ddp:
     model = DDP(model, device_ids=[ddp_local_rank] if device_type == "cuda" else None)
 raw_model = model.module if ddp else model  # unwrap DDP container if needed
@@ -265,7 +233,6 @@ def get_lr(it):
 history = {"losses": [], "mean_losses": [], "rates": [], "norms": [], "evals": []}
 best_val_loss = 1e9
 X, Y = get_batch("train")  # fetch the very first batch
-t0 = time.time()
 for iter_num in range(args.max_iters + 1):
     lr = get_lr(iter_num)
     for param_group in optimizer.param_groups:
@@ -301,10 +268,8 @@ for iter_num in range(args.max_iters + 1):
         total += loss.detach()
         X, Y = get_batch("train")
         scaler.scale(loss).backward()
-    norm = torch.zeros(())
-    if args.grad_clip != 0.0:
-        scaler.unscale_(optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
     scaler.step(optimizer)
     scaler.update()
     optimizer.zero_grad(set_to_none=True)
@@ -317,10 +282,8 @@ for iter_num in range(args.max_iters + 1):
     history["mean_losses"].append(mean.item())
     history["rates"].append(lr)
     history["norms"].append(norm.item())
-    t1 = time.time()
     if iter_num % 10 == 0 and master_process:
-        print(f"iter {iter_num}: loss {mean.item():.4f}, time {(t1 - t0) * 1000:.2f}ms")
-    t0 = t1
+        print(f"iter {iter_num}: loss {mean.item():.4f}")
 
 weights = {f"weights/{name}": value.cpu().numpy() for name, value in raw_model.state_dict().items()}
 np.savez(os.path.join(args.out_dir, f"rank{ddp_rank}.npz"), **history, **weights)

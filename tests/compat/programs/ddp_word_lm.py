@@ -9,7 +9,6 @@ Word-level language model on several processes.
 import argparse
 import math
 import os
-import time
 
 import numpy as np
 import torch
@@ -67,8 +66,6 @@ class RNNModel(nn.Module):
         self.rnn = getattr(nn, rnn_type)(ninp, nhid, nlayers, dropout=dropout, batch_first=True)
         self.decoder = nn.Linear(nhid, ntoken)
         if tie_weights:
-            if nhid != ninp:
-                raise ValueError("When using the tied flag, nhid must be equal to emsize")
             self.decoder.weight = self.encoder.weight
         nn.init.uniform_(self.encoder.weight, -0.1, 0.1)
         nn.init.zeros_(self.decoder.bias)
@@ -121,7 +118,6 @@ def evaluate(model, loader, ntoken):
 
 
 def train_epoch(model, loader, optimizer, args, ntoken, rank, epoch, history):
-    start_time = time.time()
     for i, (data, targets) in enumerate(loader):
         optimizer.zero_grad()
         loss = F.nll_loss(model(data).view(-1, ntoken), targets.reshape(-1))
@@ -131,8 +127,7 @@ def train_epoch(model, loader, optimizer, args, ntoken, rank, epoch, history):
         history["losses"].append(loss.item())
         history["norms"].append(norm.item())
         if rank == 0 and i % args.log_interval == 0:
-            elapsed = (time.time() - start_time) * 1000
-            print(f"| epoch {epoch:3d} | {i:5d}/{len(loader):5d} batches | {elapsed:5.0f} ms | loss {loss.item():5.2f}")
+            print(f"| epoch {epoch:3d} | {i:5d}/{len(loader):5d} batches | loss {loss.item():5.2f}")
 
 
 def main_worker(rank, world_size, args):
@@ -193,19 +188,13 @@ def main_worker(rank, world_size, args):
 def main():
     parser = argparse.ArgumentParser(description="Distributed word language model")
     parser.add_argument("--model", default="LSTM", help="LSTM, GRU, RNN or Transformer")
-    parser.add_argument("--emsize", type=int, default=24)
-    parser.add_argument("--nhid", type=int, default=24)
-    parser.add_argument("--nhead", type=int, default=2)
-    parser.add_argument("--nlayers", type=int, default=2)
     parser.add_argument("--tied", action="store_true")
-    parser.add_argument("--lr", type=float, default=10.0)
-    parser.add_argument("--momentum", type=float, default=0.0)
-    parser.add_argument("--clip", type=float, default=0.25)
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--batch_size", type=int, default=12)
-    parser.add_argument("--bptt", type=int, default=12)
-    parser.add_argument("--dropout", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=1111)
+    numbers = dict(
+        emsize=24, nhid=24, nhead=2, nlayers=2, lr=10.0, momentum=0.0, clip=0.25, epochs=5, batch_size=12, bptt=12,
+        dropout=0.0, seed=1111,
+    )
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--log-interval", type=int, default=5)
     parser.add_argument("--save", default="out")
