@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ import pytest
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.compat import absent
+from minigrad.compat import absent, as_torch
+from minigrad.distributed.place import TORCHRUN_VARIABLES
 from tests.support import ranks
 from tests.support.cases import cases, raises
 
@@ -212,22 +212,18 @@ def _divide(number: int) -> None:
     number / 0
 
 
-def test_mpiexec_s_ranks_get_torchrun_s_variables() -> None:
-    program = (
-        "import os, minigrad.compat; minigrad.compat.as_torch(); "
-        "print(*(os.environ.get(n) for n in ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE')))"
-    )
+def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     hydra = {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1"}
-    for more, printed in (
-        ({}, "None None None None"),
-        (hydra, "3 4 1 None"),
-        ({**hydra, "RANK": "7"}, "7 None None None"),
-    ):
-        environment = ranks.environment(**more)
-        ran = subprocess.run(
-            [sys.executable, "-c", program], env=environment, check=True, text=True, capture_output=True
-        )
-        assert ran.stdout.strip() == printed
+    cases = [({}, (None,) * 4), (hydra, ("3", "4", "1", None)), ({**hydra, "RANK": "7"}, ("7", None, None, None))]
+    for more, expected in cases:
+        with monkeypatch.context() as patch:
+            for name in (*TORCHRUN_VARIABLES, *hydra):
+                patch.setenv(name, "")  # so that it is put back
+                patch.delenv(name)
+            for name, value in more.items():
+                patch.setenv(name, value)
+            with as_torch(replace=True):
+                assert tuple(map(os.environ.get, TORCHRUN_VARIABLES)) == expected
 
 
 # Futures and hooks ------------------------------------------------------------------------------------------

@@ -249,7 +249,8 @@ def test_a_class_is_met_within_a_mode() -> None:
     duck: Any = Duck()
     forget_classes()
     with overrides.BaseTorchFunctionMode():
-        assert minigrad.exp(duck)[0].__name__ == "exp" and (minigrad.ones(2) + duck)[0].__name__ == "add"
+        answers: list[Any] = [minigrad.exp(duck), minigrad.ones(2) + duck]
+    assert [answer[0].__name__ for answer in answers] == ["exp", "add"]
 
 
 @cases("name", ["add", "nn.functional.mse_loss", "cat", "Tensor.matmul"])
@@ -276,9 +277,8 @@ def test_threads_meet_the_first_class_at_once(monkeypatch: pytest.MonkeyPatch) -
 
     def work(number: int) -> None:
         start.wait()
-        duck: Any = Duck()
         if number % 2:
-            results.append(minigrad.add(minigrad.ones(2), duck)[0].__name__)
+            results.append(named("torch.add")(minigrad.ones(2), Duck())[0].__name__)
         else:
             results.append(type(Sub([1.0]) + 1).__name__)
 
