@@ -6,7 +6,7 @@ import tempfile
 import accelerate
 import torch
 from accelerate import Accelerator, utils
-from accelerate.state import AcceleratorState, GradientState, PartialState
+from accelerate.state import AcceleratorState, GradientState
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -61,14 +61,7 @@ def training():
         "norms": norms,
         "rate": parts[3].get_last_lr(),
         "gathered": [torch.cat(each) for each in zip(*gathered, strict=True)],
-        "reduced": accelerator.reduce(torch.ones(2), reduction="mean"),
-        "padded": accelerator.pad_across_processes(torch.ones(1, 2)),
-        "state": [
-            accelerator.num_processes,
-            accelerator.is_main_process,
-            str(accelerator.device),
-            accelerator.mixed_precision,
-        ],
+        "state": [accelerator.num_processes, str(accelerator.device), accelerator.mixed_precision],
         "unwrapped": type(accelerator.unwrap_model(model)).__name__,
         "state dict": accelerator.get_state_dict(model),
     }
@@ -96,37 +89,6 @@ def saved_and_resumed():
         return results
 
 
-def contexts():
-    """Autocast, no synchronisation, ``on_main_process``, ``notebook_launcher`` and seeds."""
-    results = {}
-    accelerator = Accelerator(cpu=True)
-    model = accelerator.prepare(network())
-    x = torch.ones(2, 6)
-    with accelerator.autocast(), accelerator.no_sync(model):
-        results["autocast"] = model(x)
-    with accelerator.main_process_first():
-        results["local"] = accelerator.on_main_process(lambda: 3)()
-    seen = []
-    accelerate.notebook_launcher(lambda: seen.append(PartialState().num_processes), num_processes=1)
-    results["launched"] = seen
-    utils.set_seed(5)
-    results["random"] = torch.rand(3)
-    accelerator.trigger = accelerator.set_trigger()
-    results["trigger"] = accelerator.check_trigger()
-    with accelerator.split_between_processes([1, 2, 3]) as part:
-        results["part"] = part
-    results["memory"] = accelerator.free_memory(model)[0] is None
-
-    @utils.find_executable_batch_size(starting_batch_size=64)
-    def halved(batch_size):
-        if batch_size > 16:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return batch_size
-
-    results["executable"] = halved()
-    return results
-
-
 def large_models():
     """Models without memory, device maps, dispatch and offloading."""
     results = {}
@@ -143,12 +105,6 @@ def large_models():
         results["offloaded"] = accelerate.cpu_offload(network(), torch.device("cpu"))(torch.ones(1, 6))
         disk = accelerate.disk_offload(network(), os.path.join(folder, "disk"), torch.device("cpu"))
         results["disk"] = disk(torch.ones(1, 6))
-    results["nested"] = utils.send_to_device({"a": [torch.ones(2)]}, "cpu")
-    results["sliced"] = utils.slice_tensors({"a": torch.arange(4)}, slice(1, 3))
-    results["concatenated"] = utils.concatenate([{"a": torch.ones(1)}, {"a": torch.zeros(2)}])
-    results["floats"] = utils.convert_to_fp32({"a": torch.ones(2, dtype=torch.bfloat16)})
-    results["batch"] = utils.find_batch_size([{"a": torch.ones(3, 2)}])
-    results["structure"] = str(utils.get_data_structure(torch.ones(2)))
     return results
 
 
@@ -163,7 +119,7 @@ def half_precision():
     return {"losses": [round(loss, 1) for loss in losses[:4]], "dtype": str(parts[0](torch.ones(1, 6)).dtype)}
 
 
-PARTS = [training, saved_and_resumed, contexts, large_models, half_precision]
+PARTS = [training, saved_and_resumed, large_models, half_precision]
 
 
 def run() -> dict[str, object]:

@@ -11,7 +11,6 @@ import torch
 from datasets import Dataset
 from sentence_transformers import (
     CrossEncoder,
-    InputExample,
     SentenceTransformer,
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
@@ -23,7 +22,6 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
-from torch.utils.data import DataLoader
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 
 os.environ["WANDB_DISABLED"] = "true"
@@ -112,13 +110,6 @@ def run() -> dict[str, object]:
         model.save(f"{folder}/saved")
         again = SentenceTransformer(f"{folder}/saved", device="cpu")
         results["saved"] = again.encode(SENTENCES[:4], convert_to_tensor=True)
-
-        model = encoder(folder)
-        examples = [InputExample(texts=[a, b], label=0.5) for a, b in zip(SENTENCES[:8], SENTENCES[8:16], strict=True)]
-        batches = DataLoader(examples, batch_size=4, shuffle=False)
-        objectives = [(batches, losses.CosineSimilarityLoss(model))]
-        model.old_fit(objectives, epochs=1, warmup_steps=0, show_progress_bar=False)
-        results["fit"] = model.encode(SENTENCES[:4], convert_to_tensor=True)
 
         cross = CrossEncoder(small(folder, BertForSequenceClassification), device="cpu", num_labels=1)
         results["cross"] = cross.predict([(SENTENCES[0], other) for other in SENTENCES[1:6]], convert_to_tensor=True)

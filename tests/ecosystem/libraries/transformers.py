@@ -6,7 +6,6 @@ import os
 import tempfile
 import threading
 
-import numpy as np
 import torch
 import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
@@ -85,14 +84,9 @@ def generation():
     ways = {
         "greedy": {"do_sample": False},
         "beams": {"num_beams": 3, "num_return_sequences": 2, "length_penalty": 0.8, "early_stopping": True},
-        "beams sampled": {"num_beams": 2, "do_sample": True},
-        "sampled": {"do_sample": True},
-        "top_k": {"do_sample": True, "top_k": 5},
         "top_p": {"do_sample": True, "top_p": 0.6, "temperature": 0.7},
-        "min_p": {"do_sample": True, "min_p": 0.1},
         "top_h": {"do_sample": True, "top_h": 0.4},
         "typical_p": {"do_sample": True, "typical_p": 0.7},
-        "epsilon": {"do_sample": True, "epsilon_cutoff": 0.02},
         "eta": {"do_sample": True, "eta_cutoff": 0.02},
         "several": {"do_sample": True, "num_return_sequences": 3},
         "repetition": {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2},
@@ -103,7 +97,6 @@ def generation():
         "guidance": {"guidance_scale": 1.5},
         "lookup": {"prompt_lookup_num_tokens": 3},
         "static": {"cache_implementation": "static"},
-        "offloaded": {"cache_implementation": "dynamic"},
         "no cache": {"use_cache": False},
         "chunked prefill": {"prefill_chunk_size": 4},
     }
@@ -429,46 +422,6 @@ def trainer_options():
     return results
 
 
-def trainer_seq2seq():
-    """``Seq2SeqTrainer`` with ``predict_with_generate`` and its collator."""
-    torch.manual_seed(0)
-    words = tokenizer()
-    config = hf.T5Config(
-        vocab_size=64, d_model=16, d_kv=4, d_ff=32, num_layers=1, num_heads=4, dropout_rate=0.0, pad_token_id=0,
-        decoder_start_token_id=0, eos_token_id=3, initializer_factor=0.5,
-    )  # fmt: skip
-    model = hf.T5ForConditionalGeneration(config)
-    data = [{**words(a), "labels": words(b)["input_ids"]} for a in SENTENCES for b in SENTENCES]
-    for row in data:
-        row.pop("token_type_ids", None)
-    with tempfile.TemporaryDirectory() as folder:
-        options = hf.Seq2SeqTrainingArguments(
-            folder,
-            num_train_epochs=2,
-            per_device_train_batch_size=4,
-            learning_rate=1e-2,
-            predict_with_generate=True,
-            generation_max_length=8,
-            generation_num_beams=2,
-            eval_strategy="epoch",
-            save_strategy="no",
-            logging_steps=2,
-            report_to=[],
-            disable_tqdm=True,
-            use_cpu=True,
-        )
-        trainer = hf.Seq2SeqTrainer(
-            model,
-            options,
-            train_dataset=data,
-            eval_dataset=data[:5],
-            data_collator=hf.DataCollatorForSeq2Seq(words, model),
-            compute_metrics=lambda prediction: {"sum": float(np.abs(prediction.predictions).sum())},
-        )
-        trainer.train()
-        return {"history": history(trainer), "predicted": trainer.predict(data[:3]).predictions}
-
-
 def collators():
     """Each collator on sentences of different lengths."""
     words = tokenizer()
@@ -536,68 +489,9 @@ def text_pipelines():
     return results
 
 
-def other_pipelines():
-    """Pipelines of images and of sound."""
-    results = {}
-    torch.manual_seed(0)
-    image = (np.arange(32 * 32 * 3).reshape(32, 32, 3) * 7 % 256).astype(np.uint8)
-    from PIL import Image
-
-    vit = hf.ViTForImageClassification(
-        hf.ViTConfig(
-            image_size=32,
-            patch_size=8,
-            num_labels=4,
-            initializer_range=0.3,
-            **{k: TINY[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")},
-        )
-    ).eval()
-    for name, kind in (("pil", "ViTImageProcessorPil"), ("torchvision", "ViTImageProcessor")):
-        processor = getattr(hf, kind)(size={"height": 32, "width": 32})
-        classify = hf.pipeline("image-classification", model=vit, image_processor=processor)
-        results[f"image-classification {name}"] = classify(Image.fromarray(image), top_k=4)
-    wav = hf.Wav2Vec2ForCTC(
-        hf.Wav2Vec2Config(
-            vocab_size=32, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=32,
-            conv_dim=(16, 16), conv_stride=(5, 4), conv_kernel=(10, 6), num_feat_extract_layers=2,
-            num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2, initializer_range=0.3,
-        )
-    ).eval()  # fmt: skip
-    letters = {
-        token: i for i, token in enumerate(["<pad>", "<s>", "</s>", "<unk>", "|", *"abcdefghijklmnopqrstuvwxyz"])
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "vocab.json")
-        with open(path, "w") as file:
-            import json
-
-            json.dump(letters, file)
-        words = hf.Wav2Vec2CTCTokenizer(path)
-    sound = np.sin(np.arange(4000) / 20).astype(np.float32)
-    recognise = hf.pipeline(
-        "automatic-speech-recognition", model=wav, tokenizer=words, feature_extractor=hf.Wav2Vec2FeatureExtractor()
-    )
-    results["automatic-speech-recognition"] = recognise(sound)
-    results["chunks"] = recognise(sound, chunk_length_s=0.1, stride_length_s=0.02)
-    return results
-
-
-PARTS = [
-    generation,
-    generation_of_many,
-    stopping_and_streaming,
-    encoder_decoder,
-    attention_implementations,
-    precision_and_checkpointing,
-    mixture_of_experts,
-    trainer_of_everything,
-    trainer_resumed,
-    trainer_options,
-    trainer_seq2seq,
-    collators,
-    text_pipelines,
-    other_pipelines,
-]
+PARTS = [generation, generation_of_many, stopping_and_streaming, encoder_decoder, attention_implementations]
+PARTS += [precision_and_checkpointing, mixture_of_experts]
+PARTS += [trainer_of_everything, trainer_resumed, trainer_options, collators, text_pipelines]
 
 
 def run() -> dict[str, object]:
