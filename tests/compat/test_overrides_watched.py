@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -149,6 +150,17 @@ class Minus(overrides.TorchFunctionMode):
         return -1, func, args, kwargs
 
 
+def forget_classes() -> None:
+    """As if no class that answers had come up."""
+    overrides._open(classes=-overrides._counts["classes"])
+
+
+@pytest.fixture(autouse=True)
+def nobody_met() -> Iterator[None]:
+    yield
+    forget_classes()
+
+
 def named(name: str) -> Any:
     """A public function, as programs get at it."""
     value: Any = minigrad
@@ -237,11 +249,6 @@ def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None
             forget_classes()
             first, again = call(), call()
             assert first == again and first[0].__name__ == name
-
-
-def forget_classes() -> None:
-    """As if no class that answers had come up."""
-    overrides._open(classes=-overrides._counts["classes"])
 
 
 def test_a_class_is_met_within_a_mode() -> None:
