@@ -1,8 +1,12 @@
-"""What libraries call of PyTorch's inner functions, against PyTorch's; arrays by DLPack."""
+"""Names that PyTorch keeps for itself and libraries call nevertheless, against PyTorch's; arrays by DLPack."""
 
 from __future__ import annotations
 
+import gc
 import importlib
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +14,13 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad import nn
+from minigrad.compat.internal import _DecoratorContextManager, swap_tensor
+from minigrad.compat.weak import WeakIdKeyDictionary
+from minigrad.utils import _pytree
 from tests.support.both import agree, refuse
 from tests.support.cases import cases, raises
-from tests.support.parity import torch
+from tests.support.parity import assert_close, ours, theirs, torch
 
 X = np.arange(6.0).reshape(2, 3)
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -111,3 +119,222 @@ def test_numbers_of_reductions() -> None:
     for name in ("none", "mean", "sum"):
         agree(program, name, gradient=False)
     refuse(program, "other")
+
+
+def test_a_context_that_decorates() -> None:
+    events: list[str] = []
+
+    class Noted(_DecoratorContextManager):
+        def __enter__(self) -> None:
+            events.append("in")
+
+        def __exit__(self, *raised: object) -> None:
+            events.append("out")
+
+    @Noted()
+    def call(x: int) -> int:
+        events.append("call")
+        return x + 1
+
+    assert call(1) == 2 and events == ["in", "call", "out"]
+
+
+def test_swap_tensor() -> None:
+    layer: Any = nn.BatchNorm1d(2)
+    weight, mean, other = layer.weight, layer.running_mean, minigrad.ones(2) * 3
+    assert swap_tensor(layer, "weight", other) is weight and layer.weight is other
+    assert swap_tensor(layer, "running_mean", other) is mean
+    assert swap_tensor(layer, "new", other, allow_missing=True) is None and layer.new is other
+    raises(AttributeError, None, lambda: swap_tensor(layer, "missing", other))
+
+
+def test_nodes_of_lists_and_names() -> None:
+    assert _pytree._list_unflatten(*_pytree._list_flatten([1, 2])) == [1, 2]
+    (key, value), _ = _pytree._list_flatten_with_keys([5, 6])[0]
+    assert (str(key), key.get([5, 6]), value) == ("[0]", 5, 5)
+    assert _pytree.is_structseq_instance(time.localtime()) and not _pytree.is_structseq_instance((1, 2))
+
+
+PROGRAM = """
+from minigrad.compat import as_torch
+as_torch()
+import torch, functorch
+from torch.autograd import forward_ad
+from torch._C._functorch import is_batchedtensor
+from torch.serialization import MAP_LOCATION
+from torch.utils.data._utils.worker import _generate_state
+assert functorch.vmap(torch.sin)(torch.zeros(2)).tolist() == [0, 0]
+assert torch.torch is torch and not is_batchedtensor(torch.ones(1))
+assert forward_ad.unpack_dual(torch.ones(1)).tangent is None
+assert [int(n) for n in _generate_state(5, 0)][:1] == [SEED]
+x = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    x.numpy()
+"""
+
+
+def test_as_torch() -> None:
+    import numpy as np
+
+    seed = int(np.random.SeedSequence([0, 5, 0, 0]).generate_state(4)[0])
+    subprocess.run([sys.executable, "-c", PROGRAM.replace("SEED", str(seed))], check=True)
+
+
+# torch._C and beside it --------------------------------------------------------------------------------
+
+
+@cases("kind", ["softmax", "log_softmax"])
+def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
+    g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    actual = getattr(minigrad, f"_{kind}_backward_data")(
+        ours(g), getattr(ours(x), kind)(1 if x.ndim > 1 else 0), -1, minigrad.float64
+    )
+    output = getattr(theirs(x), kind)(1 if x.ndim > 1 else 0)  # skipped without PyTorch
+    expected = getattr(torch, f"_{kind}_backward_data")(theirs(g), output, -1, torch.float64)
+    assert_close(actual, expected)
+
+
+@cases("kind, shape", [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
+def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    x, g, mask = rng.normal(size=(2, 2, 3, 3)), rng.normal(size=(2, 2, 3, 3)), rng.random(shape) < 0.5
+    mask[..., 0] = False  # rows of which nothing is left are NaN there
+    results = []
+    for t, make in ((minigrad, ours), (torch, theirs)):
+        leaf = make(x, True)
+        out = t._masked_softmax(leaf, make(mask), None, kind)
+        if mask.shape == x.shape:  # PyTorch has no gradient with other masks
+            out.backward(make(g))
+        results.append((out, out if leaf.grad is None else leaf.grad))
+    for a, b in zip(*results, strict=True):
+        assert_close(a, b)
+    nothing = minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True]))
+    assert nothing.tolist() == [0, 0]
+
+
+def test_response_norm_across_maps() -> None:
+    x = np.random.default_rng(2).normal(size=(2, 3, 2, 2))  # few channels: PyTorch's window keeps the first for ever
+    for size in (4, 5):
+        layers = [t.nn.CrossMapLRN2d(size, 0.3, 0.6, k=1.5) for t in (minigrad, torch)]
+        assert_close(layers[0](ours(x[:, :2])), layers[1](theirs(x[:, :2])))
+    assert_close(layers[0](ours(x)), layers[1](theirs(x)))
+    assert repr(layers[0]) == repr(layers[1])
+    raises(ValueError, "Expected input to be 4D, got 3D", lambda: layers[0](ours(x[0])))
+
+
+def test_guards_and_annotations() -> None:
+    core = minigrad._C
+    assert core._get_tracing_state() is None and core._log_api_usage_once("x") is None
+    assert core._jit_set_profiling_mode(True) is False and not isinstance(minigrad.ones(1), core.Value)
+    raises(NotImplementedError, r"torch\._C\.Graph: nothing records a program", core.Graph)
+    raises(NotImplementedError, r"no torch\._C\._onnx: there is no C\+\+ library", core._onnx)
+
+
+def test_paths_that_packages_import_from() -> None:
+    from minigrad.autograd.profiler import record_function
+    from minigrad.random import fork_rng
+    from minigrad.utils.hooks import RemovableHandle
+
+    assert record_function is minigrad.profiler.record_function
+    assert isinstance(minigrad.nn.Linear(1, 1).register_forward_hook(print), RemovableHandle)
+    minigrad.manual_seed(0)
+    with fork_rng(devices=[], enabled=True):
+        within = minigrad.rand(3)
+    assert minigrad.rand(3).tolist() == within.tolist()
+    called: list[int] = []
+    minigrad.cuda._lazy_call(lambda: called.append(1))
+    assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
+
+
+def test_assert_as_a_function() -> None:
+    minigrad._assert(minigrad.ones(1) > 0, "never")
+    raises(AssertionError, "as it was", lambda: minigrad._assert(minigrad.ones(1) < 0, "as it was"))
+
+
+# torch._check and its like -----------------------------------------------------------------------------
+
+
+CONDITIONS: list[tuple[str, Any]] = [
+    (name, arguments)
+    for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented")
+    for arguments in ((True,), (False,), (False, lambda: "text"), (1, None), (False, "no function"), (False, lambda: 3))
+]
+TENSORS: list[tuple[list[Any], str]] = [
+    ([True, True], "bool"),
+    ([True, False], "bool"),
+    ([], "bool"),
+    ([1, 0], "int64"),
+]
+
+
+def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
+    """The error's class and text up to its first sentence; a module's name is taken as PyTorch's."""
+    try:
+        function(*arguments)
+    except Exception as error:
+        return type(error).__name__, str(error).partition(". ")[0].rstrip(".").replace("minigrad.", "torch.")
+    return "", ""
+
+
+@cases("name, arguments", CONDITIONS)
+def test_of_a_condition(name: str, arguments: tuple[Any, ...]) -> None:
+    assert outcome(getattr(minigrad, name), *arguments) == outcome(getattr(torch, name), *arguments)
+
+
+@cases("values, dtype", TENSORS)
+def test_of_a_tensor(values: list[Any], dtype: str) -> None:
+    ours, theirs = (lib.tensor(values, dtype=getattr(lib, dtype)) for lib in (minigrad, torch))
+    assert outcome(minigrad._check_tensor_all, ours) == outcome(torch._check_tensor_all, theirs)
+    found = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
+    assert found == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
+    assert outcome(minigrad._check, ours)[0] == outcome(torch._check, theirs)[0] == "TypeError"
+    assert outcome(minigrad._check_tensor_all, True)[0] == outcome(torch._check_tensor_all, True)[0] == "TypeError"
+
+
+@cases("i, most", [(0, None), (-1, None), (3, 3), (4, 3)])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_of_a_size(i: int, most: int | None) -> None:
+    assert outcome(lambda: minigrad._check_is_size(i, max=most)) == outcome(lambda: torch._check_is_size(i, max=most))
+
+
+# An index of one element within vmap, as masks have it -------------------------------------------------
+
+
+def masks(library: Any) -> list[Any]:
+    """A causal mask with padding, batch by query by key, and elements at an index of both kinds."""
+    mode = importlib.import_module(f"{library.__name__}._dynamo._trace_wrapped_higher_order_op").TransformGetItemToIndex
+    padding = library.tensor([[True, False, True], [True, True, False]])
+    x = library.arange(6.0).reshape(2, 3)
+
+    def allowed(batch: Any, query: Any, key: Any) -> Any:
+        return padding[batch, key] & (query >= key)
+
+    for dims in ((None, None, 0), (None, 0, None), (0, None, None)):
+        allowed = library.vmap(allowed, in_dims=dims)
+    rows = library.vmap(library.vmap(lambda i, j: x[i][j] + x[i, 0], in_dims=(None, 0)), in_dims=(0, None))
+    with mode():
+        two, three = library.arange(2), library.arange(3)
+        return [allowed(two, three, three).tolist(), rows(two, three).tolist()]
+
+
+def test_a_tensor_as_an_index_inside_vmap() -> None:
+    assert masks(minigrad) == masks(torch)
+
+
+# Mappings from tensors that do not keep them -----------------------------------------------------------
+
+
+def test_items_go_with_their_keys(t: Any) -> None:
+    kind: Any = WeakIdKeyDictionary
+    if t is not minigrad:
+        kind = t.utils.weak.WeakIdKeyDictionary
+    first, second = t.ones(2), t.ones(2)
+    mapping = kind({first: 1})
+    mapping[second] = 2
+    mapping[first] += 2
+    assert (mapping[first], mapping[second], len(mapping)) == (3, 2, 2) and t.ones(2) not in mapping
+    assert {id(key) for key in mapping} == {id(first), id(second)}
+    del second, mapping[first]
+    gc.collect()
+    assert len(mapping) == 0
+    raises(KeyError, None, lambda: mapping[first])
