@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
-BY_DEFAULT = ("kv_cache", "seq2seq_forcing", "step_in_hooks")
+BY_DEFAULT = ("kv_cache", "step_in_hooks")
 NUMBERS = ("losses", "rates", "rewards", "accuracies", "norm")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 CLOSE = 1e-5
