@@ -17,7 +17,7 @@ from minigrad.compat import autocast as amp
 from minigrad.nn.utils import clip_grad_norm_
 from minigrad.utils.checkpoint import checkpoint
 from tests.support import strict
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import torch
 
 pytest.importorskip("ml_dtypes")
@@ -41,55 +41,49 @@ PAIRS = """
 
 # t is the library, F its nn.functional, m makes a float tensor of a shape, i a tensor of class numbers.
 CASES = """
-t.addbmm(m(2, 4), m(3, 2, 5), m(3, 5, 4)); t.addmm(m(2, 4), m(2, 5), m(5, 4)); t.addmv(m(2), m(2, 5), m(5))
-t.addr(m(2, 5), m(2), m(5)); t.baddbmm(m(3, 2, 4), m(3, 2, 5), m(3, 5, 4)); F.bilinear(m(2, 3), m(2, 4), m(5, 3, 4))
-t.bmm(m(3, 2, 5), m(3, 5, 4)); t.linalg.multi_dot([m(2, 3), m(3, 4), m(4, 2)]); F.conv1d(m(1, 2, 5), m(3, 2, 2), m(3))
-F.conv2d(m(1, 2, 5, 5), m(3, 2, 2, 2), m(3)); F.conv3d(m(1, 2, 3, 3, 3), m(3, 2, 2, 2, 2))
-F.conv_transpose1d(m(1, 2, 5), m(2, 3, 2)); F.conv_transpose2d(m(1, 2, 5, 5), m(2, 3, 2, 2))
-F.conv_transpose3d(m(1, 2, 3, 3, 3), m(2, 3, 2, 2, 2)); t.dot(m(3), m(3))
-t.einsum("bkhd,bqhd->bqkh", m(2, 3, 2, 4), m(2, 5, 2, 4)); F.linear(m(2, 3), m(4, 3), m(4)); t.matmul(m(2, 3), m(3))
-m(2, 2, 3).matmul(m(3, 4)); m(2, 3) @ m(3, 4); t.mm(m(2, 3), m(3, 4)); t.mv(m(2, 3), m(3)); t.outer(m(2), m(3))
-t.prelu(m(2, 3), m(1)); F.scaled_dot_product_attention(m(1, 2, 3, 4), m(1, 2, 3, 4), m(1, 2, 3, 4))
-t.tensordot(m(2, 3), m(3, 4), 1); t.vdot(m(3), m(3)); t.linalg.vecdot(m(2, 3), m(2, 3)); t.atan2(m(3), m(3))
-t.cdist(m(2, 3), m(4, 3)); F.cosine_similarity(m(2, 3), m(2, 3)); t.linalg.cross(m(2, 3), m(2, 3)); t.cumprod(m(3), 0)
-t.cumsum(m(3), 0); t.dist(m(3), m(3)); F.dropout(m(3), 0.5); F.group_norm(m(2, 4, 3), 2)
-F.layer_norm(m(2, 3), (3,), m(3), m(3)); F.rms_norm(m(2, 3), (3,), m(3))
-F.batch_norm(m(2, 3), None, None, training=True); t.log_softmax(m(2, 3), 1); t.logsumexp(m(2, 3), 1); m(2, 3).norm()
-t.norm(m(2, 3), 2, 1); t.linalg.norm(m(2, 3)); t.linalg.vector_norm(m(2, 3)); F.pdist(m(4, 3)); t.pow(m(3), m(3))
-t.pow(2.0, m(3)); m(3) ** 1.5; 1.5 ** m(3); t.prod(m(2, 3), 0); t.quantile(m(5), 0.3); t.renorm(m(3, 3), 2, 0, 1.0)
-t.softmax(m(2, 3), 1); F.softmax(m(2, 3), dim=1); m(2, 3).softmax(1); t.softmax(m(2, 3), 1, dtype=t.float64)
-t.sum(m(2, 3), dim=1); t.sum(m(2, 3), dtype=t.float16); m(2, 3).sum(-1, keepdim=True)
-F.binary_cross_entropy(m(2, 3), m(2, 3)); F.cosine_embedding_loss(m(2, 3), m(2, 3), i(2) * 2 - 1)
-F.cross_entropy(m(2, 3), i(2), label_smoothing=0.1); F.hinge_embedding_loss(m(2), i(2) * 2 - 1)
-F.margin_ranking_loss(m(2), m(2), i(2) * 2 - 1); F.multi_margin_loss(m(2, 3), i(2))
-F.multilabel_margin_loss(m(2, 3), i(2, 3)); F.nll_loss(m(2, 3), i(2))
-F.triplet_margin_loss(m(2, 3), m(2, 3), m(2, 3)); F.gaussian_nll_loss(m(2, 3), m(2, 3), m(2, 3))
-F.multilabel_soft_margin_loss(m(2, 3), m(2, 3)); t.addcdiv(m(3), m(3), m(3)); m(3).clamp(0.2, 0.5); t.cov(m(2, 5))
-F.glu(m(2, 4)); t.inner(m(2, 3), m(4, 3)); F.instance_norm(m(2, 3, 4))
-F.interpolate(m(1, 1, 4, 4), scale_factor=2, mode="bilinear"); F.interpolate(m(1, 1, 4), scale_factor=2)
-t.lerp(m(3), m(3), 0.5); t.logcumsumexp(m(3), 0); t.linalg.matrix_power(m(3, 3), 2); t.nansum(m(3)); t.nanmean(m(3))
-F.pairwise_distance(m(2, 3), m(2, 3)); F.softmin(m(2, 3), 1); t.std_mean(m(3)); F.threshold(m(3), 0.1, 0.0)
-t.trapezoid(m(3)); F.adaptive_avg_pool3d(m(1, 1, 4, 4, 4), 2); F.avg_pool2d(m(1, 1, 4, 4), 2)
-F.avg_pool3d(m(1, 1, 4, 4, 4), 2); F.max_pool2d(m(1, 1, 4, 4), 2); F.max_pool3d(m(1, 1, 4, 4, 4), 2)
-F.embedding(i(2), m(5, 3)); t.linalg.cholesky(m(3, 3) * 0 + t.eye(3, device=m(1).device))
+t.addbmm(m(2, 4), m(3, 2, 5), m(3, 5, 4)); t.addmm(m(2, 4), m(2, 5), m(5, 4)); t.addmv(m(2), m(2, 5), m(5));
+t.addr(m(2, 5), m(2), m(5)); t.baddbmm(m(3, 2, 4), m(3, 2, 5), m(3, 5, 4)); F.bilinear(m(2, 3), m(2, 4), m(5, 3, 4));
+t.bmm(m(3, 2, 5), m(3, 5, 4)); t.linalg.multi_dot([m(2, 3), m(3, 4), m(4, 2)]); F.conv1d(m(1, 2, 5), m(3, 2, 2), m(3));
+F.conv2d(m(1, 2, 5, 5), m(3, 2, 2, 2), m(3)); F.conv3d(m(1, 2, 3, 3, 3), m(3, 2, 2, 2, 2));
+F.conv_transpose1d(m(1, 2, 5), m(2, 3, 2)); F.conv_transpose2d(m(1, 2, 5, 5), m(2, 3, 2, 2));
+F.conv_transpose3d(m(1, 2, 3, 3, 3), m(2, 3, 2, 2, 2)); t.dot(m(3), m(3));
+t.einsum("bkhd,bqhd->bqkh", m(2, 3, 2, 4), m(2, 5, 2, 4)); F.linear(m(2, 3), m(4, 3), m(4)); t.matmul(m(2, 3), m(3));
+m(2, 2, 3).matmul(m(3, 4)); m(2, 3) @ m(3, 4); t.mm(m(2, 3), m(3, 4)); t.mv(m(2, 3), m(3)); t.outer(m(2), m(3));
+t.prelu(m(2, 3), m(1)); F.scaled_dot_product_attention(m(1, 2, 3, 4), m(1, 2, 3, 4), m(1, 2, 3, 4));
+t.tensordot(m(2, 3), m(3, 4), 1); t.vdot(m(3), m(3)); t.linalg.vecdot(m(2, 3), m(2, 3)); t.atan2(m(3), m(3));
+t.cdist(m(2, 3), m(4, 3)); F.cosine_similarity(m(2, 3), m(2, 3)); t.linalg.cross(m(2, 3), m(2, 3)); t.cumprod(m(3), 0);
+t.cumsum(m(3), 0); t.dist(m(3), m(3)); F.dropout(m(3), 0.5); F.group_norm(m(2, 4, 3), 2);
+F.layer_norm(m(2, 3), (3,), m(3), m(3)); F.rms_norm(m(2, 3), (3,), m(3));
+F.batch_norm(m(2, 3), None, None, training=True); t.log_softmax(m(2, 3), 1); t.logsumexp(m(2, 3), 1); m(2, 3).norm();
+t.norm(m(2, 3), 2, 1); t.linalg.norm(m(2, 3)); t.linalg.vector_norm(m(2, 3)); F.pdist(m(4, 3)); t.pow(m(3), m(3));
+t.pow(2.0, m(3)); m(3) ** 1.5; 1.5 ** m(3); t.prod(m(2, 3), 0); t.quantile(m(5), 0.3); t.renorm(m(3, 3), 2, 0, 1.0);
+t.softmax(m(2, 3), 1); F.softmax(m(2, 3), dim=1); m(2, 3).softmax(1); t.softmax(m(2, 3), 1, dtype=t.float64);
+t.sum(m(2, 3), dim=1); t.sum(m(2, 3), dtype=t.float16); m(2, 3).sum(-1, keepdim=True);
+F.binary_cross_entropy(m(2, 3), m(2, 3)); F.cosine_embedding_loss(m(2, 3), m(2, 3), i(2) * 2 - 1);
+F.cross_entropy(m(2, 3), i(2), label_smoothing=0.1); F.hinge_embedding_loss(m(2), i(2) * 2 - 1);
+F.margin_ranking_loss(m(2), m(2), i(2) * 2 - 1); F.multi_margin_loss(m(2, 3), i(2));
+F.multilabel_margin_loss(m(2, 3), i(2, 3)); F.nll_loss(m(2, 3), i(2));
+F.triplet_margin_loss(m(2, 3), m(2, 3), m(2, 3)); F.gaussian_nll_loss(m(2, 3), m(2, 3), m(2, 3));
+F.multilabel_soft_margin_loss(m(2, 3), m(2, 3)); t.addcdiv(m(3), m(3), m(3)); m(3).clamp(0.2, 0.5); t.cov(m(2, 5));
+F.glu(m(2, 4)); t.inner(m(2, 3), m(4, 3)); F.instance_norm(m(2, 3, 4));
+F.interpolate(m(1, 1, 4, 4), scale_factor=2, mode="bilinear"); F.interpolate(m(1, 1, 4), scale_factor=2);
+t.lerp(m(3), m(3), 0.5); t.logcumsumexp(m(3), 0); t.linalg.matrix_power(m(3, 3), 2); t.nansum(m(3)); t.nanmean(m(3));
+F.pairwise_distance(m(2, 3), m(2, 3)); F.softmin(m(2, 3), 1); t.std_mean(m(3)); F.threshold(m(3), 0.1, 0.0);
+t.trapezoid(m(3)); F.adaptive_avg_pool3d(m(1, 1, 4, 4, 4), 2); F.avg_pool2d(m(1, 1, 4, 4), 2);
+F.avg_pool3d(m(1, 1, 4, 4, 4), 2); F.max_pool2d(m(1, 1, 4, 4), 2); F.max_pool3d(m(1, 1, 4, 4, 4), 2);
+F.embedding(i(2), m(5, 3)); t.linalg.cholesky(m(3, 3) * 0 + t.eye(3, device=m(1).device));
 t.linalg.inv(m(3, 3) + t.eye(3, device=m(1).device)); t.linalg.svdvals(m(3, 2))
 """
 # Of one float32 operand, a, and one of 16 bits, b.
 MIXED = """
-a + b; t.addcdiv(a, b, b); t.addcmul(b, a, b); t.atan2(b, a); t.cat([b, a]); t.linalg.cross(a[:, :3], b[:, :3])
-t.dot(a[0], b[0]); t.index_copy(a, 0, i(4), b); t.index_put(a, (i(1),), b[:1]); F.linear(b, a)
-F.layer_norm(b, (4,), a[0], a[1]); a @ b; F.mse_loss(a, b); F.batch_norm(b, None, None, a[0], a[1], training=True)
+a + b; t.addcdiv(a, b, b); t.addcmul(b, a, b); t.atan2(b, a); t.cat([b, a]); t.linalg.cross(a[:, :3], b[:, :3]);
+t.dot(a[0], b[0]); t.index_copy(a, 0, i(4), b); t.index_put(a, (i(1),), b[:1]); F.linear(b, a);
+F.layer_norm(b, (4,), a[0], a[1]); a @ b; F.mse_loss(a, b); F.batch_norm(b, None, None, a[0], a[1], training=True);
 t.scatter_add(a, 0, i(4, 4), b); t.stack([b, a]); t.tensordot(a, b, 1); t.where(a > 0, a, b)
 """
 HEADS = "*[m(3, 1, 4)] * 3, 4, 2, m(12, 4), m(12), None, None, False, 0.0, m(4, 4), m(4)"
-
-
-def lines(text: str) -> list[str]:
-    return [line for line in text.replace("\n", ";").split(";") if line.strip()]
-
-
 EXPRESSIONS = [
-    *lines(CASES),
+    *programs(CASES),
     *[f"t.{name}(m(2, 3))" for name in ALONE.split()],
     *[f"F.{name}(m(2, 3))" for name in ACTIVATIONS.split()],
     *[f"F.{name}(m(2, 3), m(2, 3), reduction={how!r})" for name in LOSSES.split() for how in ("mean", "none")],
@@ -155,7 +149,7 @@ def test_dtypes_are_pytorchs(low: str, place: str) -> None:
     strict.install(emulate=False)
     differ = []
     for dtype in ("float32", low):
-        expressions = [*EXPRESSIONS, *(lines(MIXED) if dtype == low else [])]
+        expressions = [*EXPRESSIONS, *(programs(MIXED) if dtype == low else [])]
         with theirs(place, low):
             expected = dtypes(expressions, operands(torch, place, low, dtype))
         with mg.autocast(place, dtype=getattr(mg, low)):
