@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,15 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
-from minigrad.nn import functional as F
-from minigrad.training import Settings, Trainer
-from tests.support.in_torch import in_torch
-from tests.support.parity import assert_close, ours, theirs, torch
+from tests.support.parity import ours
 
-KINDS = [FullyConnected, Convolutional, Recurrent, PatchTransformer]
 SMALL: dict[type[nn.Module], dict[str, Any]] = {  # for images of 4 × 4 pixels, and 3 classes
     FullyConnected: {"hidden": 5},
     Convolutional: {"first": 2, "second": 3},
     Recurrent: {"hidden": 4},
     PatchTransformer: {"patch": 2, "width": 8, "heads": 2, "d_ff": 6},
 }
-each = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+each = pytest.mark.parametrize("kind", SMALL, ids=lambda kind: kind.__name__)
 
 
 def small(kind: Callable[..., nn.Module], **options: Any) -> nn.Module:
@@ -49,61 +44,6 @@ def test_gradients(kind: Callable[..., nn.Module]) -> None:
     x = ours(images(2, 4, 4), requires_grad=True)
     parameters = list(model.parameters())
     assert mg.autograd.gradcheck(lambda x, *_: model(x), [x, *parameters])
-
-
-@each
-def test_the_same_program_gives_pytorchs_numbers(kind: Callable[..., nn.Module]) -> None:
-    one = small(kind).double()
-    other = getattr(in_torch("classifiers"), kind.__name__)(side=4, classes=3, dropout=0.0, **SMALL[kind]).double()  # type: ignore[index]
-    other.load_state_dict({name: theirs(value) for name, value in one.state_dict().items()})
-    x, labels = images(6, 4, 4), np.arange(6) % 3
-    loss = F.cross_entropy(one(ours(x)), ours(labels))
-    their_loss = torch.nn.functional.cross_entropy(other(theirs(x)), theirs(labels))
-    loss.backward()
-    their_loss.backward()
-    assert_close(loss, their_loss)
-    gradients = dict(other.named_parameters())
-    for name, parameter in one.named_parameters():
-        assert_close(parameter.grad, gradients[name].grad, 1e-8, name)
-
-
-@each
-def test_a_batch_is_learned_by_heart(kind: Callable[..., nn.Module]) -> None:
-    model = small(kind)
-    x, labels = mg.tensor(images(8, 4, 4).astype(np.float32)), mg.tensor(np.arange(8) % 3)
-    adam = mg.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(600):
-        loss = F.cross_entropy(model(x), labels)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    assert loss < 1e-2
-
-
-class Rows:
-    """Batches of four images, the same in each epoch."""
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[tuple[mg.Tensor, mg.Tensor]]:
-        for i in range(start, 3):
-            yield mg.tensor(images(3, 4, 4, 4)[i].astype(np.float32)), mg.tensor(np.arange(4) % 3)
-
-
-@each
-def test_a_training_resumes_to_the_bit(kind: Callable[..., nn.Module], tmp_path: Path) -> None:
-    def fit(folder: str, steps: int) -> dict[str, Any]:
-        mg.manual_seed(1)
-        model = kind(side=4, classes=3, dropout=0.2, **SMALL[kind])  # type: ignore[index]
-        adam = mg.optim.Adam(model.parameters(), lr=0.01)
-        settings = Settings(steps, progress=False)
-        loss = lambda model, batch: (F.cross_entropy(model(batch[0]), batch[1]), len(batch[1]))
-        Trainer(model, adam, Rows(), loss, folder=tmp_path / folder, settings=settings).fit()
-        return {name: value.numpy() for name, value in model.state_dict().items()}
-
-    whole = fit("whole", 8)
-    half = fit("parts", 5)
-    parts = fit("parts", 8)
-    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
-    assert not all(np.array_equal(half[name], parts[name]) for name in half)
 
 
 def test_states_and_patches() -> None:

@@ -1,0 +1,147 @@
+"""What every language model must do: each property for all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.models import bert, cache, gpt2, music_transformer, transformer_xl
+from minigrad.nn import functional as F
+from minigrad.text import generate
+
+V = 11
+SIZES: dict[str, Any] = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 12, "dropout": 0.0, "attention_dropout": 0.0}
+MUSIC = (music_transformer.MusicTransformer, music_transformer.Config)
+MODELS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "gpt2": (gpt2.GPT2, gpt2.Config, {"positions": 32, "embedding_dropout": 0.0}),
+    "gpt2, untied": (gpt2.GPT2, gpt2.Config, {"positions": 32, "embedding_dropout": 0.0, "tied": False}),
+    "bert": (bert.BertLMHeadModel, bert.Config, {"positions": 32, "causal": True}),
+    "transformer-xl": (transformer_xl.TransformerXL, transformer_xl.Config, {"activation_dropout": 0.0, "memory": 6}),
+    "relative": (*MUSIC, {"positions": 32, "distances": 6}),
+    "absolute": (*MUSIC, {"positions": 32, "attention": "absolute"}),
+    "local": (*MUSIC, {"positions": 32, "distances": 6, "block": 3}),
+    "local and absolute": (*MUSIC, {"positions": 32, "attention": "absolute", "block": 4}),
+    "of four voices": (*MUSIC, {"positions": 32, "cycle": 4, "norm_first": False, "activation": "gelu"}),
+}
+each = pytest.mark.parametrize("name", MODELS)
+PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9, 1, 2, 3, 4]]
+
+
+def small(name: str, device: str = "cpu", **changes: Any) -> Any:
+    """A model whose every weight counts, in float64 and evaluation mode."""
+    mg.manual_seed(1)
+    kind, config, options = MODELS[name]
+    model = kind(config(V, **{**SIZES, **options, **changes}))
+    for parameter in model.parameters():
+        mg.nn.init.normal_(parameter, std=0.5)
+    return model.double().to(device).eval()
+
+
+def text(*shape: int, device: str = "cpu") -> mg.Tensor:
+    return mg.tensor(np.random.default_rng(0).integers(0, V, shape), device=device)
+
+
+def assert_equal(ours: mg.Tensor, expected: mg.Tensor, atol: float = 1e-9) -> None:
+    np.testing.assert_allclose(ours.numpy(force=True), expected.numpy(force=True), rtol=0, atol=atol)
+
+
+@each
+def test_a_token_is_seen_by_those_that_may_see_it_and_no_others(name: str, device: str) -> None:
+    model, tokens = small(name, device), text(1, 12, device=device)
+    changed = tokens.clone()
+    changed[0, 2] = (changed[0, 2] + 1) % V
+    difference = (model(tokens) - model(changed)).abs().amax(-1)[0]
+    block = getattr(model.config, "block", None)
+    last = 11 if block is None else min(11, (1 + len(model.layers)) * block - 1)  # a block more with each layer
+    assert (difference > 1e-9).tolist() == [2 <= i <= last for i in range(12)]
+
+
+@each
+def test_padding_changes_nothing(name: str, device: str) -> None:
+    model, tokens = small(name, device), text(2, 8, device=device)
+    mask = mg.tensor([[False] * 2 + [True] * 6, [True] * 8], device=device)
+    if name == "bert":  # its positions begin with the row
+        tokens, mask = tokens.flip(1), mask.flip(1)
+    both = model(tokens, mask)
+    for logits, row, kept in zip(both, tokens, mask, strict=True):
+        assert_equal(logits[kept], model(row[kept][None])[0])
+
+
+@each
+def test_loss_is_the_cross_entropy_of_the_logits(name: str, device: str) -> None:
+    model, tokens = small(name, device), text(2, 6, device=device)
+    targets = tokens[:, 1:].clone()
+    targets[0, 2] = -100
+    expected = F.cross_entropy(model(tokens[:, :-1]).reshape(-1, V), targets.reshape(-1))
+    assert math.isclose(float(model.loss(tokens[:, :-1], targets)), float(expected), rel_tol=1e-10)
+
+
+@each
+def test_gradients_are_those_of_finite_differences(name: str) -> None:
+    model, tokens = small(name, d_model=4, d_ff=3, layers=1), text(1, 7)
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    free = [p for n, p in zip(names, parameters, strict=True) if n != "bert.embedding.weight"]  # has a fixed row
+    assert mg.autograd.gradcheck(lambda *_: model.loss(tokens[:, :-1], tokens[:, 1:]), free, atol=1e-6)
+
+
+def begin(model: Any, prompts: list[list[int]], cached: bool = True) -> Any:
+    moves = {"reach": 5} if isinstance(model, transformer_xl.TransformerXL) else {"stride": 4}
+    return model.begin(prompts, cached, **moves)
+
+
+def searches(model: Any, cached: bool) -> list[generate.Hypothesis]:
+    mg.manual_seed(5)
+    texts = generate.greedy(begin(model, PROMPTS, cached), [12, 5, 9], eos=None)
+    texts += generate.sample(begin(model, PROMPTS, cached), 9, top_k=6, eos=2)
+    return sum(generate.beam_search(begin(model, PROMPTS, cached), 3, 9, eos=0), texts)
+
+
+@each
+def test_generation_with_a_cache_is_that_without(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also past the context, whose window moves; and short texts, too, outgrow what the cache begins with."""
+    monkeypatch.setattr(cache, "INITIAL_CAPACITY", 3)
+    model = small(name, device, **({} if name == "transformer-xl" else {"positions": 8}))
+    for ours, expected in zip(searches(model, True), searches(model, False), strict=True):
+        assert ours.tokens == expected.tokens and abs(ours.score - expected.score) < 1e-3
+
+
+@each
+def test_prompts_of_a_batch_are_continued_as_each_alone(name: str, device: str) -> None:
+    model = small(name, device)
+    for cached in (True, False):
+        together = generate.greedy(begin(model, PROMPTS, cached), 10, eos=None)
+        alone = [generate.greedy(begin(model, [p], cached), 10, eos=None)[0] for p in PROMPTS]
+        assert [h.tokens for h in together] == [h.tokens for h in alone]
+
+
+@each
+def test_prompts_that_cannot_be_continued(name: str) -> None:
+    beyond = "a prompt has token {}, and the vocabulary ends at 10"
+    for prompts, message in (
+        ([], "a prompt has no tokens"),
+        ([[1], []], "a prompt has no tokens"),
+        ([[1, V]], beyond.format(V)),
+        ([[-1]], beyond.format(-1)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            begin(small(name), prompts)
+
+
+@pytest.mark.nightly
+@each
+def test_a_batch_is_learned_by_heart(name: str) -> None:
+    mg.manual_seed(0)
+    model, tokens = small(name, d_model=16, d_ff=32).float().train(), text(3, 9)
+    for parameter in model.parameters():
+        parameter.data *= 0.2
+    adam = mg.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(200):
+        loss = model.loss(tokens[:, :-1], tokens[:, 1:])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    assert float(loss) < 0.1
