@@ -27,6 +27,7 @@ def _needs_extras() -> None:
         pytest.importorskip(module)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", KINDS)
 def test_models_have_equal_sizes(name: str) -> None:
     settings = preset("toy").changed({"layers": cli.LAYERS.get(name, 1)})
@@ -42,10 +43,10 @@ def test_a_size_that_cannot_be_had() -> None:
 
 def test_groups_are_by_length() -> None:
     sentences = ["a " * n for n in (3, 1, 2, 2, 9, 8, 7, 1)]
-    found = measure.groups(sentences)
-    assert sorted(np.concatenate(found).tolist()) == list(range(8))
+    groups = measure.groups(sentences)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(8))
     words = measure.lengths(sentences)
-    assert [sorted(words[places].tolist()) for places in found] == [[1, 1], [2, 2], [3, 7], [8, 9]]
+    assert [sorted(words[places].tolist()) for places in groups] == [[1, 1], [2, 2], [3, 7], [8, 9]]
 
 
 class Program:
@@ -120,18 +121,15 @@ def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: p
     assert cli.main(arguments(tmp_path, "--models", "gru")) == 130
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, message in (
         (["--models", "perceptron"], "invalid choice: 'perceptron'"),
         (["--updates", "0"], "a whole number from 1 on is needed, not '0'"),
         (["--weights", "many"], "a whole number from 1 on is needed, not 'many'"),
-    ],
-)
-def test_bad_options(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        cli.main(options)
-    assert stop.value.code == 2 and message in capsys.readouterr().err
+    ):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(options)
+        assert stop.value.code == 2 and message in capsys.readouterr().err
 
 
 def test_nothing_is_trained(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +101,3 @@ def test_it_is_a_hundred_lines_and_runs(capsys: pytest.CaptureFixture[str]) -> N
     engine.main()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("loss ") and lines[1] == "linear, weight: dW = gᵀ x"
-
-
-def test_nodes_are_numbered_as_they_are_made() -> None:
-    x = Value(np.ones(2))
-    chain = [x]
-    for _ in range(3):
-        chain.append(tanh(chain[-1]))
-    nodes: list[Any] = [value.node for value in chain[1:]]
-    assert all(a.age < b.age for a, b in pairwise(nodes))

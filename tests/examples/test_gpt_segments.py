@@ -69,6 +69,7 @@ def test_it_trains_is_scored_and_writes(text: Path, capsys: pytest.CaptureFixtur
     refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl", capsys)
 
 
+@pytest.mark.nightly
 def test_the_same_command_goes_on(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of an epoch, and the command again: the same to the bit."""
     folder = text.parent / "run"
@@ -104,7 +105,7 @@ def test_settings_that_do_not_fit(text: Path, capsys: pytest.CaptureFixture[str]
     refused([*compare, "--batch", "6"], "batch is 6, and must be a multiple of 4", capsys)
 
 
-@pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 0), (7, 7, 0), (8, 0, 100)])
+@pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 100)])
 def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride: int, most: int) -> None:
     """One row at a time, by the logits."""
     mg.manual_seed(0)
@@ -146,6 +147,7 @@ def test_the_models_compared_are_of_one_size() -> None:
     assert max(window for entry in models.values() for window, _ in entry.windows) == 4 * 64
 
 
+@pytest.mark.nightly
 def test_a_comparison(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each training once: the command again only scores."""
     command = ["compare", "--input", str(text), *SIZES, "--steps", "12", "--run", str(text.parent / "runs")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 import minigrad as mg
@@ -38,8 +36,7 @@ def tokens(hypotheses: list[generate.Hypothesis]) -> list[list[int]]:
     return [h.tokens for h in hypotheses]
 
 
-@pytest.mark.parametrize("stride", [1, 5, CONTEXT])
-@pytest.mark.parametrize("prompts", [PROMPTS[:1], PROMPTS, LONG], ids=["one", "ragged", "long"])
+@pytest.mark.parametrize(("prompts", "stride"), [(PROMPTS[:1], 1), (PROMPTS, 5), (LONG, 1), (LONG, CONTEXT)])
 def test_each_step_gives_the_logits_of_the_plain_way(device: str, prompts: list[list[int]], stride: int) -> None:
     model = small(device)
     ways = [model.begin(prompts, cached, stride) for cached in (True, False)]
@@ -64,40 +61,19 @@ def test_a_prompt_is_seen_as_the_model_sees_it(device: str) -> None:
         assert mg.allclose(decoder.next_logits(decoder.start)[0].cpu(), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("stride", [1, 4])
-@pytest.mark.parametrize("prompts", [PROMPTS, LONG], ids=["short", "long"])
-def test_texts_are_equal_to_the_token(device: str, prompts: list[list[int]], stride: int) -> None:
-    model, limits = small(device), [15, 9, 17] if device == "cpu" else [6, 3, 7]
-    drawn, beams = [], []
-    for cached in (True, False):
-        mg.manual_seed(4)
-        decoder = model.begin(prompts, cached, stride)
-        drawn.append(tokens(generate.sample(decoder, limits, 0.9, 12, 0.95, ENDLESS)))
-        beam = generate.beam_search(model.begin(prompts, cached, stride), 3, limits, eos=7)
-        beams.append([tokens(hypotheses) for hypotheses in beam])
-    assert drawn[0] == drawn[1] and [len(row) for row in drawn[0]] == limits
-    assert beams[0] == beams[1]
-    plain, cached = (tokens(generate.greedy(model.begin(prompts, way, stride), limits, 7)) for way in (False, True))
-    assert cached == plain
-    penalised = [
-        tokens(generate.greedy(generate.RepetitionPenalty(model.begin(prompts, way, stride), 1.5), limits, ENDLESS))
-        for way in (False, True)
-    ]
-    assert penalised[0] == penalised[1] != plain
-
-
-def test_a_batch_writes_what_each_prompt_gets_alone(device: str) -> None:
-    """As long as no text outgrows the context: a batch's windows move together."""
+def test_penalised_texts_are_equal_to_the_token(device: str) -> None:
+    """Within the context a batch writes what each prompt gets alone; past it, its windows move together."""
     model, limits = small(device), [7, 11, 4]
-    decoders = {"plain": lambda d: d, "penalised": lambda d: generate.RepetitionPenalty(d, 1.4)}
-    for wrapped, cached in itertools.product(decoders.values(), (True, False)):
-        together = generate.greedy(wrapped(model.begin(PROMPTS, cached)), limits, 7)
-        beams = generate.beam_search(wrapped(model.begin(PROMPTS, cached)), 3, limits, eos=7)
-        for i, (prompt, limit) in enumerate(zip(PROMPTS, limits, strict=True)):
-            (alone,) = generate.greedy(wrapped(model.begin([prompt], cached)), limit, 7)
-            assert together[i].tokens == alone.tokens
-            (beam,) = generate.beam_search(wrapped(model.begin([prompt], cached)), 3, limit, eos=7)
-            assert tokens(beams[i]) == tokens(beam)
+
+    def written(prompts: list[list[int]], limits: list[int], cached: bool) -> list[list[int]]:
+        decoders = [generate.RepetitionPenalty(model.begin(prompts, cached), 1.4) for _ in range(2)]
+        beams = generate.beam_search(decoders[1], 3, limits, eos=7)
+        return tokens(generate.greedy(decoders[0], limits, 7)) + [h.tokens for beam in beams for h in beam]
+
+    together = written(PROMPTS, limits, True)
+    assert together == written(PROMPTS, limits, False)
+    alone = [written([prompt], [limit], True) for prompt, limit in zip(PROMPTS, limits, strict=True)]
+    assert together == [one[0] for one in alone] + [text for one in alone for text in one[1:]]
 
 
 def test_with_a_stride_of_one_a_batch_slides_as_each_text_alone(device: str) -> None:
@@ -121,17 +97,7 @@ def test_in_training_nothing_is_cached() -> None:
     assert type(small().train().begin(PROMPTS)) is Plain
 
 
-@pytest.mark.parametrize(
-    ("prompts", "stride", "message"),
-    [
-        ([], 1, "a prompt has no tokens"),
-        ([[1], []], 1, "a prompt has no tokens"),
-        ([[1]], 0, r"stride must be between 1 and the model's context \(12\), not 0"),
-        ([[1]], 13, r"stride must be between 1 and the model's context \(12\), not 13"),
-        ([[1, V]], 1, "a prompt has token 19, and the vocabulary ends at 18"),
-        ([[-1]], 1, "a prompt has token -1, and the vocabulary ends at 18"),
-    ],
-)
-def test_bad_input(prompts: list[list[int]], stride: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        small().begin(prompts, stride=stride)
+def test_strides_that_cannot_be() -> None:
+    for stride in (0, 13):
+        with pytest.raises(ValueError, match=rf"stride must be between 1 and the model's context \(12\), not {stride}"):
+            small().begin([[1]], stride=stride)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 
@@ -37,19 +36,17 @@ def transformer(device: str, norm_first: bool = False, positions: int = 64, orde
 
 
 @pytest.mark.parametrize(("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")])
-@pytest.mark.parametrize("sentences", BATCHES, ids=["one", "ragged"])
-def test_each_step_gives_the_logits_of_the_plain_way(
-    device: str, norm_first: bool, order: str, sentences: list[list[int]]
-) -> None:
+def test_each_step_gives_the_logits_of_the_plain_way(device: str, norm_first: bool, order: str) -> None:
+    sentences = BATCHES[not norm_first or order == "rotary"]
     model, source = transformer(device, norm_first, order=order), pad(sentences, device)
     fixed = mg.randint(4, V, (len(sentences), 2 * ROOM + 1)).to(device)  # more room is made twice
     cached, plain = model.begin(source, True), model.begin(source, False)
     assert isinstance(cached, Cached) and isinstance(plain, Plain)
     with mg.no_grad():
         for end in range(1, fixed.shape[1] + 1):
-            found, expected = (way.next_logits(fixed[:, :end]) for way in (cached, plain))
-            assert found.shape == expected.shape == (len(sentences), V)
-            assert mg.allclose(found.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4)
+            ours, expected = (way.next_logits(fixed[:, :end]) for way in (cached, plain))
+            assert ours.shape == expected.shape == (len(sentences), V)
+            assert mg.allclose(ours.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4), end
 
 
 def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
@@ -60,8 +57,8 @@ def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
     orders = [([0, 0, 0, 1, 1, 1, 2, 2, 2], 3), ([1, 1, 0, 5, 3, 4, 8, 7, 8], 3), ([2, 0, 7, 6], 2), ([1, 2], 1)]
     with mg.no_grad():
         for step, (rows, width) in enumerate(orders):
-            found, expected = (way.next_logits(tokens).cpu() for way in ways)
-            assert mg.allclose(found, expected, rtol=1e-4, atol=1e-4), step
+            ours, expected = (way.next_logits(tokens).cpu() for way in ways)
+            assert mg.allclose(ours, expected, rtol=1e-4, atol=1e-4), step
             looked, definition = (way.attention().cpu() for way in ways)
             assert looked.shape == (len(tokens), source.shape[1])
             assert mg.allclose(looked, definition, atol=1e-5)
@@ -74,17 +71,17 @@ def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
             new = (4 + (3 * mg.arange(len(rows)) + step) % 9).to(device)
             tokens = mg.cat((tokens[order], new[:, None]), 1)
             assert [way.source_mask().shape[0] for way in ways] == [len(rows)] * 2
-    assert ((found[1:] - found[:-1]).abs().amax(-1) > 1e-3).all()  # the rows do differ
+    assert ((ours[1:] - ours[:-1]).abs().amax(-1) > 1e-3).all()  # the rows do differ
 
 
 def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(device: str) -> None:
     model = transformer(device)
     draw = random.Random(0)
-    count, longest = (3, 3) if device == "strict" else (6, 7)  # which takes long
+    count, longest = (3, 3) if device == "strict" else (4, 6)  # which takes long
     sources = [[draw.randrange(4, V) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
     limits = [2 * len(s) + 3 for s in sources]
     for coverage in (0.0, 0.4):
-        found = [
+        beams = [
             generate.beam_search(model.begin(pad(sources, device), cached), 3, limits, 0.8, coverage)
             for cached in (True, False)
         ]
@@ -92,7 +89,7 @@ def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(devic
             generate.beam_search(model.begin(pad([s], device), False), 3, [n], 0.8, coverage)[0]
             for s, n in zip(sources, limits, strict=True)
         ]
-        for batch in found:
+        for batch in beams:
             for beam, expected in zip(batch, alone, strict=True):
                 assert [h.tokens for h in beam] == [h.tokens for h in expected]
                 for h, e in zip(beam, expected, strict=True):
@@ -135,12 +132,3 @@ def test_a_sentence_longer_than_the_positions_is_refused(device: str) -> None:
         cached.next_logits(fixed[:, :end])
     with pytest.raises(ValueError, match="a sentence of 5 tokens is longer than the model's 4 positions"):
         cached.next_logits(fixed)
-
-
-@pytest.mark.parametrize(("sentences", "width"), list(itertools.product(BATCHES, (1, 4))))
-def test_whole_sentences_are_equal(device: str, sentences: list[list[int]], width: int) -> None:
-    model, source = transformer(device), pad(sentences, device)
-    limit = ROOM + 2 if device == "strict" else 40
-    assert mg.equal(model.greedy(source, limit), model.greedy(source, limit, cached=False))
-    found = [model.beam_search(source, width, limit, cached=cached) for cached in (True, False)]
-    assert mg.equal(*found)

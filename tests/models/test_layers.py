@@ -9,8 +9,7 @@ from minigrad.models.gpt2 import Config
 from minigrad.models.layers import MultiHeadAttention
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize(("causal", "padded"), [(False, True), (True, False), (True, True)])
 def test_the_output_is_the_values_by_their_weights(causal: bool, padded: bool, device: str) -> None:
     mg.manual_seed(0)
     attention = MultiHeadAttention(Config(vocabulary=5, positions=8, d_model=12, heads=3)).to(device).double().eval()

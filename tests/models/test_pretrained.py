@@ -94,11 +94,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "another vocabulary": (entries(vocab_size=32), ValueError, "wte.weight for embedding.weight as (31, 8), not (32"),
     "a layer more": (entries(n_layer=3), ValueError, "it lacks transformer.h.2.ln_1.weight, transformer.h.2.ln_1.bias"),
     "no head": (entries(tie_word_embeddings=False), ValueError, "it lacks lm_head.weight"),
-    "missing weights": (
-        weights(lambda w: (w.pop(FIRST), w.pop("transformer.ln_f.bias"))),
-        ValueError,
-        f"lacks {FIRST}",
-    ),
+    "a missing weight": (weights(lambda w: w.pop(FIRST)), ValueError, f"lacks {FIRST}"),
     "another shape": (
         weights(lambda w: w.update({"transformer.h.1.mlp.c_fc.weight": mg.zeros(8, 30)})),
         ValueError,
@@ -129,18 +125,16 @@ def broken(folder: Path, place: Path, change: Change) -> Path:
     return place / "model"
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_one_clear_message(name: str, folder: Path, tmp_path: Path) -> None:
-    change, kind, message = BAD[name]
-    if "tokenizer" in name:
-        pytest.importorskip("tokenizers")
-    path = broken(folder, tmp_path, change)
-    with pytest.raises(kind) as raised, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        GPT2.from_pretrained(path)
-    text = str(raised.value)
-    assert message in text and "\n" not in text and len(text) < 500
-    assert str(path) in text and text.count(str(path)) == 1  # which folder it is, said once
+def test_one_clear_message(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    for number, (name, (change, kind, message)) in enumerate(BAD.items()):
+        path = broken(folder, tmp_path / str(number), change)
+        with pytest.raises(kind) as raised, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            GPT2.from_pretrained(path)
+        text = str(raised.value)
+        assert message in text and "\n" not in text and len(text) < 500, name
+        assert text.count(str(path)) == 1, name  # which folder it is, said once
 
 
 def test_a_tokenizer_of_another_size(folder: Path, tmp_path: Path) -> None:
@@ -171,13 +165,6 @@ def test_weights_that_the_model_does_not_have_are_named(folder: Path, tmp_path: 
     assert caught[0].filename == __file__
     expected = GPT2.from_pretrained(folder)
     assert all(mg.equal(p, q) for p, q in zip(model.parameters(), expected.parameters(), strict=True))
-
-
-def test_a_head_that_the_file_lacks_begins_at_random(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GPT2, "HEADS", ("head.",))
-    with pytest.warns(UserWarning, match=r"has no head of this kind: head\.weight begin at random"):
-        model = GPT2.from_pretrained(folder, tie_word_embeddings=False)
-    assert not mg.equal(model.head.weight, model.embedding.weight) and model.head.weight.std() > 0.01
 
 
 def test_a_model_that_is_refused_weights_keeps_its_own(folder: Path) -> None:

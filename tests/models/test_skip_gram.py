@@ -48,24 +48,9 @@ def batch(noise: list[list[int]]) -> tuple[mg.Tensor, mg.Tensor, mg.Tensor]:
 
 
 @pytest.mark.parametrize("noise", [NOISE, NOISE[:2], [[4, 5, 1, 1, 6]]], ids=["of-each", "of-two", "of-all"])
-def test_the_loss_is_equation_4(model: SkipGram, noise: list[list[int]]) -> None:
+def test_the_loss_is_equation_4_and_so_are_its_gradients(model: SkipGram, noise: list[list[int]]) -> None:
     computed = model(*batch(noise)).detach().numpy()
     np.testing.assert_allclose(computed, by_hand(model, noise, len(WORD) // len(noise)), rtol=1e-12)
-
-
-def test_with_a_draw_for_each_pair_it_is_the_papers_sum(model: SkipGram) -> None:
-    v, u = model.word.weight.detach().numpy(), model.context.weight.detach().numpy()
-    expected = -log_sigmoid(u[1] @ v[0]) - log_sigmoid(-u[4] @ v[0]) - log_sigmoid(-u[5] @ v[0])
-    assert math.isclose(float(model(*batch(NOISE))[0]), expected, rel_tol=1e-12)
-
-
-def test_a_new_model_knows_nothing() -> None:
-    loss = SkipGram(Config(V, D, K))(*batch(NOISE))
-    np.testing.assert_allclose(loss.detach().numpy(), [(1 + K) * math.log(2)] * len(WORD), rtol=1e-6)
-
-
-@pytest.mark.parametrize("noise", [NOISE, NOISE[:2]])
-def test_gradcheck(model: SkipGram, noise: list[list[int]]) -> None:
     names, weights = zip(*model.named_parameters(), strict=True)
 
     def losses(*weights: mg.Tensor) -> Any:
@@ -74,19 +59,9 @@ def test_gradcheck(model: SkipGram, noise: list[list[int]]) -> None:
     assert mg.autograd.gradcheck(losses, [weight.detach().requires_grad_() for weight in weights])
 
 
-def test_loss_and_gradients_are_pytorchs(model: SkipGram) -> None:
-    torch = pytest.importorskip("torch")
-    v, u = (torch.tensor(w.detach().numpy(), requires_grad=True) for w in (model.word.weight, model.context.weight))
-    word, context, noise = (torch.tensor(numbers) for numbers in (WORD, CONTEXT, NOISE))
-    near, far = (v[word] * u[context]).sum(-1), torch.einsum("pd,pkd->pk", v[word], u[noise])
-    expected = -torch.nn.functional.logsigmoid(near) - torch.nn.functional.logsigmoid(-far).sum(-1)
-    computed = model(*batch(NOISE))
-    np.testing.assert_allclose(computed.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
-    expected.mean().backward()
-    computed.mean().backward()
-    for ours, theirs in ((model.word.weight, v), (model.context.weight, u)):
-        assert ours.grad is not None
-        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
+def test_a_new_model_knows_nothing() -> None:
+    loss = SkipGram(Config(V, D, K))(*batch(NOISE))
+    np.testing.assert_allclose(loss.detach().numpy(), [(1 + K) * math.log(2)] * len(WORD), rtol=1e-6)
 
 
 def test_every_device_gives_the_same(model: SkipGram, device: str) -> None:
@@ -96,26 +71,6 @@ def test_every_device_gives_the_same(model: SkipGram, device: str) -> None:
     losses.sum().backward()
     np.testing.assert_allclose(losses.detach().cpu().numpy(), expected, rtol=1e-12)
     assert model.word.weight.grad is not None and model.word.weight.grad.device.type == model.word.weight.device.type
-
-
-def test_one_batch_is_learned_to_nothing() -> None:
-    mg.manual_seed(0)
-    model = SkipGram(Config(V, 8, K))
-    optimizer = mg.optim.Adam(model.parameters(), lr=0.1)
-    words, contexts, noise = mg.tensor([0, 1]), mg.tensor([2, 3]), mg.tensor([[4, 5], [6, 5]])
-    for _ in range(300):
-        loss = model(words, contexts, noise).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert float(loss) < 1e-3
-
-
-def test_state_dict_in_a_file(model: SkipGram, tmp_path: Any) -> None:
-    mg.save(model.state_dict(), tmp_path / "model.safetensors")
-    other = SkipGram(Config(V, D, K)).double()
-    other.load_state_dict(mg.load(tmp_path / "model.safetensors"))
-    assert (other(*batch(NOISE)) == model(*batch(NOISE))).all()
 
 
 # What is drawn -------------------------------------------------------------------------------------------------
@@ -148,7 +103,7 @@ def test_pairs_are_those_within_reach_in_the_same_text() -> None:
     assert [len(x) for x in pairs(words[:0], texts[:0], words[:0])] == [0, 0]
 
 
-@pytest.mark.parametrize("wrong", [{"vocabulary": 0}, {"d_model": 0}, {"negatives": 0}])
-def test_wrong_sizes(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="must be 1 or more"):
-        Config(**{"vocabulary": V, **wrong})
+def test_wrong_sizes() -> None:
+    for name in ("vocabulary", "d_model", "negatives"):
+        with pytest.raises(ValueError, match="must be 1 or more"):
+            Config(**{"vocabulary": V, name: 0})

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,8 +9,7 @@ import minigrad as mg
 from examples.autoencoder import codes, denoising
 from examples.autoencoder.baselines import agreement, least_squares, principal, squared_error
 from examples.autoencoder.learning import PictureBatches
-from examples.lesson.blocks import Checked, Choice, Lesson, Pictures, Plane, Section
-from tests.support.browser import texts
+from examples.lesson.blocks import Checked, Choice, Pictures, Section
 
 
 def claims(sections: list[Section]) -> dict[str, bool]:
@@ -33,8 +28,8 @@ def test_two_numbers_keep_more_than_two_components(coded: codes.Codes) -> None:
 
 def test_a_claim_can_fail(coded: codes.Codes) -> None:
     x = codes.flat(coded.known)
-    made = codes.sections(coded._replace(principal=principal(x, 64)))
-    assert list(claims(made).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
+    sections = codes.sections(coded._replace(principal=principal(x, 64)))
+    assert list(claims(sections).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
 
 
 def test_digits_that_are_shown(coded: codes.Codes) -> None:
@@ -43,25 +38,6 @@ def test_digits_that_are_shown(coded: codes.Codes) -> None:
     assert captions[:5] == ["0", "2", "4", "6", "8"] and shown.across == 5 and len(captions) == 15
     digit, back = (np.asarray(shown.pictures[i].values, np.float64) for i in (1, 6))
     assert float(captions[6]) == pytest.approx(((digit - back) ** 2).sum(), abs=0.0051)
-
-
-def test_the_page_decodes_as_minigrad_does(coded: codes.Codes, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    made = codes.sections(coded)
-    page = open_file(Lesson("codes", "Codes", "", made).page().save(tmp_path / "codes.html"))
-    area = page.locator(".plane .map canvas")
-    area.scroll_into_view_if_needed()
-    box, seen = area.bounding_box(), set()
-    for across, down in ((0.2, 0.5), (0.5, 0.4), (0.8, 0.6), (0.02, 0.98)):
-        page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-        code = area.evaluate("node => node.dataset.code.split(' ').map(Number)")
-        expected = coded.model.decode(mg.tensor([code])).detach().numpy()[0]
-        alpha = """node => [...node.getContext("2d").getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 3)"""
-        shown = np.array(page.locator(".plane .beside canvas").first.evaluate(alpha))
-        np.testing.assert_allclose(shown, 255 * expected, atol=0.51)
-        seen.add(tuple(shown.tolist()))
-    assert len(seen) == 4 and len(texts(page, ".plane .keys button")) == 10
-    (block,) = (b for s in made for b in s.blocks if isinstance(b, Plane))
-    np.testing.assert_array_equal(block.points, coded.encode(coded.unseen))
 
 
 # Noise ------------------------------------------------------------------------------------------------------

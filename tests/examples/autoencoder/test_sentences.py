@@ -12,8 +12,8 @@ from examples.lesson.blocks import Chart, Checked, Matrix, Section, Steps, Text
 from minigrad.text.tokenizer import BOS, EOS
 
 
-def claims(made: list[Section]) -> list[bool]:
-    return [b.holds for section in made for b in section.blocks if isinstance(b, Checked)]
+def claims(sections: list[Section]) -> list[bool]:
+    return [b.holds for section in sections for b in section.blocks if isinstance(b, Checked)]
 
 
 def test_a_pair_is_a_sentence_and_the_same(copied: Copied) -> None:
