@@ -36,7 +36,7 @@ def test_text_and_back(kind: str) -> None:
     there = vocabulary.library()
     assert there.encode(TEXT).ids == ids.tolist() and there.decode(ids.tolist()) == TEXT
     for again in (tokens.from_dict(vocabulary.as_dict()), tokens.from_library(there)):
-        assert type(again) is type(vocabulary) and len(again) == len(vocabulary)
+        assert len(again) == len(vocabulary)
         np.testing.assert_array_equal(again.encode(TEXT), ids)
     pieces: list[str] = []  # characters come whole
     writer = Writer(vocabulary, pieces.append)

@@ -74,11 +74,11 @@ def _squad(folder: Path, random: np.random.Generator) -> None:
 def options(data: Path) -> Callable[..., Options]:
     """(name of a task, folder of the run, changes) -> options of a small model from scratch."""
 
-    def made(name: str, run: Path, **changes: object) -> Options:
+    def small(name: str, run: Path, **changes: object) -> Options:
         usual = Options(data / name, SCRATCH, run, Recipe(6, 16, 5e-3), 32, SMALL, progress=False)
         return usual._replace(**changes)  # type: ignore[arg-type]
 
-    return made
+    return small
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert lines[0].endswith("a lovely film") and len(lines) == 2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "line", "beginning"),
     [
@@ -70,19 +71,8 @@ def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture
     text.write_text("The sea is near. The town is far.\nA boat goes out to sea! Who is in the boat?\n" * 20)
     assert cli.main(["pretrain", "--text", str(text), "--run", run, "--updates", "4", "--batch", "8", *FEW]) == 0
     assert "masked words loss" in capsys.readouterr().out
-    line = [
-        "search",
-        "a boat",
-        "far",
-        "--input",
-        str(text),
-        "--from",
-        f"{run}/model",
-        "--max-length",
-        "24",
-        "--no-cache",
-    ]
-    assert cli.main([*line, "--top", "2"]) == 0
+    line = ["search", "a boat", "far", "--input", str(text), "--from", f"{run}/model", "--max-length", "24"]
+    assert cli.main([*line, "--no-cache", "--top", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 6 and out[0] == "a boat" and out[3] == "far"
     assert cli.main(["questions", str(tmp_path / "q")]) == 0
@@ -97,9 +87,8 @@ def run(line: list[str]) -> int:
         return int(stopped.code or 0)
 
 
-@pytest.mark.parametrize(
-    ("line", "status", "message"),
-    [
+def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, status, message in (
         (["sst2"], 1, "sst2 needs its data: --data DIR"),
         (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
         (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
@@ -118,36 +107,30 @@ def run(line: list[str]) -> int:
         (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
         (["glue"], 2, "invalid choice: 'glue'"),
         ([], 2, "command"),
-    ],
-)
-def test_wrong_options(line: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(line) == status
-    error = capsys.readouterr().err
-    assert message in error and "Traceback" not in error
+    ):
+        assert run(line) == status, line
+        error = capsys.readouterr().err
+        assert message in error and "Traceback" not in error, line
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (["predict", "RUN", ""], "there is no input"),
-        (["predict", "RUN", "--input", "EMPTY"], "there is no input"),
-        (["predict", "RUN", "two\ttexts"], "sst2 needs a text without a tab"),
-        (["evaluate", "RUN", "--data", "EMPTY"], "has no examples"),
-        (["evaluate", "RUN", "--data", "ODD"], "the label 'odd' is not among those of the training"),
-    ],
-)
-def test_wrong_input(
-    line: list[str], message: str, trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "EMPTY").write_text("", encoding="utf-8")
-    (tmp_path / "ODD").write_text("a film\todd\n", encoding="utf-8")
-    names = {"RUN": str(trained("sst2")), "EMPTY": str(tmp_path / "EMPTY"), "ODD": str(tmp_path / "ODD")}
+def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
+    empty.write_text("", encoding="utf-8")
+    odd.write_text("a film\todd\n", encoding="utf-8")
     capsys.readouterr()
-    assert run([names.get(word, word) for word in line]) == 1
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1 and error.startswith("error: ")
+    for line, message in (
+        (["predict", model, ""], "there is no input"),
+        (["predict", model, "--input", str(empty)], "there is no input"),
+        (["predict", model, "two\ttexts"], "sst2 needs a text without a tab"),
+        (["evaluate", model, "--data", str(empty)], "has no examples"),
+        (["evaluate", model, "--data", str(odd)], "the label 'odd' is not among those of the training"),
+    ):
+        assert run(line) == 1
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and error.startswith("error: ")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["sst2", "mrpc", "conll"])
 def test_the_real_data(name: str) -> None:
     """Sizes of the parts, as published."""

@@ -45,17 +45,14 @@ def test_tags_of_either_kind_compressed_or_not(tmp_path: Path) -> None:
     assert data.tagged(plain) == data.tagged(data.find(tmp_path, "eng.train")) == expected
 
 
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
+def test_iob2() -> None:
+    for tags, expected in (
         ("I-A I-A O I-B", "B-A I-A O B-B"),
         ("I-A B-A I-A", "B-A B-A I-A"),
         ("B-A I-A O B-A", "B-A I-A O B-A"),
         ("I-A I-B B-B", "B-A B-B B-B"),
-    ],
-)
-def test_iob2(tags: str, expected: str) -> None:
-    assert " ".join(data.iob2(tags.split())) == expected
+    ):
+        assert " ".join(data.iob2(tags.split())) == expected
 
 
 def test_questions_of_squad(tmp_path: Path) -> None:
@@ -66,48 +63,29 @@ def test_questions_of_squad(tmp_path: Path) -> None:
     assert data.questions(path) == expected
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "message"),
-    [
-        (lambda path: data.sentences(path, {}), "fine\t1\nno label\n", "line 2: a sentence, a tab and a label"),
-        (lambda path: data.sentences(path, {}), "\t1\n", "line 1: a sentence, a tab and a label"),
-        (lambda path: data.sentences(path, {}), "", "has no examples"),
-        (lambda path: data.pairs(path, {}), "head\n1\t2\t3\t4\n", "line 2: five columns are needed, not 4"),
-        (lambda path: data.pairs(path, {}), "head\n1\t2\t3\ta\t \n", "line 2: five columns are needed"),
+def test_what_is_wrong(tmp_path: Path) -> None:
+    sentences, pairs = (lambda path, read=read: read(path, {}) for read in (data.sentences, data.pairs))
+    entry = {"id": 1, "question": "?", "answers": [{"text": "is", "answer_start": 1}]}
+    misplaced = {"data": [{"paragraphs": [{"context": "It is", "qas": [entry]}]}]}
+    keyless = {"data": [{"paragraphs": [{"qas": [{"id": 1}]}]}]}
+    wrong: list[tuple[Callable[[Path], Any], str, str]] = [
+        (sentences, "fine\t1\nno label\n", "line 2: a sentence, a tab and a label"),
+        (sentences, "\t1\n", "line 1: a sentence, a tab and a label"),
+        (sentences, "", "has no examples"),
+        (pairs, "head\n1\t2\t3\t4\n", "line 2: five columns are needed, not 4"),
+        (pairs, "head\n1\t2\t3\ta\t \n", "line 2: five columns are needed"),
         (data.tagged, "word\n", "line 1: a word and its tag"),
         (data.tagged, "word X-PER\n", "line 1: a word and its tag"),
         (data.tagged, "\n\n", "has no examples"),
         (data.questions, "{", "is no JSON"),
         (data.questions, "[]", "is not in SQuAD's format"),
-        (
-            data.questions,
-            '{"data": [{"paragraphs": [{"qas": [{"id": 1}]}]}]}',
-            "is not in SQuAD's format: KeyError 'context'",
-        ),
+        (data.questions, json.dumps(keyless), "is not in SQuAD's format: KeyError 'context'"),
         (data.questions, '{"data": []}', "has no examples"),
-        (
-            data.questions,
-            json.dumps(
-                {
-                    "data": [
-                        {
-                            "paragraphs": [
-                                {
-                                    "context": "It is",
-                                    "qas": [{"id": 1, "question": "?", "answers": [{"text": "is", "answer_start": 1}]}],
-                                }
-                            ]
-                        }
-                    ]
-                }
-            ),
-            "the answer 'is' of question 1 is not at character 1 of its text",
-        ),
-    ],
-)
-def test_what_is_wrong(read: Callable[[Path], Any], text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        read(written(tmp_path, text))
+        (data.questions, json.dumps(misplaced), "the answer 'is' of question 1 is not at character 1 of its text"),
+    ]
+    for read, text, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            read(written(tmp_path, text))
 
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:

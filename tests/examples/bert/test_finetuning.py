@@ -23,15 +23,12 @@ from minigrad.training import Trainer, read_checkpoint
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 
 
-def needs(name: str) -> None:
-    """Skip a test whose task needs a library that is missing."""
+@pytest.mark.parametrize(
+    "name", ["sst2", *(pytest.param(task, marks=pytest.mark.nightly) for task in BARS if task != "sst2")]
+)
+def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
     if name == "conll":
         pytest.importorskip("seqeval", reason="seqeval counts entities")
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
-    needs(name)
     model = load(trained(name))
     known, asked = model.task.read(data / name)
     metrics = model.task.metrics(asked, model.answers(asked))
@@ -40,12 +37,12 @@ def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path
     assert majority[model.task.metric] < metrics[model.task.metric] or name == "conll"  # its words have one tag each
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["sst2", "squad"])
 def test_a_run_goes_on_to_the_bit(
     name: str, options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one whose model had to learn its word pieces again."""
-    needs(name)
     size = Size(1, 32, 2, 300, dropout=0.1)
     whole, parts = (options(name, tmp_path / run, recipe=Recipe(1, 32, 1e-3), size=size) for run in ("whole", "parts"))
     finetune(TASKS[name], whole)
@@ -97,6 +94,7 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
+@pytest.mark.nightly
 def test_transformers_says_the_same(trained: Callable[[str], Path]) -> None:
     torch = pytest.importorskip("torch", reason="transformers needs PyTorch")
     transformers = pytest.importorskip("transformers", reason="the transformers library reads the folder")
@@ -112,6 +110,7 @@ def test_transformers_says_the_same(trained: Callable[[str], Path]) -> None:
     assert probability == pytest.approx(float(expected.max()), abs=1e-5)
 
 
+@pytest.mark.nightly
 def test_from_a_folder_with_another_head(
     options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,14 +145,6 @@ def test_too_long_texts_are_cut_with_a_note(trained: Callable[[str], Path], caps
     assert "note: of 1 of 1 texts only the first 32 pieces are read" in capsys.readouterr().err
 
 
-def test_more_pieces_than_positions(
-    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
-) -> None:
-    asked = options("sst2", tmp_path, source=str(trained("sst2") / "model"), longest=33)
-    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
-        finetune(TASKS["sst2"], asked)
-
-
 def test_without_pretrained_weights(
     options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,31 +153,30 @@ def test_without_pretrained_weights(
         finetune(TASKS["sst2"], options("sst2", tmp_path, source=None))
 
 
-def test_a_folder_without_a_tokenizer(
+def test_models_that_cannot_begin(
     options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
+    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))
     (folder / "tokenizer.json").unlink()
     with pytest.raises(ValueError, match=r"has no tokenizer: neither tokenizer.json nor vocab.txt"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder)))
 
 
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (None, FileNotFoundError, r"holds no fine-tuned model: task.json is missing"),
-        ("{", ValueError, r"task.json is damaged"),
-        ("[1]", ValueError, r"task.json is damaged"),
-        ('{"task": "glue", "max_length": 16}', ValueError, "there is no task 'glue'"),
-        ('{"task": "sst2", "max_length": 0}', ValueError, r"task.json is damaged: max_length is 0"),
-        ('{"task": "sst2"}', ValueError, r"task.json is damaged: max_length"),
-    ],
-)
-def test_folders_of_no_task(content: str | None, error: type[Exception], message: str, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
-    with pytest.raises(error, match=message):
+def test_folders_of_no_task(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"holds no fine-tuned model: task\.json is missing"):
         load(tmp_path)
+    for content, message in (
+        ("{", "task.json is damaged"),
+        ("[1]", "task.json is damaged"),
+        ('{"task": "glue", "max_length": 16}', "there is no task 'glue'"),
+        ('{"task": "sst2", "max_length": 0}', "task.json is damaged: max_length is 0"),
+        ('{"task": "sst2"}', "task.json is damaged: max_length"),
+    ):
+        (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            load(tmp_path)
 
 
 def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:

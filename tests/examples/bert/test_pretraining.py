@@ -38,16 +38,8 @@ def options(text: Path, run: Path, **changes: object) -> Options:
     return usual._replace(**changes)  # type: ignore[arg-type]
 
 
-def test_sentences_of_a_text(text: Path) -> None:
-    assert split(text)[:4] == [
-        "One two three four five.",
-        "Six seven eight nine ten!",
-        "alpha beta gamma delta?",
-        "Epsilon zeta eta theta.",
-    ]
-
-
-def test_sentences_end_with_their_quotation_marks(tmp_path: Path) -> None:
+def test_sentences_of_a_text(text: Path, tmp_path: Path) -> None:
+    assert split(text)[:3] == ["One two three four five.", "Six seven eight nine ten!", "alpha beta gamma delta?"]
     (tmp_path / "t").write_text('He said "Go." She went. at 3.5 km\n', encoding="utf-8")
     assert split(tmp_path / "t") == ['He said "Go."', "She went.", "at 3.5 km"]
 
@@ -105,6 +97,7 @@ def test_epochs_differ_and_can_begin_anywhere() -> None:
     assert [batch.tokens.tolist() for batch in examples.epoch(2)] != whole
 
 
+@pytest.mark.nightly
 def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Path, data: Path) -> None:
     metrics = pretrain(options(text, tmp_path / "run"))
     first, *_, last = [line["loss"] for line in read_log(tmp_path / "run") if "loss" in line] + [metrics["loss"]]
@@ -121,6 +114,7 @@ def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Pat
     assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
 
 
+@pytest.mark.nightly
 def test_a_run_goes_on_to_the_bit(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = SMALL._replace(dropout=0.1)
     whole, parts = (options(text, tmp_path / name, updates=8, evaluate_every=4, size=size) for name in ("a", "b"))

@@ -74,18 +74,15 @@ def test_the_place_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_cache().parts[-3:] == (".cache", "minigrad", "search")
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "longest", "message"),
-    [
+def test_what_is_wrong(file: Path, model: Path) -> None:
+    for text, query, longest, message in (
         ("", "q", 32, "has no text to search"),
         ("a\n", " ", 32, "the query is empty"),
         ("a\n", "q", 33, "a length of 33 pieces is more than the 32 positions"),
-    ],
-)
-def test_what_is_wrong(text: str, query: str, longest: int, message: str, file: Path, model: Path) -> None:
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        Index(file, model, longest=longest).nearest(query, 1)
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            Index(file, model, longest=longest).nearest(query, 1)
 
 
 @pytest.mark.nightly

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples.bert import classification, spans, tagging
+from examples.bert import spans, tagging
 from examples.bert.data import Labelled, Question, Tagged
 from examples.bert.encoding import Encoder, Feature, LikeLength, batch_of
 from examples.bert.finetuning import SHORTEST
@@ -67,9 +67,8 @@ def test_accuracy_and_f1() -> None:
     assert MRPC.majority(examples[:3], examples) == [("equivalent", 1.0)] * 4
 
 
-@pytest.mark.parametrize(
-    ("task", "line", "message"),
-    [
+def test_lines_of_another_form() -> None:
+    for task, line, message in (
         (SST2, "a\tb", "sst2 needs a text without a tab"),
         (SST2, " ", "sst2 needs a text"),
         (MRPC, "only one", "mrpc needs two texts with a tab between them, not 'only one'"),
@@ -77,11 +76,9 @@ def test_accuracy_and_f1() -> None:
         (SQUAD, "Who?", "squad needs a question and a text with a tab"),
         (SQUAD, "\ttext", "squad needs a question and a text"),
         (CONLL, "  ", "words are needed"),
-    ],
-)
-def test_lines_of_another_form(task: classification.Classification, line: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        task.parse(line)
+    ):
+        with pytest.raises(ValueError, match=message):
+            task.parse(line)
 
 
 # Tagging --------------------------------------------------------------------------------------------------------
@@ -149,13 +146,11 @@ def test_windows_over_a_long_text() -> None:
         assert context[feature.places[first][0] : feature.places[last][1]] == "Oslo, near"
 
 
-@pytest.mark.parametrize(
-    ("answer", "start", "expected"),
-    [("cd", 2, (2, 2)), ("ab cd", 0, (1, 2)), ("b c", 1, (1, 2)), ("xy", 40, (0, 0)), ("cd ef", 3, (0, 0))],
-)
-def test_the_pieces_of_an_answer(answer: str, start: int, expected: tuple[int, int]) -> None:
+def test_the_pieces_of_an_answer() -> None:
     """Pieces at characters 0-2 and 2-5 of a window that ends there."""
-    assert spans.span_of([None, (0, 2), (2, 5), None], answer, start) == expected
+    answers = {("cd", 2): (2, 2), ("ab cd", 0): (1, 2), ("b c", 1): (1, 2), ("xy", 40): (0, 0), ("cd ef", 3): (0, 0)}
+    for (answer, start), expected in answers.items():
+        assert spans.span_of([None, (0, 2), (2, 5), None], answer, start) == expected, answer
 
 
 def test_the_best_span() -> None:

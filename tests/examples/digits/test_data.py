@@ -16,18 +16,8 @@ def test_all_digits() -> None:
     assert images.shape == (1797, 8, 8) and images.dtype == np.float32
     assert images.min() == 0 and images.max() == 1 and np.array_equal(images * 16, np.round(images * 16))
     assert labels.shape == (1797,) and labels.dtype == np.int64
-    assert np.bincount(labels).tolist() == [
-        178,
-        182,
-        177,
-        183,
-        181,
-        182,
-        181,
-        179,
-        174,
-        180,
-    ]  # UCI's list for its test set
+    of_uci = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]  # its list for its test set
+    assert np.bincount(labels).tolist() == of_uci
     inside, rim = images[labels == 0][:, 3:5, 3:5].mean(), images[labels == 0][:, 3:5, 2].mean()
     assert inside < 0.2 < 0.6 < rim  # a zero has a hole
 

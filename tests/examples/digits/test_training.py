@@ -38,11 +38,8 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
     first = [(x.numpy(), y.numpy()) for x, y in Batches(numbered, 2, 7).epoch(3)]
     again = [(x.numpy(), y.numpy()) for x, y in Batches(numbered, 2, 7).epoch(3, 5)]
     assert len(first) == 18 and len(again) == 13
-    assert all(
-        np.array_equal(a, b)
-        for one, other in zip(first[5:], again, strict=True)
-        for a, b in zip(one, other, strict=True)
-    )
+    for one, other in zip(first[5:], again, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
     for other in (Batches(numbered, 2, 8).epoch(3), Batches(numbered, 2, 7).epoch(4)):
         assert not np.array_equal(next(other)[1].numpy(), first[0][1])
     images, labels = (np.concatenate(parts) for parts in zip(*first, strict=True))

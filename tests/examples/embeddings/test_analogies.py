@@ -28,6 +28,7 @@ def test_the_pairs_are_the_grammars() -> None:
     assert ("uovo", "uova") in pairs_of("italian", "number of nouns: with") - pairs_of("italian", "number of nouns: g")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("language", ["english", "italian"])
 def test_all_words_are_in_the_corpus(language: Language) -> None:
     """But for a few forms that the grammar never needs, such as the future of must."""
@@ -56,14 +57,10 @@ def test_how_answers_are_counted() -> None:
     exact = sum(answer == f"{c}s" for (_, c), answer in answered.items())
     kind = sum(answer in {"a": ("as", "bs"), "b": ("as", "bs"), "c": ("cs",)}[c] for (_, c), answer in answered.items())
     form = sum(answer.endswith("s") for answer in answered.values())
-    assert answered["b", "a"] == "as" and answered["a", "b"] == "bs" and answered["a", "c"] != "cs"
     np.testing.assert_allclose(counted[2:5], [exact / 6, kind / 6, form / 6])
     assert exact < form and counted.among >= counted.exact
-
-
-def test_too_few_pairs() -> None:
-    vectors = Vectors(("a", "as", "b"), np.eye(3, dtype=np.float32))
-    assert score(vectors, kin(("a", "as", "p"), ("b", "bs", "p"))) is None
+    few = Vectors(("a", "as", "b"), np.eye(3, dtype=np.float32))
+    assert score(few, kin(("a", "as", "p"), ("b", "bs", "p"))) is None
 
 
 LEAST = {  # of the right answers, by the beginning of a relation's name

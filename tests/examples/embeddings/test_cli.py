@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from examples.embeddings import cli, lesson, text
@@ -37,30 +36,28 @@ def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "the : king = loves : ?" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("language", ["english", "italian"])
 def test_the_shipped_corpus(
-    language: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cli, "shipped", lambda language: text.shipped(language, 3000))
-    cli.main(["--language", language, "--epochs", "1", "--width", "16", "--save", str(tmp_path)])
+    monkeypatch.setattr(cli, "shipped", lambda language: text.shipped(language, 1000))
+    cli.main(["--language", "italian", "--epochs", "1", "--width", "16", "--save", str(tmp_path)])
     printed = capsys.readouterr().out
     assert "All questions of the grammar" in printed and "number of nouns" in printed and " : ?" in printed
     assert (tmp_path / "embeddings.html").exists()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> None:
+@pytest.mark.nightly
+def test_the_page(file: Path, open_file: Callable[..., Any]) -> None:
     cli.main([*FEW, "--text", str(file), "--save", str(file.parent), "--nearest", "king"])
-    page = open_file(file.parent / "embeddings.html", color_scheme=scheme)
+    page = open_file(file.parent / "embeddings.html", color_scheme="dark")
     page.wait_for_selector("#lecture section")
     assert texts(page, "h2") == ["What is learned", "Nearest words"] and page.locator("svg").count()
-    page = open_file(file.parent / lesson.MAP, color_scheme=scheme)
+    page = open_file(file.parent / lesson.MAP, color_scheme="dark")
     page.wait_for_selector("canvas")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
+def test_wrong_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, status, message in (
         (["--text", "missing.txt"], 1, "there is no file missing.txt"),
         (["--load", "missing.txt"], 1, "there is no file missing.txt"),
         (["--nearest", "kinng"], 1, "has no word 'kinng'; there is 'king'"),
@@ -73,21 +70,11 @@ def test_the_page(file: Path, open_file: Callable[..., Any], scheme: str) -> Non
         (["--vectors", "."], 2, ". is a folder"),
         (["--language", "german"], 2, "invalid choice"),
         (["--seed", "x"], 2, "a whole number from 0 to"),
-    ],
-)
-def test_wrong_options(
-    arguments: list[str], status: int, message: str, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chosen = [] if {"--text", "--load", "--language"} & set(arguments) else ["--text", str(file)]
-    try:
-        assert cli.main([*FEW, *chosen, *arguments]) == status
-    except SystemExit as stopped:
-        assert stopped.code == status
-    error = capsys.readouterr().err
-    assert message in error and "Traceback" not in error
-
-
-def test_words_to_begin_with(file: Path) -> None:
-    words = tuple(f"word{i}" for i in range(100))
-    assert lesson._shown(Vectors(words, np.eye(100, dtype=np.float32)), None)[0] == "word20"
-    assert lesson._shown(Vectors(words[:3], np.eye(3, dtype=np.float32)), None) == words[:3]
+    ):
+        chosen = [] if {"--text", "--load", "--language"} & set(arguments) else ["--text", str(file)]
+        try:
+            assert cli.main([*FEW, *chosen, *arguments]) == status
+        except SystemExit as stopped:
+            assert stopped.code == status
+        error = capsys.readouterr().err
+        assert message in error and "Traceback" not in error

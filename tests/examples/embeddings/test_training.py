@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ def corpus() -> Corpus:
     return numbered("classes", lambda: texts, 1, None)
 
 
+@pytest.mark.nightly
 def test_words_of_a_class_come_to_be_near(corpus: Corpus) -> None:
     trained = train(corpus, replace(SMALL, window=2, rate=0.05), progress=False)
     for word in trained.vectors.words:
@@ -69,22 +71,17 @@ def test_a_batch_without_pairs_changes_nothing() -> None:
     assert weight == 3 and model.word.weight.grad is not None and not model.word.weight.grad.any()
 
 
-def test_a_seed_gives_the_same_vectors_and_another_gives_others(corpus: Corpus) -> None:
-    short = replace(SMALL, epochs=1)
-    one, same, other = (train(corpus, s, progress=False).vectors.array for s in (short, short, replace(short, seed=1)))
-    assert (one == same).all() and (one != other).any()
-
-
 def test_an_interrupted_run_ends_with_the_same_vectors(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = replace(SMALL, epochs=2)
+    settings = replace(SMALL, epochs=1)
     expected = train(corpus, settings, progress=False).vectors.array
+    assert (train(corpus, replace(settings, seed=1), progress=False).vectors.array != expected).any()
     real, calls = Pieces.batch, []
 
     def failing(self: Pieces, *place: object) -> Batch:
         calls.append(place)
-        if len(calls) == 10:
+        if len(calls) == 5:
             raise RuntimeError("killed")
         return real(self, *place)  # type: ignore[arg-type]
 
@@ -98,11 +95,9 @@ def test_an_interrupted_run_ends_with_the_same_vectors(
         train(corpus, replace(settings, width=8), tmp_path, progress=False)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}]
-    + [{name: 10**18} for name in ("width", "window", "negatives", "epochs", "piece", "shared")],
-)
-def test_wrong_settings(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
-        Settings(**wrong)  # type: ignore[arg-type]
+def test_wrong_settings() -> None:
+    wrong: list[dict[str, Any]] = [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}]
+    wrong += [{name: 10**18} for name in ("width", "window", "negatives", "epochs", "piece", "shared")]
+    for settings in wrong:
+        with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+            Settings(**settings)

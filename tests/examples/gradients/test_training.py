@@ -64,6 +64,7 @@ def test_networks_are_of_equal_size_and_look_back_alone(name: str, task: Task) -
     assert gradient[:, 4:].abs().max() == 0 and gradient[:, 0].abs().max() > 0
 
 
+@pytest.mark.nightly
 def test_a_transformer_learns_both_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "NETWORKS", ("transformer",))
     first = train_all((5,), 300, seed=0)

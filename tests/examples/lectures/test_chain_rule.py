@@ -26,12 +26,11 @@ def test_two_steps_by_hand() -> None:
     ]
 
 
-@pytest.mark.parametrize("factor", chain_rule.FACTORS)
-def test_one_factor(factor: float) -> None:
-    chain = chain_rule.times(factor)
-    powers = factor ** np.arange(chain_rule.STEPS + 1)
-    np.testing.assert_allclose(chain.values, powers, rtol=1e-12)
-    np.testing.assert_allclose(chain.gradients, powers[::-1], rtol=1e-12)
+def test_one_factor() -> None:
+    for factor in chain_rule.FACTORS:
+        chain, powers = chain_rule.times(factor), factor ** np.arange(chain_rule.STEPS + 1)
+        np.testing.assert_allclose(chain.values, powers, rtol=1e-12)
+        np.testing.assert_allclose(chain.gradients, powers[::-1], rtol=1e-12)
 
 
 def test_steps_that_bend() -> None:

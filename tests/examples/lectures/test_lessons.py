@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -148,9 +147,6 @@ def test_wide_letters_take_two_columns() -> None:
     assert width("猫cat") == 5 and width("e\u0301") == 1
     lines = body(Matrix("A", np.zeros((2, 1)), ("猫", "cats"))).splitlines()
     assert {width(line[: line.index("[")]) for line in lines[1:]} == {5}
-
-
-def test_a_matrix_has_two_dimensions() -> None:
     with pytest.raises(ValueError, match=r"matrix A has the shape \(3,\)"):
         Matrix("A", np.zeros(3)).data()
 
@@ -219,9 +215,3 @@ def test_without_a_run_they_is_skipped(
         assert "error: " in (how := capsys.readouterr().err) and "skipped" not in how
     assert cli.main(["they", "--run", "nowhere"]) == 1
     assert re.search("train first: .*minigrad train", capsys.readouterr().err)
-
-
-def test_the_lessons_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("matplotlib", "graphviz", "pygraphviz", "tokenizers", "tqdm", "torch"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert cli.main(["layer-norm"]) == 0

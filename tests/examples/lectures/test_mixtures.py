@@ -21,20 +21,13 @@ def looked_up(angle: float, scale: float) -> float:
     return float(soft(scale * scores) @ np.array([2, 12, 28, 16]))
 
 
-@pytest.mark.parametrize("scale", dictionary.SCALES)
-def test_a_soft_look_up(scale: float) -> None:
-    wanted = [looked_up(angle, scale) for angle in dictionary.ANGLES]
-    np.testing.assert_allclose(dictionary.curve(scale), wanted, atol=1e-9)
-    slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
-    assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
-
-
-def test_the_best_match_has_steps() -> None:
-    wanted = [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
-    assert dictionary.stairs().tolist() == wanted
-
-
-def test_equality_finds_keys_alone() -> None:
+def test_soft_and_hard_look_ups() -> None:
+    for scale in dictionary.SCALES:
+        expected = [looked_up(angle, scale) for angle in dictionary.ANGLES]
+        np.testing.assert_allclose(dictionary.curve(scale), expected, atol=1e-9)
+        slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
+        assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
+    assert dictionary.stairs().tolist() == [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
     south = dictionary.direction(180.0).round()
     assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]

@@ -14,7 +14,6 @@ from examples.notebooks.execute import FOLDER, main, notebooks, stored
 
 NOTEBOOKS = notebooks([])
 MOST_BYTES = 250_000
-each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 def cells(path: Path, kind: str) -> list[dict[str, Any]]:
@@ -32,45 +31,26 @@ def texts(path: Path) -> list[Any]:
     return [output["data"].get("text/plain") for output in outputs(path) if "data" in output]
 
 
-def test_there_are_six() -> None:
+def test_what_is_stored_was_run_from_the_top_and_its_links_lead_somewhere() -> None:
+    """Pictures are drawings: GitHub shows no page in a frame, and no widget. Nothing tells where it ran."""
     assert [path.stem[0] for path in NOTEBOOKS] == ["1", "2", "3", "4", "5", "6"]
-
-
-@each
-def test_it_was_run_from_the_top_without_an_error(path: Path) -> None:
-    counts = [cell["execution_count"] for cell in cells(path, "code")]
-    assert counts == list(range(1, len(counts) + 1))
-    assert not [output for output in outputs(path) if output["output_type"] == "error"]
-
-
-@each
-def test_its_pictures_are_stored_as_drawings(path: Path) -> None:
-    """GitHub shows no page in a frame, and no widget."""
-    kinds = [set(output["data"]) for output in outputs(path) if "data" in output]
-    assert any("image/svg+xml" in kind for kind in kinds)
-    assert all("image/png" in kind for kind in kinds if "image/svg+xml" in kind)
-    assert not [kind for kind in kinds if "text/html" in kind and "image/svg+xml" in kind]
-    text = path.read_text(encoding="utf-8")
-    assert "<iframe" not in text and "widget" not in text
-    assert len(text.encode()) < MOST_BYTES
-
-
-@each
-def test_nothing_tells_where_it_ran(path: Path) -> None:
-    """Neither the checkout nor the folders of whoever ran it, nor a kernel's own files."""
-    text = path.read_text(encoding="utf-8")
-    shown = json.dumps([output for output in outputs(path) if "data" not in output] + texts(path))
-    for folder in {FOLDER.parents[1], Path.home(), Path(tempfile.gettempdir())} - {Path("/")}:
-        assert f"{folder.as_posix()}/" not in shown
-    assert "ipykernel_" not in text
-
-
-@each
-def test_its_links_lead_somewhere(path: Path) -> None:
-    text = "\n".join("".join(cell["source"]) for cell in cells(path, "markdown"))
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
-    assert links
-    assert not [link for link in links if not (path.parent / link).exists()]
+    folders = {FOLDER.parents[1], Path.home(), Path(tempfile.gettempdir())} - {Path("/")}
+    for path in NOTEBOOKS:
+        counts = [cell["execution_count"] for cell in cells(path, "code")]
+        assert counts == list(range(1, len(counts) + 1)), path
+        assert not [output for output in outputs(path) if output["output_type"] == "error"], path
+        kinds = [set(output["data"]) for output in outputs(path) if "data" in output]
+        assert any("image/svg+xml" in kind for kind in kinds), path
+        assert all("image/png" in kind for kind in kinds if "image/svg+xml" in kind), path
+        assert not [kind for kind in kinds if "text/html" in kind and "image/svg+xml" in kind], path
+        text = path.read_text(encoding="utf-8")
+        assert "<iframe" not in text and "widget" not in text and "ipykernel_" not in text, path
+        assert len(text.encode()) < MOST_BYTES, path
+        shown = json.dumps([output for output in outputs(path) if "data" not in output] + texts(path))
+        assert not [folder for folder in folders if f"{folder.as_posix()}/" in shown], path
+        prose = "\n".join("".join(cell["source"]) for cell in cells(path, "markdown"))
+        links = [link for link in re.findall(r"\]\(([^)#\s]+)", prose) if "://" not in link]
+        assert links and all((path.parent / link).exists() for link in links), path
 
 
 @pytest.mark.nightly
