@@ -10,7 +10,7 @@ import pytest
 
 from examples import ablations, variants
 from examples.ablations import chosen, main, settings_of
-from examples.variants import as_options, slug
+from examples.variants import as_options
 from minigrad.translate.settings import preset
 
 VARIANTS = """
@@ -128,32 +128,12 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert program.runs[3:] == ALL[1:2]
 
 
-def test_data_without_a_test_set_is_a_failure(
-    options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program.splits = ["validation"]
-    assert main([*options, "--only", "dropout 0.1"]) == 1
-    told = capsys.readouterr()
-    assert "| dropout 0.1 (failed) | 1,007 | 1.5 | 1.250 | 21.00 |  |" in told.out
-    assert "no validation set or no test set" in told.err
-
-
 def test_the_table_alone(options: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*options, "--table"]) == 0
     assert program.calls == [] and "| as it is (not begun) |  |  |  |  |  |" in capsys.readouterr().out
     program.codes = [130]
     assert main([*options, "--only", "dropout 0.1"]) == 130
     assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in capsys.readouterr().out
-
-
-def test_another_training_in_the_folder(
-    options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program.codes = [130]
-    assert main(options) == 130
-    assert main([*options, "--seed", "3"]) == 1
-    assert "other options: --preset multi30k --steps 7." in capsys.readouterr().err
-    assert len(program.calls) == 1
 
 
 def test_a_finished_training_in_the_folder_with_other_options(
@@ -206,11 +186,6 @@ def test_what_cannot_be_done(
         path.write_text(text, encoding="utf-8")
         assert main(["--variants", str(path), "--folder", str(tmp_path)]) == 1
         assert message in capsys.readouterr().err and program.calls == []
-
-
-def test_names_of_folders() -> None:
-    assert slug("6,000 subwords") == "6-000-subwords" and slug("ß 0.1") == "ß-0.1"
-    assert slug("../..") == slug("|") == "variant"
 
 
 def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

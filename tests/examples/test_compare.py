@@ -36,11 +36,6 @@ def test_models_have_equal_sizes(name: str) -> None:
     assert abs(sum(p.numel() for p in model.parameters()) - 700_000) < 0.04 * 700_000
 
 
-def test_a_size_that_cannot_be_had() -> None:
-    with pytest.raises(ValueError, match="transformer cannot have 1,000 weights: the nearest size is"):
-        sized("transformer", preset("toy"), 1000, len(WORDS))
-
-
 def test_groups_are_by_length() -> None:
     sentences = ["a " * n for n in (3, 1, 2, 2, 9, 8, 7, 1)]
     groups = measure.groups(sentences)

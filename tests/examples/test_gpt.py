@@ -148,17 +148,6 @@ def test_a_run_of_other_settings_or_another_text(text: Path, capsys: pytest.Capt
     assert (text.parent / "run.old-1" / "model.safetensors").exists()
 
 
-@pytest.mark.nightly
-def test_the_model_is_the_best_that_was_evaluated(text: Path) -> None:
-    """At a rate that ruins it after the first evaluation, the first one's weights are the model."""
-    assert cli.main(arguments(text, "--learning-rate", "3", "--clip", "0", "--schedule", "linear", steps=40)) == 0
-    folder = text.parent / "run"
-    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    losses = {line["step"]: line["evaluation"]["loss"] for line in lines if "evaluation" in line}
-    assert same(weights(folder, "model.safetensors"), weights(folder, "best.safetensors"))
-    assert read_checkpoint(folder / "best.safetensors")["step"] == min(losses, key=lambda step: losses[step])
-
-
 # Beginning with another model ---------------------------------------------------------------------------------
 
 
@@ -268,13 +257,6 @@ def test_tokens_are_written_as_they_come(
     monkeypatch.setattr(generate, "multinomial", observed)
     assert cli.main(text_of(trained, "--prompt", "the")) == 0
     assert lengths == [3, *[1] * 29]
-
-
-def test_without_a_prompt_a_line_begins(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tokens = run.load(trained).tokens
-    assert generation.prompt_of(tokens, None) == tokens.encode("\n").tolist()
-    assert cli.main(text_of(trained)) == 0
-    assert len(capsys.readouterr().out) == 31
 
 
 def test_what_cannot_be_written(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -449,15 +431,6 @@ def test_a_configuration_is_a_file_for_train(tmp_path: Path, capsys: pytest.Capt
     assert cli.main(["config", "--preset", "shakespeare", "--layers", "5"]) == 0
     (tmp_path / "my.toml").write_text(capsys.readouterr().out, encoding="utf-8")
     assert settings_for("--config", str(tmp_path / "my.toml")) == Settings.preset("shakespeare").changed({"layers": 5})
-
-
-def test_weight_decay_is_for_matrices_alone(text: Path) -> None:
-    """With no gradient to follow (a rate that is far below the decay's effect), vectors stay as they began."""
-    options = ("--weight-decay", "1000", "--learning-rate", "1e-5", "--final-rate", "0", "--warm-up", "1")
-    assert cli.main(arguments(text, *options, steps=3)) == 0
-    last = weights(text.parent / "run")
-    assert float(last["norm.weight"].min()) > 0.999
-    assert float(last["embedding.weight"].abs().max()) < 0.08
 
 
 # A real text ------------------------------------------------------------------------------------------------

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +13,8 @@ import minigrad as mg
 from examples.gpt import cli
 from examples.gpt.architectures import build
 from examples.gpt.compare import entries, parameters
-from examples.gpt.segments import ROWS, score_segments, segments
+from examples.gpt.segments import ROWS, score_segments
 from examples.gpt.settings import ModelSettings, Settings
-from minigrad.models.transformer_xl import TransformerXL
 from minigrad.nn import functional as F
 from minigrad.training import read_checkpoint
 
@@ -69,31 +66,6 @@ def test_it_trains_is_scored_and_writes(text: Path, capsys: pytest.CaptureFixtur
     refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl", capsys)
 
 
-@pytest.mark.nightly
-def test_the_same_command_goes_on(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the middle of an epoch, and the command again: the same to the bit."""
-    folder = text.parent / "run"
-    assert train(text, "--dropout", "0.1") == 0
-    whole = read_checkpoint(folder / "last.safetensors")
-    loss, calls = TransformerXL.segment_loss, [0]
-
-    def interrupted(self: TransformerXL, *args: Any, **named: Any) -> Any:
-        calls[0] += self.training
-        if calls[0] == 7 and self.training:
-            signal.raise_signal(signal.SIGINT)
-        return loss(self, *args, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TransformerXL, "segment_loss", interrupted)
-        assert train(text, "--dropout", "0.1", "--fresh") == 130
-    stopped = read_checkpoint(folder / "last.safetensors")
-    assert 0 < stopped["step"] < 20 and stopped["training"]["batch"] > 0
-    assert train(text, "--dropout", "0.1") == 0
-    again = read_checkpoint(folder / "last.safetensors")
-    assert mg.equal(again["carried"]["memory"], whole["carried"]["memory"])
-    assert all(mg.equal(again["model"][name], weight) for name, weight in whole["model"].items())
-
-
 def test_settings_that_do_not_fit(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
     refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one", capsys)
@@ -128,13 +100,6 @@ def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride:
     assert len(expected) == count
     score = score_segments(model, ids, window, stride, most=most, progress=read.append)
     assert sum(read) == count and math.isclose(score, float(expected.mean()), rel_tol=1e-10)
-
-
-def test_a_text_of_two_tokens_can_be_scored() -> None:
-    model = build(ModelSettings("transformer-xl", 1, 2, 16, context=8), 9).eval()
-    assert score_segments(model, np.array([3, 4], np.uint16), 8) > 0
-    with pytest.raises(ValueError, match="give a longer text, or a smaller --batch"):
-        segments(np.arange(9), 8, 2)
 
 
 def test_the_models_compared_are_of_one_size() -> None:

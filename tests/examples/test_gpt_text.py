@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import minigrad as mg
 from examples.gpt import text
 from examples.gpt.settings import DataSettings
-from examples.gpt.text import Windows, bits
+from examples.gpt.text import Windows
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
 from minigrad.programs.validation import pieces, score_windows
@@ -58,15 +57,6 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
         text.read(DataSettings(str(tmp_path / "none.txt")))
     with pytest.raises(ValueError, match="is a folder"):
         text.read(DataSettings(str(tmp_path)))
-
-
-def test_where_shakespeare_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="Give a text of your own, --input FILE"):
-        text.read(DataSettings())
-    (tmp_path / "tinyshakespeare").mkdir()
-    (tmp_path / "tinyshakespeare" / "input.txt").write_text("To be, or not to be. " * 9)
-    assert text.read(DataSettings()).train.startswith("To be")
 
 
 # Windows ----------------------------------------------------------------------------------------------------
@@ -130,7 +120,3 @@ def test_a_part_of_a_long_text_is_enough() -> None:
     part = score_windows(model, ids, 8, most=80, progress=seen.append)
     assert sum(seen) == 80 and part != score_windows(model, ids, 8)
     assert part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
-
-
-def test_bits_per_character() -> None:
-    assert bits(math.log(8), characters=100, tokens=50) == pytest.approx(1.5)

@@ -46,14 +46,6 @@ def test_text_and_back(kind: str) -> None:
     assert "".join(pieces) == "così 🌹!" and all("\ufffd" not in piece for piece in pieces)
 
 
-def test_how_many_there_are() -> None:
-    assert len(learned("characters")) == len(set(TEXT)) == len(learned("characters").encode("".join(sorted(set(TEXT)))))
-    assert learned("characters").encode("".join(sorted(set(TEXT)))).tolist() == list(range(len(set(TEXT))))
-    assert len(learned("bytes")) == 256
-    assert len(learned("subwords")) == 280
-    assert len(learned("subwords").encode(TEXT)) < len(TEXT) / 2
-
-
 def test_what_is_unfinished_is_told_at_the_end() -> None:
     written: list[str] = []
     writer = Writer(Bytes(), written.append)
@@ -80,10 +72,6 @@ def test_characters_out_of_the_vocabulary() -> None:
             Characters("\nab").encode(text)
 
 
-def test_no_text_has_no_ids() -> None:
-    assert Characters("ab").encode("").tolist() == [] == Bytes().encode("").tolist()
-
-
 WRONG: list[dict[str, Any]] = [
     {},
     {"kind": "words"},
@@ -107,11 +95,6 @@ def test_descriptions_of_nothing() -> None:
     for changed in ({"pre_tokenizer": slow}, {"normalizer": {"type": "NFC"}}, {"decoder": None}):
         with pytest.raises(ValueError, match="not byte-pair encoding over bytes"):
             tokens.from_dict({"kind": "subwords", "json": json.dumps({**sound, **changed})})
-
-
-def test_the_same_text_gives_the_same_subwords() -> None:
-    pytest.importorskip("tokenizers")
-    assert Subwords.train(TEXT, 290).as_dict() == Subwords.train(TEXT, 290).as_dict()
 
 
 def test_a_vocabulary_beyond_memory() -> None:

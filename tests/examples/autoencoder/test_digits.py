@@ -32,14 +32,6 @@ def test_a_claim_can_fail(coded: codes.Codes) -> None:
     assert list(claims(sections).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
 
 
-def test_digits_that_are_shown(coded: codes.Codes) -> None:
-    (shown,) = (b for s in codes.sections(coded) for b in s.blocks if isinstance(b, Pictures))
-    captions = [one.caption for one in shown.pictures]
-    assert captions[:5] == ["0", "2", "4", "6", "8"] and shown.across == 5 and len(captions) == 15
-    digit, back = (np.asarray(shown.pictures[i].values, np.float64) for i in (1, 6))
-    assert float(captions[6]) == pytest.approx(((digit - back) ** 2).sum(), abs=0.0051)
-
-
 # Noise ------------------------------------------------------------------------------------------------------
 
 

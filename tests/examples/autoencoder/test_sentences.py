@@ -27,14 +27,6 @@ def test_a_pair_is_a_sentence_and_the_same(copied: Copied) -> None:
     assert len(later) == len(rows) - 1 and all(mg.equal(a[0], b[0]) for a, b in zip(later, rows[1:], strict=True))
 
 
-def test_sentences_are_repeated_one_as_many(copied: Copied) -> None:
-    for name, model in copied.models.items():
-        assert not model.training
-        for i in (0, 7, 41):
-            assert sentences.repeat(model, [copied.sentences[i]]) == [copied.written[name][i]]
-        assert all(len(w) <= 2 * len(s) + 2 for w, s in zip(copied.written[name], copied.sentences, strict=True))
-
-
 def test_what_is_counted(copied: Copied) -> None:
     """One vector loses all sentences of nine words and more, attention every tenth sentence."""
     wrong = [0]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from examples.bert import cli
-from examples.bert.tasks import TASKS
 
 FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
 def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,18 +125,3 @@ def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, capsys: pyt
         assert run(line) == 1
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1 and error.startswith("error: ")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["sst2", "mrpc", "conll"])
-def test_the_real_data(name: str) -> None:
-    """Sizes of the parts, as published."""
-    folder = DATA / {"conll": "conll2003"}.get(name, name)
-    if not folder.is_dir():
-        pytest.skip(f"no {folder.name}: set MINIGRAD_DATA to its parent")
-    if name == "conll":
-        pytest.importorskip("seqeval", reason="seqeval counts entities")
-    known, asked = TASKS[name].read(folder)
-    assert (len(known), len(asked)) == {"sst2": (6920, 872), "mrpc": (3668, 408), "conll": (14041, 3250)}[name]
-    assert len(TASKS[name].labels(known)) == {"conll": 9}.get(name, 2)
-    TASKS[name].check(asked, TASKS[name].labels(known))

@@ -15,7 +15,7 @@ from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from minigrad.models.bert import IGNORED, BertForMaskedLM, BertForPreTraining
-from minigrad.training import Trainer, read_log
+from minigrad.training import read_log
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
 
@@ -64,13 +64,6 @@ def test_rows_of_sentences() -> None:
     assert read.mean() > 0.95
 
 
-def test_sentences_that_are_longer_than_all() -> None:
-    sentences = Sentences([[7] * 100, [8] * 100])
-    for seed in range(20):
-        for place in sentences.places(12, np.random.default_rng(seed)):
-            assert place.b[1] - place.b[0] >= 1 and place.a[1] - place.a[0] + place.b[1] - place.b[0] <= 12
-
-
 def test_masks() -> None:
     sentences = Sentences([[5 + (i + j) % 90 for j in range(10)] for i in range(400)])
     examples = Examples(sentences, 95, 23, 8, seed=0)
@@ -89,14 +82,6 @@ def test_masks() -> None:
     assert batch.follows.tolist() == [0, 1] * 195 and bool(batch.mask.all())
 
 
-def test_epochs_differ_and_can_begin_anywhere() -> None:
-    sentences = Sentences([[5 + (i + j) % 90 for j in range(10)] for i in range(100)])
-    examples = Examples(sentences, 95, 30, 8, seed=0)
-    whole = [batch.tokens.tolist() for batch in examples.epoch(1)]
-    assert [batch.tokens.tolist() for batch in examples.epoch(1, 3)] == whole[3:]
-    assert [batch.tokens.tolist() for batch in examples.epoch(2)] != whole
-
-
 @pytest.mark.nightly
 def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Path, data: Path) -> None:
     metrics = pretrain(options(text, tmp_path / "run"))
@@ -112,26 +97,6 @@ def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Pat
     )
     fine = load(tmp_path / "fine")
     assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
-
-
-@pytest.mark.nightly
-def test_a_run_goes_on_to_the_bit(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = SMALL._replace(dropout=0.1)
-    whole, parts = (options(text, tmp_path / name, updates=8, evaluate_every=4, size=size) for name in ("a", "b"))
-    pretrain(whole)
-    update, taken = Trainer._update, []
-
-    def interrupted(self: Trainer) -> None:
-        update(self)
-        taken.append(1)
-        self._stop.asked = len(taken) == 5
-
-    monkeypatch.setattr(Trainer, "_update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        pretrain(parts)
-    pretrain(parts)
-    files = [run / "model" / "model.safetensors" for run in (whole.run, parts.run)]
-    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_texts_that_are_too_short(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from examples.bert import search
-from examples.bert.search import Index, default_cache, embed
-from examples.bert.start import PACKAGE, minilm, pretrained
-from minigrad.models.bert import Bert
+from examples.bert.search import Index, embed
+from examples.bert.start import PACKAGE, minilm
 
 LINES = ["A warm lovely film", "", "the plot is dull [SEP] and cold", "an ending", "song " * 60]
 
@@ -60,18 +59,6 @@ def test_embeddings_are_computed_once(file: Path, model: Path, tmp_path: Path, m
 def test_a_cache_that_cannot_be_written(file: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = Index(file, model, file / "no_folder", 32)
     assert index.nearest("film", 1) and "note: embeddings are not kept" in capsys.readouterr().err
-
-
-def test_order_does_not_matter(model: Path) -> None:
-    bert, texts = pretrained(Bert, model), [line for line in LINES if line]
-    assert np.allclose(embed(bert, texts, 32), embed(bert, texts[::-1], 32)[::-1], atol=1e-6)
-
-
-def test_the_place_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
-    assert default_cache() == Path("/some/cache/minigrad/search")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert default_cache().parts[-3:] == (".cache", "minigrad", "search")
 
 
 def test_what_is_wrong(file: Path, model: Path) -> None:

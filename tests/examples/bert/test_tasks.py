@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples.bert import spans, tagging
+from examples.bert import spans
 from examples.bert.data import Labelled, Question, Tagged
-from examples.bert.encoding import Encoder, Feature, LikeLength, batch_of
-from examples.bert.finetuning import SHORTEST
+from examples.bert.encoding import Feature, LikeLength, batch_of
 from examples.bert.tasks import TASKS
 from minigrad.text.word_pieces import train_word_pieces
 
@@ -41,11 +40,6 @@ def test_batches_of_like_length() -> None:
     for bad in (([], 8), ([3], 0)):
         with pytest.raises(ValueError, match="cannot be cut into batches"):
             LikeLength(*bad)
-
-
-def test_special_tokens_in_a_text_are_text() -> None:
-    (encoding,) = Encoder(TOKENIZER, 20)(["near [SEP] Oslo"])
-    assert encoding.ids.count(TOKENIZER.token_to_id("[SEP]")) == 1
 
 
 # Classification -------------------------------------------------------------------------------------------------
@@ -112,21 +106,6 @@ def test_entities_are_counted_as_wholes() -> None:
     assert CONLL.metrics([example], [("O",) * 4])["f1"] == 0
 
 
-def test_without_seqeval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "seqeval.metrics", None)
-    with pytest.raises(ImportError, match="pip install seqeval"):
-        tagging.seqeval()
-
-
-def test_the_most_frequent_tag_of_each_word() -> None:
-    known = [Tagged(("a", "b", "a"), ("B-X", "O", "B-X")), Tagged(("a", "c"), ("O", "O"))]
-    assert CONLL.majority(known, [Tagged(("c", "a", "new"))]) == [("O", "B-X", "O")]
-
-
-def test_tags_are_shown() -> None:
-    assert CONLL.show(Tagged(("Ada", "Berg", "sings")), ("B-PER", "I-PER", "O")) == "Ada/B-PER Berg/I-PER sings"
-
-
 # Spans ----------------------------------------------------------------------------------------------------------
 
 
@@ -184,19 +163,3 @@ def test_exact_match_and_f1_as_squad_counts_them() -> None:
 def test_a_question_that_leaves_no_room() -> None:
     with pytest.raises(ValueError, match="a question has more than 10 pieces, half of what is read at once"):
         SQUAD.features([Question("Where does " * 20, TEXT)], SQUAD.encoder(TOKENIZER, 20), [])
-
-
-def test_questions_without_answers_are_not_learned_from() -> None:
-    (feature,) = SQUAD.features([Question("Where?", "in Rome")], SQUAD.encoder(TOKENIZER, 40), [])
-    assert feature.target is None
-
-
-def test_the_shortest_window() -> None:
-    """A question that takes half of it, and what windows share, leave room for the text."""
-    question, tokenizer = "Ada Berg lives in Rome " * 3, TOKENIZER
-    encoder = SQUAD.encoder(tokenizer, SHORTEST)
-    while len(encoder.pieces(question)) > SHORTEST // 2:
-        question = question[:-1]
-    assert len(encoder.pieces(question)) == SHORTEST // 2
-    features = SQUAD.features([Question(question, TEXT * 3)], encoder, [])
-    assert len(features) > 3 and max(len(feature.ids) for feature in features) == SHORTEST

@@ -14,7 +14,7 @@ from examples.digits import checks, data, insight
 from examples.digits.cli import main
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
-from examples.digits.training import ARCHITECTURES, read
+from examples.digits.training import ARCHITECTURES
 from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
 from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer
@@ -66,12 +66,6 @@ def test_claims_about_an_architecture_can_fail(images: np.ndarray) -> None:
 # Pictures ------------------------------------------------------------------------------------------------
 
 
-def test_one_of_each() -> None:
-    held_out = data.split(0)[1]
-    assert insight.one_of_each(held_out).labels.tolist() == list(range(10))
-    assert insight.one_of_each(held_out, (7, 2)).labels.tolist() == [7, 2]
-
-
 def test_weights_are_those_of_the_hidden_units() -> None:
     model = FullyConnected(hidden=3)
     with mg.no_grad():
@@ -102,13 +96,6 @@ def test_attention_is_that_of_the_class_token(images: np.ndarray) -> None:
     np.testing.assert_allclose(looks[0].reshape(4, 9), weights, atol=1e-6)
 
 
-def test_misread_digits_are_all_there(results: Results) -> None:
-    model, held_out = results.in_place["recurrent"].model, results.held_out
-    wrong = insight.misread(model, held_out)
-    assert len(wrong) == int((read(model, held_out.images) != held_out.labels).sum()) > 0
-    assert all(one.caption[0] != one.caption[-1] for one in wrong)
-
-
 # The lesson ----------------------------------------------------------------------------------------------
 
 
@@ -127,11 +114,6 @@ def test_the_tables_and_charts(results: Results) -> None:
     assert list(choice.names) == list(ARCHITECTURES) and all(isinstance(one, Pictures | Text) for one in choice.options)
     text = plain(shown)
     assert "[ok] the sizes of the four networks" in text and "1 epoch " in text
-
-
-def test_a_single_seed_has_no_mean(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "repeated", {name: one[:1] for name, one in results.repeated.items()})
-    assert "seeds, %" not in plain(lesson(results))
 
 
 @pytest.mark.nightly

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import minigrad as mg
 from examples.digits import training
 from examples.digits.data import Digits, split
-from examples.digits.shifts import all_ways, lost, shifted
+from examples.digits.shifts import all_ways, shifted
 from examples.digits.training import ARCHITECTURES, Bar, Batches, accuracy, read, train
 
 DOT = np.zeros((1, 8, 8), np.float32)
@@ -26,10 +25,6 @@ def test_each_image_has_its_own_shift() -> None:
     assert places(moved) == [[3, 6], [5, 7], [0, 6], [3, 4], [], []] and moved.dtype == np.float32
     assert places(np.concatenate(all_ways(DOT, 1))) == [[3, 7], [3, 5], [4, 6], [2, 6]]
     assert len(all_ways(DOT, 0)) == 1 and np.array_equal(all_ways(DOT, 0)[0], DOT)
-
-
-def test_ink_that_leaves_the_frame() -> None:
-    assert (lost(DOT, 0), lost(DOT, 1), lost(DOT, 2)) == (0, 0, 0.25)
 
 
 def test_batches_depend_on_seed_and_epoch_alone() -> None:
@@ -51,12 +46,6 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
 
 def image_of(digits: Digits, number: int, way: tuple[int, int]) -> np.ndarray:
     return shifted(digits.images[number : number + 1], np.array([way]))[0]
-
-
-def test_without_shifts_digits_stay_in_place() -> None:
-    digits, _ = split(0)
-    x, y = next(Batches(Digits(digits.images, np.arange(1198)), 0, 7).epoch(0))
-    assert np.array_equal(x.numpy(), digits.images[y.numpy()])
 
 
 def test_a_training() -> None:
@@ -88,17 +77,6 @@ def test_accuracy_after_a_shift() -> None:
             return images.sum(2)
 
     assert [accuracy(Row(), Digits(DOT, np.array([3])), distance) for distance in (0, 1)] == [1, 0.5]
-
-
-def test_the_bar_tells_what_is_trained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minigrad.training.progress.QUIET_SECONDS", 0.0)
-    digits, held_out = split(0)
-    with Bar(18) as bar:
-        train("recurrent", digits, held_out, 2, 0, 1, bar)
-    lines = capsys.readouterr().err.splitlines()
-    assert (
-        len(lines) == 18 and lines[-1].startswith("recurrent, shifted by up to 2, loss ") and "0:00 left" in lines[-1]
-    )
 
 
 def test_all_architectures_are_of_one_size() -> None:

@@ -75,43 +75,6 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
     assert contrast(page, ".told") >= 4.5 and contrast(page, ".matrix th") >= 4.5
 
 
-def test_by_keyboard(opened: Callable[..., Any]) -> None:
-    page = opened(make("self-attention"))
-    page.focus('[data-key="output"] [data-cell="0 0"]')
-    assert marked(page, "weights") == ["0 0", "0 1", "0 2"]
-    assert marked(page, "V of output") == ["0 0", "1 0", "2 0"]
-    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown"):
-        page.keyboard.press(key)
-    assert marked(page, "output") == ["2 1"] and marked(page, "weights") == ["2 0", "2 1", "2 2"]
-    assert page.locator('[data-key="output"] td[tabindex="0"]').count() == 1
-    page.keyboard.press("Escape")
-    assert page.locator(".marked").count() == 0
-
-
-def test_the_temperature(opened: Callable[..., Any]) -> None:
-    lesson = make("softmax")
-    (choice,) = (b for s in lesson.sections for b in s.blocks if isinstance(b, Choice) and b.slider)
-    page = opened(lesson)
-    for place in (0, 24, 56):
-        page.fill("input[type=range]", str(place))
-        assert page.inner_text("output") == choice.names[place]
-        option = choice.options[place]
-        assert isinstance(option, Matrix)
-        np.testing.assert_allclose(numbers(page, option.name), option.array, atol=5.1e-4)
-    page.select_option("select", label="8 z")
-    assert numbers(page, "∂p/∂z at 8 z").max() == 0.001
-
-
-def test_masked_scores_and_positions(opened: Callable[..., Any]) -> None:
-    page = opened(make("causal-mask"))
-    assert np.isneginf(numbers(page, "masked")[np.triu_indices(6, 1)]).all()
-    page.hover('[data-key="softmax(masked)"] [data-cell="0 3"]')
-    assert "e−∞ = 0: nothing is taken from a later word" in texts(page, ".told")
-    page = opened(make("positions"))
-    page.wait_for_selector(".positional canvas")
-    assert numbers(page, "PE").shape == (4, 4)
-
-
 @pytest.mark.parametrize("name", NEW)
 def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
     """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
@@ -138,16 +101,6 @@ def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
         assert not before  # one of the two moved it
 
 
-def test_training_and_inference(opened: Callable[..., Any]) -> None:
-    page = opened(make("translation"))
-    page.hover('[data-key="after 60 updates"] [data-cell="0 8"]')
-    assert any("after “SOS” the target is “Ti”: loss −ln 0.9" in text for text in texts(page, ".told"))
-    page.fill("input[type=range]", "0")
-    assert numbers(page, "after 0 updates").argmax(1).tolist() == [1, 8, 10, 7]  # SOS Ti amo molto themselves
-    page.hover('[data-key="loss"] [data-cell="3 0"]')
-    assert texts(page, '[data-key="loss"] th.lit') == ["0", "EOS"]
-
-
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     chart = Chart(
         "Growth",
@@ -170,28 +123,6 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
         page.click(".chart button")
     names = [node.text for node in ElementTree.parse(saved.value.path()).iter() if node.tag.endswith("}text")]
     assert EVIL[0] in names and "1,000" not in names and "100" in names
-
-
-def test_a_chart_of_very_small_numbers_and_of_none(opened: Callable[..., Any]) -> None:
-    places = tuple(range(5))
-    series = (
-        Series("vanishes", places, (1, 1e-8, 1e-16, 1e-24, 0)),
-        Series("theory", places, (1, 1e-7, 1e-14, 1e-21, 1e-28), dashed=True, like="vanishes"),
-        Series("overflows", places, (1, np.inf, np.nan, 1e-8, 1e-16)),
-        *(Series(f"low {i}", (0, 4), (1, 1e-28)) for i in range(3)),
-        Series("dots", (0, 4), (1, 1e-28), joined=False),
-    )
-    page = opened(Lesson("chart", "Chart", "", (Section("One", (Chart("Norm", "k", "", series, log_y=True),)),)))
-    grid = page.eval_on_selector_all(".chart line.grid", "nodes => nodes.map(node => Number(node.getAttribute('y1')))")
-    assert len(grid) == 8 and np.ptp(np.diff(grid)) < 1e-6
-    assert {"1e-28", "1e-8", "0.0001"} <= set(texts(page, ".chart text"))
-    read = "nodes => nodes.map(node => [node.style.getPropertyValue('--own'), node.getAttribute('points')])"
-    lines = page.eval_on_selector_all(".chart polyline", read)
-    assert lines[0][0] == lines[2][0] != lines[3][0]  # the theory's colour is that of what it is about
-    assert [len(points.split()) for _, points in lines] == [4, 0, 5, 1, 0, 2, 2, 2, 2]
-    assert "NaN" not in "".join(points for _, points in lines) and page.locator(".chart circle").count() == 4 + 3 + 8
-    ends = page.eval_on_selector_all(".chart .named", "nodes => nodes.map(node => Number(node.getAttribute('y')))")
-    assert len(ends) == 6 and np.diff(sorted(ends)).min() >= 17 and max(ends) <= 300
 
 
 PIXELS = """nodes => nodes.map(node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data])"""

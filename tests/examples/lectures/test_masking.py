@@ -28,17 +28,6 @@ def test_three_words_of_twenty_are_chosen() -> None:
     assert hidden.min() >= MASK  # a random word is no [CLS], [SEP] or [BOS]
 
 
-def test_a_short_sentence_has_one_word_chosen() -> None:
-    exercise = masking.bert(masking.ids(("Your", "cat")), mg.Generator().manual_seed(0))
-    assert int((exercise.targets != masking.NONE).sum()) == 1
-
-
-def test_the_shares_that_the_rule_gives() -> None:
-    assert sum(masking.expected()) == 1 and abs(sum(masking.shares().values()) - 1) < 1e-12
-    words = len(masking.VOCABULARY) - MASK - 1
-    np.testing.assert_allclose(masking.expected(), [0.85, 0.12, 0.015 - 0.015 / words, 0.015 + 0.015 / words])
-
-
 def test_gpt_reads_a_shifted_sentence() -> None:
     exercise = masking.gpt(masking.ids(masking.SHORT))
     assert masking._names(exercise.read[0]) == [masking.BOS, *masking.SHORT[:-1]]
@@ -69,8 +58,3 @@ def test_gradients_come_where_losses_are() -> None:
     p[np.arange(len(p)), np.maximum(targets, 0)] -= 1  # ∂(−ln p)/∂z = p − 1 at the target
     sizes = np.linalg.norm(p, axis=-1) / 3 * (targets != masking.NONE)
     np.testing.assert_allclose(losses.gradients, sizes, atol=1e-12)
-
-
-def test_the_draw_that_is_shown_first() -> None:
-    drawn = masking.draws()
-    assert set(masking._fates(drawn[masking._telling(drawn)])) == {"", "hidden", "kept", "replaced"}

@@ -40,20 +40,3 @@ def test_a_mixture_of_values() -> None:
     np.testing.assert_allclose(computed.weights.numpy(), weights, atol=1e-6)
     np.testing.assert_allclose(computed.output.numpy(), weights @ v, atol=1e-5)
     np.testing.assert_allclose(computed.output.numpy(), whole.heads[0, 0].numpy(), atol=1e-6)
-
-
-def test_other_matrices() -> None:
-    weights = mixture.mix().weights
-    kinds = mixture.matrices(weights)
-    for matrix, _ in kinds.values():
-        np.testing.assert_allclose(matrix.sum(-1).numpy(), 1, atol=1e-6)
-    early = kinds["only earlier words"][0].numpy()
-    assert not early[np.triu_indices(6, 1)].any()
-    np.testing.assert_allclose(early[2, 0] / early[2, 1], weights.numpy()[2, 0] / weights.numpy()[2, 1], rtol=1e-5)
-
-
-def test_the_gradient_of_the_values() -> None:
-    weights = mixture.mix().weights
-    gradient, sums = mixture.taken(weights)
-    np.testing.assert_allclose(gradient, np.repeat(weights.numpy().sum(0)[:, None], 128, 1), atol=1e-5)
-    np.testing.assert_allclose(sums[:, 0], weights.numpy().sum(0), atol=1e-6)

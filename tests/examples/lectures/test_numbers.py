@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.lectures import causal_mask, layer_norm, multi_head, positions, scaling, self_attention, softmax
+from examples.lectures import causal_mask, layer_norm, multi_head, scaling, self_attention, softmax
 from examples.lectures.cli import LESSONS, make
 from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
@@ -118,14 +118,6 @@ def test_layer_norm_of_a_batch_of_three() -> None:
     np.testing.assert_allclose(found.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
 
 
-def test_positions_of_four_words() -> None:
-    (table,) = (b for s in positions.lesson().sections for b in s.blocks if isinstance(b, Matrix))
-    wanted = [[math.sin(t), math.cos(t), math.sin(t / 100), math.cos(t / 100)] for t in range(4)]
-    np.testing.assert_allclose(table.array, wanted, atol=1e-6)
-    assert table.rows == ["0 My", "1 friends", "2 like", "3 tomatoes"]
-    assert table.how is not None and table.how(1, 0) == "sin(1 / 10000^(0/4)) = sin(1 / 1) = 0.8415"
-
-
 # What is told about a number -----------------------------------------------------------------------------
 
 
@@ -177,18 +169,6 @@ def test_what_is_claimed_holds_and_what_is_told_comes_to_what_is_shown(name: str
             assert evaluated(left) == pytest.approx(float(cell.replace("−", "-")), rel=0.03, abs=0.02), how
             sums += 1
     assert sums or name in ("scaling", "masking")
-
-
-def test_the_example_of_a_matrix() -> None:
-    def how(i: int, j: int) -> str:
-        return f"{i} {j}"
-
-    square = np.zeros((2, 2))
-    assert Matrix("A", square, ("I", "like"), ("x" * 100, "y"), how=how).told_example() == (f"A [I, {'x' * 23}…]: 0 0")
-    assert Matrix("A", square, ("I", "like"), how=how, example=(1, 1)).told_example() == "A [like, 2]: 1 1"
-    assert Matrix("A", square[:1], how=how, example=(0, 1)).told_example() == "A [2]: 0 1"
-    assert Matrix("A", square[:1, :1], how=how).told_example() == "A: 0 0"
-    assert Matrix("A", square).told_example() == ""
 
 
 def test_products_and_shares_are_told_as_they_are_computed() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from examples.lectures import counting, permutation
-from examples.lesson.blocks import Equation
 
 
 def test_three_kinds_of_positions() -> None:
@@ -16,27 +15,6 @@ def test_three_kinds_of_positions() -> None:
     assert counting.fractions(5)[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
     wanted = [[f(t / 10000 ** (i / 3)) for i in range(3) for f in (math.sin, math.cos)] for t in range(5)]
     np.testing.assert_allclose(counting.sines(5).numpy(), wanted, atol=1e-12)
-
-
-def test_sums_of_words_and_positions() -> None:
-    words, kinds = counting.words().numpy(), [kind(5).numpy() for kind in counting.KINDS.values()]
-    equations = [b for s in counting.lesson().sections for b in s.blocks if isinstance(b, Equation)]
-    assert len(equations) == len(kinds)
-    for equation, positions in zip(equations, kinds, strict=True):
-        result = equation.parts[-1]
-        assert not isinstance(result, str)
-        np.testing.assert_allclose(result.array, words + positions, atol=1e-12)
-
-
-def test_how_much_of_a_sum_is_the_word() -> None:
-    squares = (counting.words().numpy() ** 2).sum(-1)
-    assert counting.share(counting.counted, 10) == pytest.approx(float((squares / (squares + 600)).mean()))
-    assert (
-        counting.share(counting.sines, 7)
-        == counting.share(counting.sines, 77)
-        == pytest.approx(float((squares / (squares + 3)).mean()))
-    )
-    assert counting.step(counting.fractions, 11) == pytest.approx(math.sqrt(6) / 10)
 
 
 @pytest.mark.parametrize("order", permutation.SHOWN)

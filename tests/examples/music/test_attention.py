@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.music import attention
 from examples.music.attention import attention_of_notes, by_owner
-from examples.music.languages import LANGUAGES, Written
+from examples.music.languages import LANGUAGES
 from minigrad.models.music_transformer import Config, MusicTransformer
 from tests.support.music import chorale, scale
 
@@ -53,34 +50,8 @@ def test_past_the_context_the_window_moves() -> None:
     np.testing.assert_allclose(notes[:, :, place, owners], sums, atol=2e-3)
 
 
-def test_too_many_notes_have_no_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
-    language = LANGUAGES["chorales"]
-    ids = language.encode(chorale(4, 24))
-    monkeypatch.setattr(attention, "MOST", 100)
-    assert attention_of_notes(model_of("chorales", 128), ids, language.decode(ids)) is None
-
-
 def test_tokens_of_nobody_are_left_out() -> None:
     owners, sums = by_owner(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([3, -1, 0, 3]))
     assert owners.tolist() == [0, 3] and sums.tolist() == [[4.0, 9.0]]
     owners, sums = by_owner(np.ones((2, 1)), np.array([-1]))
     assert owners.shape == (0,) and sums.shape == (2, 0)
-
-
-def test_music_without_notes() -> None:
-    ids = np.array([128, 0, 0, 0, 0])
-    written = LANGUAGES["chorales"].decode(ids)
-    assert written == Written([], written.first, written.owner)
-    notes = attention_of_notes(model_of("chorales", 32), ids, written)
-    assert notes is not None and notes.shape == (2, 2, 0, 0)
-
-
-def test_a_pages_notes_are_those_that_are_written(run: Path, four_voices: Path) -> None:
-    from examples.music.harmony import cells_of, melody_of
-    from minigrad.music.midi import read_midi
-
-    melody, notes = melody_of(four_voices), list(read_midi(four_voices).notes)
-    ids = LANGUAGES["chorales"].encode(chorale(5))
-    plain, cells = LANGUAGES["chorales"].decode(ids), cells_of(notes, melody, len(ids))
-    assert cells.owner.tolist() == plain.owner.tolist() and cells.first.tolist() == plain.first.tolist()
-    assert [(n.pitch, n.track) for n in cells.notes] == [(n.pitch, n.track) for n in plain.notes]

@@ -12,12 +12,11 @@ import pytest
 import minigrad as mg
 from examples.music import cli
 from examples.music.data import read
-from examples.music.evaluation import evaluate, some
+from examples.music.evaluation import evaluate
 from examples.music.run import load
 from examples.music.settings import DataSettings, Settings
 from minigrad.music.midi import read_midi, write_midi
-from minigrad.music.notes import Note
-from minigrad.music.performance import decode, encode, parse
+from minigrad.music.performance import decode, parse
 
 Refused = Callable[[list[str], str], None]
 LECTURE = "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<500>, NOTE_ON<64>, TIME_SHIFT<500>, NOTE_ON<67>, TIME_SHIFT<1000>"
@@ -34,16 +33,6 @@ def test_events_make_the_round_trip(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert cli.main(["events", str(file), "--output", str(output)]) == 0
         assert " ".join(capsys.readouterr().out.split()) == LECTURE
     assert read_midi(output).tempos[0][1] == pytest.approx(90, rel=1e-5)
-
-
-def test_the_first_events_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = write_midi(tmp_path / "in.mid", [Note(60 + i, 80, 0.1 * i, 0.1 * i + 0.05) for i in range(60)])
-    assert cli.main(["events", str(source), "--count", "3"]) == 0
-    assert capsys.readouterr().out == "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<50>, …\n"
-    assert cli.main(["events", str(source)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 10 and max(map(len, lines)) <= 100
-    assert parse(" ".join(lines)).tolist() == encode(read_midi(source).notes).tolist()
 
 
 def test_files_without_events(tmp_path: Path, refused: Refused) -> None:
@@ -65,15 +54,6 @@ def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, ending: str, capsys:
     assert cli.main(["roll", str(four_voices), "--output", str(output)]) == 0
     assert capsys.readouterr().out == f"{output}\n"
     assert output.read_text(encoding="utf-8").startswith("<!" if ending == ".html" else "<svg")
-
-
-def test_a_roll_stands_in_the_folder_where_it_was_asked_for(
-    four_voices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    assert cli.main(["roll", str(four_voices)]) == 0
-    assert (tmp_path / "here" / "four.html").exists()
 
 
 @pytest.mark.parametrize("name", ["run", "piano"])
@@ -118,16 +98,6 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
     refused([*where, "--stride", "3"], "begin at multiples of 16")
     refused([*where, "--data", "none.mid"], "none.mid")
-
-
-def test_a_part_that_performances_lack(piano: Path, refused: Refused) -> None:
-    refused(["evaluate", "--run", str(piano), "--part", "test"], "has no part 'test'")
-
-
-def test_some_of_many_pieces() -> None:
-    pieces = [np.array([i]) for i in range(10)]
-    assert [int(piece[0]) for piece in some(pieces, 4)] == [0, 3, 6, 9]
-    assert some(pieces, 0) == some(pieces, 99) == pieces
 
 
 # config -------------------------------------------------------------------------------------------------------

@@ -55,12 +55,6 @@ def test_of_performances_the_end_is_held_out(performances: Path) -> None:
     assert not whole.is_held_out and len(language.decode(whole.train[0].versions[0]).notes) == 40
 
 
-def test_a_piece_is_stretched_in_five_degrees(performances: Path) -> None:
-    (piece, *_) = performance_of(performances, stretch=0.1).train
-    lengths = [Performances().seconds(version, 100.0).sum() for version in piece.versions]
-    np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 0.9, 0.95, 1.05, 1.1], atol=0.01)
-
-
 def test_other_music_has_another_digest(chorales: Path, performances: Path) -> None:
     digests = [performance_of(performances, held_out=part).digest for part in (0.25, 0.25, 0.5)]
     assert digests[0] == digests[1] != digests[2] != chorales_of(chorales).digest

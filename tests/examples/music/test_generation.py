@@ -8,13 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import minigrad as mg
 from examples.music import cli
 from examples.music.allowed import Restricted
-from examples.music.generation import compose
-from examples.music.languages import Performances
 from examples.music.run import load
-from minigrad.models.generation import Search
 from minigrad.music.chorales import grid_of, notes_of
 from minigrad.music.midi import read_midi, write_midi
 from tests.support.music import chorale, scale
@@ -75,22 +71,6 @@ def test_performances_end_when_the_time_is_over(piano: Path, tmp_path: Path) -> 
         assert read_midi(output).seconds <= 2.0 + 1e-3
 
 
-def test_nothing_is_computed_after_the_end(piano: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained, calls = load(piano), []
-    decoder = type(trained.model.begin([[388]]))
-    step = decoder.next_logits
-
-    def counted(self: object, tokens: mg.Tensor) -> mg.Tensor:
-        calls.append(tokens.shape[1])
-        return step(self, tokens)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(decoder, "next_logits", counted)
-    mg.manual_seed(0)
-    (ids,) = compose(trained.model, trained.language, np.array([388]), 1.0, Search())
-    assert len(calls) == len(ids) - 1, "one for each token"
-    assert Performances().seconds(ids[:-1], 100.0).sum() < 1.0 <= Performances().seconds(ids, 100.0).sum()
-
-
 def test_a_motif_is_the_beginning(run: Path, four_voices: Path, tmp_path: Path) -> None:
     output = tmp_path / "a.mid"
     options = ("--seed-file", str(four_voices), "--seed-seconds", "1.2", "--seconds", "3")
@@ -122,15 +102,6 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
     assert cli.main(music_of(run, tmp_path / "b.mid", "--seconds", "1", "--beams", "3")) == 0
 
 
-def test_rules_hold_for_beams(piano: Path) -> None:
-    trained = load(piano)
-    (ids,) = compose(trained.model, trained.language, np.array([388]), 0.5, Search(beams=3))
-    rules = trained.language.rules(1, 0.5)
-    for token in ids.tolist():
-        rules.add(np.array([token]))
-    assert rules.over()
-
-
 def test_a_restricted_model_chooses_what_is_allowed(run: Path) -> None:
     trained = load(run)
     decoder = Restricted(trained.model, lambda rows: trained.language.rules(rows, 1.0)).begin([[128]] * 2, stride=16)
@@ -157,10 +128,6 @@ def test_what_cannot_be_written(
 ) -> None:
     refused(music_of(run, tmp_path / "a.mid", *options), message)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_midi_file_has_its_ending(run: Path, refused: Refused) -> None:
-    refused(music_of(run, Path("a.txt")), "--output a.txt: the name must end in .mid or .midi")
 
 
 def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: Refused) -> None:

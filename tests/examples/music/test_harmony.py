@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.music import cli, harmony
+from examples.music import cli
 from examples.music.harmony import Melody, effective, into_range, melody_of, notes_below, particle_filter, resampled
 from examples.music.run import load
 from minigrad.music.chorales import grid_of, notes_of
@@ -162,12 +162,6 @@ def test_of_a_chorale_the_soprano_is_the_melody(four_voices: Path) -> None:
     assert melody.begin == 0 and {note.track for note in melody.notes} == {0}
 
 
-def test_silent_bars_at_the_beginning_are_left_out(tmp_path: Path) -> None:
-    late = [note._replace(start=note.start + 2.4 + 0.15, end=note.end + 2.4 + 0.15) for note in soprano()]
-    melody = melody_of(write_midi(tmp_path / "late.mid", late, 100.0))
-    assert melody.begin == 16 and melody.cells[:2].tolist() == [0, late[0].pitch]
-
-
 def test_voices_follow_a_change_of_tempo() -> None:
     """A quarter note of 0.5 s, then some of 1 s."""
     song = Song((Note(72, 80, 0.0, 2.5),), ((0.0, 120.0), (0.5, 60.0)))
@@ -184,12 +178,6 @@ def test_voices_follow_a_change_of_tempo() -> None:
 )
 def test_the_fewest_semitones_into_a_range(pitches: list[int], shift: int) -> None:
     assert into_range(np.array([0, *pitches]), 60, 75) == shift
-
-
-def test_pitches_below_midis_are_octaves_higher() -> None:
-    grid = np.array([[72, 10, -1, 3]])
-    assert harmony.in_midi(grid, 5).tolist() == [[67, 5, -1, 10]]
-    assert harmony.in_midi(grid, -60).tolist() == [[120, 70, -1, 63]]
 
 
 def test_files_without_a_melody(run: Path, piano: Path, four_voices: Path, tmp_path: Path, refused: Refused) -> None:

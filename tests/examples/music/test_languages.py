@@ -7,7 +7,6 @@ import pytest
 
 from examples.music.languages import LANGUAGES, Chorales, Performances, Playing
 from minigrad.music.chorales import notes_of
-from minigrad.music.midi import Song
 from minigrad.music.notes import Note
 from minigrad.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
 
@@ -63,21 +62,6 @@ def test_transposition_moves_pitches_alone(kind: str) -> None:
     np.testing.assert_array_equal(language.moved(ids, apart), np.where(moved != ids, ids + apart, ids))
 
 
-def test_performances_can_be_stretched() -> None:
-    song = Song(tuple(NOTES))
-    language = Performances()
-    slow = language.decode(language.encode(language.piece_of(song), 1.1)).notes
-    assert max(note.end for note in slow) == pytest.approx(1.38)
-    assert language.seconds(language.encode(NOTES), 100.0).sum() == pytest.approx(1.25)
-
-
-def test_time_in_tokens() -> None:
-    language = Chorales()
-    assert language.room(3.0, 100.0) == 4 * 20
-    assert language.room(0.001, 100.0) == 4, "a step at least"
-    assert language.seconds(language.encode(GRID), 100.0).sum() == pytest.approx(3 * 0.15)
-
-
 # What a pianist can do ----------------------------------------------------------------------------------------
 
 
@@ -114,10 +98,3 @@ def test_an_instant_has_room_for_few_events() -> None:
         rules.add(random.choice(np.concatenate([choice, others]), 1))
         count += 1
     assert count + 1 <= language.room(0.0, 100.0)
-
-
-def test_rows_are_continued() -> None:
-    rules = Playing(2, 100)
-    rules.add(np.array([60, 61]))
-    rules.reorder(np.array([1, 1, 0]))
-    assert rules.allowed()[:, [60, 61]].tolist() == [[True, False], [True, False], [False, True]]
