@@ -372,20 +372,6 @@ def test_presets_have_every_setting_written_out() -> None:
         assert {key for values in written.values() for key in values} == set(Settings.fields()), name
 
 
-def test_presets_are_nanogpts() -> None:
-    """config/train_shakespeare_char.py, and the options for a CPU in the README, but for the small one's optimiser."""
-    small, large = Settings.preset("shakespeare-cpu"), Settings.preset("shakespeare")
-    sizes = [(s.model.layers, s.model.heads, s.model.d_model, s.model.context, s.model.dropout) for s in (small, large)]
-    assert sizes == [(4, 4, 128, 64, 0.0), (6, 6, 384, 256, 0.2)]
-    examples = [(s.training.batch * s.training.accumulate, s.training.steps) for s in (small, large)]
-    assert examples == [(12, 700), (64, 5000)]
-    nanogpts = small.changed({"optimizer": "adamw", "learning_rate": 1e-3, "steps": 2000})  # Muon needs fewer updates
-    for training in (nanogpts.training, large.training):
-        rates = (training.learning_rate, training.final_rate, training.warm_up, training.schedule)
-        assert rates == (1e-3, 1e-4, 100, "cosine")
-        assert (training.beta2, training.weight_decay, training.clip) == (0.99, 0.1, 1.0)
-
-
 def settings_for(*options: str) -> Settings:
     return cli.settings_of(cli.parser().parse_args(["train", *options]))
 

@@ -1,16 +1,19 @@
-"""The text of a language model: its parts, the windows of batches, and the loss of a text."""
+"""Text and tokens of a language model: there and back, the windows of batches, the loss of a text."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gpt import text
+from examples.gpt import text, tokens
 from examples.gpt.settings import DataSettings
 from examples.gpt.text import Windows
+from examples.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, decode
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
 from minigrad.programs.validation import pieces, score_windows
@@ -91,9 +94,9 @@ def test_a_text_of_one_window_is_enough() -> None:
 
 
 def test_each_token_is_predicted_once() -> None:
-    for tokens, window, stride in ((50, 8, 8), (50, 8, 3), (9, 8, 8), (5, 8, 8), (2, 8, 1)):
-        cuts = pieces(tokens, window, stride)
-        assert [i for _, first, end in cuts for i in range(first, end)] == list(range(tokens - 1))
+    for size, window, stride in ((50, 8, 8), (50, 8, 3), (9, 8, 8), (5, 8, 8), (2, 8, 1)):
+        cuts = pieces(size, window, stride)
+        assert [i for _, first, end in cuts for i in range(first, end)] == list(range(size - 1))
         for begin, first, end in cuts:
             assert 0 <= begin <= first < end and end - begin <= window
             assert first - begin >= min(first, window - stride), "the least that each token sees"
@@ -120,3 +123,95 @@ def test_a_part_of_a_long_text_is_enough() -> None:
     part = score_windows(model, ids, 8, most=80, progress=seen.append)
     assert sum(seen) == 80 and part != score_windows(model, ids, 8)
     assert part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
+
+
+TEXT = "A rose is a rose is a rose. È così: «rose», ‘roses’ and 🌹!\n\tA rose\r\nis.\n" * 3
+
+
+def learned(kind: str) -> Tokens:
+    if kind == "subwords":
+        pytest.importorskip("tokenizers")
+    return tokens.learn(kind, TEXT, TEXT, 280)
+
+
+KINDS = ("characters", "bytes", "subwords")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_and_back(kind: str) -> None:
+    pytest.importorskip("tokenizers")
+    vocabulary = learned(kind)
+    ids = vocabulary.encode(TEXT)
+    assert decode(vocabulary, ids) == TEXT
+    assert len(ids) <= len(TEXT.encode()) and int(ids.max()) < len(vocabulary)
+    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1), (
+        "an id beyond all is no text"
+    )
+    there = vocabulary.library()
+    assert there.encode(TEXT).ids == ids.tolist() and there.decode(ids.tolist()) == TEXT
+    for again in (tokens.from_dict(vocabulary.as_dict()), tokens.from_library(there)):
+        assert len(again) == len(vocabulary)
+        np.testing.assert_array_equal(again.encode(TEXT), ids)
+    pieces: list[str] = []  # characters come whole
+    writer = Writer(vocabulary, pieces.append)
+    for token in vocabulary.encode("così 🌹!"):
+        writer.add(int(token))
+    writer.close()
+    assert "".join(pieces) == "così 🌹!" and all("\ufffd" not in piece for piece in pieces)
+
+
+def test_what_is_unfinished_is_told_at_the_end() -> None:
+    written: list[str] = []
+    writer = Writer(Bytes(), written.append)
+    for byte in "🌹".encode()[:3]:
+        writer.add(byte)
+    assert written == []
+    writer.close()
+    assert written == ["\ufffd"]
+
+
+def test_bytes_need_not_be_text() -> None:
+    raw = bytes(range(256))
+    assert Bytes().encode(raw.decode("utf-8", "surrogateescape")).tobytes() == raw
+
+
+def test_characters_out_of_the_vocabulary() -> None:
+    for unknown, message in (
+        ("aé", "never seen 'é': its vocabulary is the 3 characters"),
+        ("\udc80", r"never seen '\\udc80'"),
+        ("€" * 99, "'€'"),
+        ("0123456789xyz", "'0123456789' and others: "),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Characters("\nab").encode(unknown)
+
+
+WRONG: list[dict[str, Any]] = [
+    {},
+    {"kind": "words"},
+    {"kind": "characters"},
+    {"kind": "characters", "alphabet": "aa"},
+    {"kind": "bytes", "size": 3},
+    {"kind": "subwords"},
+    {"kind": "subwords", "json": "{"},
+    {"kind": "subwords", "json": "[" * 100_000},
+    {"kind": "subwords", "json": json.dumps({"model": {"type": "WordLevel", "vocab": {}, "unk_token": "a"}})},
+]
+
+
+def test_descriptions_of_nothing() -> None:
+    pytest.importorskip("tokenizers")
+    for state in WRONG:
+        with pytest.raises(ValueError, match="tokenizer"):
+            tokens.from_dict(state)
+    sound = json.loads(learned("subwords").library().to_str())
+    slow = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    for changed in ({"pre_tokenizer": slow}, {"normalizer": {"type": "NFC"}}, {"decoder": None}):
+        with pytest.raises(ValueError, match="not byte-pair encoding over bytes"):
+            tokens.from_dict({"kind": "subwords", "json": json.dumps({**sound, **changed})})
+
+
+def test_a_vocabulary_beyond_memory() -> None:
+    """The library makes room for all of it, or ends the program."""
+    with pytest.raises(ValueError, match=r"^a vocabulary of 1,000,000,000 tokens is too large"):
+        Subwords.train("a text", 10**9)

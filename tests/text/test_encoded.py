@@ -25,7 +25,7 @@ PAIRS = Pairs(SOURCE, TARGET)
 
 
 class Counting(WordTokenizer):
-    """A tokenizer that knows how many texts it was given."""
+    """A tokenizer that counts the texts that it encodes."""
 
     texts = 0
 
@@ -53,35 +53,33 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
     return tmp_path / "a" / "b" if request.param == "disk" else None
 
 
-@pytest.mark.parametrize("joint", [True, False])
-@pytest.mark.parametrize("chunk", [1, 7, 4096])
+@pytest.mark.parametrize(("chunk", "joint"), [(1, True), (7, False), (4096, True)])
 def test_pairs_as_ids(folder: Path | None, chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
     pair = tokenizers(joint=joint)
-    found = EncodedPairs.build(PAIRS, pair, longest=100, folder=folder)
-    assert isinstance(found, Dataset)
-    assert len(found) == 50
-    assert [found[i] for i in range(50)] == [expected(pair, i) for i in range(50)]
-    assert found[-1] == found[np.int64(49)] == expected(pair, 49)
-    assert found.lengths.tolist() == [[len(a), len(b)] for a, b in found]  # type: ignore[attr-defined]
-    assert (found.lengths.dtype, found.ids.dtype) == (np.dtype("<i4"), np.dtype("<u2"))
-    assert found.index.tolist() == list(range(50))
-    assert found.left_out == 0
+    pairs = EncodedPairs.build(PAIRS, pair, longest=100, folder=folder)
+    assert isinstance(pairs, Dataset)
+    assert len(pairs) == 50
+    assert [pairs[i] for i in range(50)] == [expected(pair, i) for i in range(50)]
+    assert pairs[-1] == pairs[np.int64(49)] == expected(pair, 49)
+    assert pairs.lengths.tolist() == [[len(a), len(b)] for a, b in pairs]  # type: ignore[attr-defined]
+    assert (pairs.lengths.dtype, pairs.ids.dtype) == (np.dtype("<i4"), np.dtype("<u2"))
+    assert pairs.index.tolist() == list(range(50))
+    assert pairs.left_out == 0
     for outside in (50, -51):
         with pytest.raises(IndexError, match=f"no pair {outside} of 50"):
-            found[outside]
+            pairs[outside]
 
 
-@pytest.mark.parametrize("chunk", [3, 4096])
-def test_pairs_that_are_too_long(folder: Path | None, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
+def test_pairs_that_are_too_long(folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "CHUNK_PAIRS", 3)
     pair = tokenizers()
-    found = EncodedPairs.build(PAIRS, pair, longest=6, folder=folder)
+    pairs = EncodedPairs.build(PAIRS, pair, longest=6, folder=folder)
     short = [i for i in range(50) if max(map(len, expected(pair, i))) <= 6]
     assert 10 < len(short) < 40
-    assert found.index.tolist() == short
-    assert found.left_out == 50 - len(short)
-    assert [found[k] for k in range(len(found))] == [expected(pair, i) for i in short]
+    assert pairs.index.tolist() == short
+    assert pairs.left_out == 50 - len(short)
+    assert [pairs[k] for k in range(len(pairs))] == [expected(pair, i) for i in short]
     with pytest.raises(ValueError, match=r"every pair of the corpus \(50\) is longer than 3 tokens"):
         EncodedPairs.build(PAIRS, pair, longest=3, folder=folder)
     if folder:
@@ -91,17 +89,17 @@ def test_pairs_that_are_too_long(folder: Path | None, chunk: int, monkeypatch: p
 def test_large_vocabularies_take_four_bytes(folder: Path | None) -> None:
     pair = tokenizers(extra=1 << 16, joint=True)
     texts = Pairs(["a x65000 x65535"], ["d"])
-    found = EncodedPairs.build(texts, pair, longest=9, folder=folder)
-    assert found.ids.dtype == np.uint32
-    assert found[0][0] == [*pair.source.encode("a x65000 x65535"), EOS]
-    assert max(found[0][0]) > 1 << 16
+    pairs = EncodedPairs.build(texts, pair, longest=9, folder=folder)
+    assert pairs.ids.dtype == np.uint32
+    assert pairs[0][0] == [*pair.source.encode("a x65000 x65535"), EOS]
+    assert max(pairs[0][0]) > 1 << 16
 
 
 def test_very_long_lines(folder: Path | None) -> None:
     many = "a " * 10_000
     texts = Pairs(["a", many, "b1", "b2"] * 20, ["c", "c", many, "d"] * 20)
-    found = EncodedPairs.build(texts, tokenizers(), longest=50, folder=folder)
-    assert found.index.tolist() == [i for i in range(80) if i % 4 in (0, 3)]
+    pairs = EncodedPairs.build(texts, tokenizers(), longest=50, folder=folder)
+    assert pairs.index.tolist() == [i for i in range(80) if i % 4 in (0, 3)]
     chunks = list(encoded._chunks(texts))
     assert [pair for chunk in chunks for pair in chunk] == list(zip(*texts[:2], strict=True))
     whole = EncodedPairs.build(texts, tokenizers(), longest=20_000, folder=folder)
@@ -115,9 +113,6 @@ def test_chunks_are_smaller_where_lines_are_long(monkeypatch: pytest.MonkeyPatch
     assert [len(chunk) for chunk in encoded._chunks(texts)] == [1] * 10
     monkeypatch.setattr(encoded, "CHUNK_PAIRS", 4)
     assert [len(chunk) for chunk in encoded._chunks(PAIRS)] == [4] * 12 + [2]
-
-
-def test_sides_of_different_length() -> None:
     with pytest.raises(ValueError, match="shorter"):
         EncodedPairs.build(Pairs(["a", "b1"], ["c"]), tokenizers(), longest=9)
 
@@ -129,12 +124,12 @@ def encodings(folder: Path, pairs: Pairs = PAIRS, pair: TokenizerPair | None = N
     """How many texts were encoded to build from the folder; what comes out is checked."""
     pair = pair or tokenizers()
     assert isinstance(pair.source, Counting)
-    found = EncodedPairs.build(pairs, pair, longest=longest, folder=folder)
+    ours = EncodedPairs.build(pairs, pair, longest=longest, folder=folder)
     count = pair.source.texts
     fresh = EncodedPairs.build(pairs, pair, longest=longest)
-    assert [found[i] for i in range(len(found))] == [fresh[i] for i in range(len(fresh))]
+    assert [ours[i] for i in range(len(ours))] == [fresh[i] for i in range(len(fresh))]
     for name in ("lengths", "index", "left_out"):
-        assert np.array_equal(getattr(found, name), getattr(fresh, name))
+        assert np.array_equal(getattr(ours, name), getattr(fresh, name))
     return count
 
 
@@ -146,20 +141,18 @@ def test_files_are_used_again(tmp_path: Path) -> None:
     assert not again.ids.flags.writeable
 
 
-@pytest.mark.parametrize("what", ["a sentence", "two sentences that change places", "vocabulary", "longest"])
-def test_files_of_another_corpus_are_made_again(what: str, tmp_path: Path) -> None:
-    encodings(tmp_path)
-    source, pair, longest = list(SOURCE), tokenizers(), 9
-    if what == "a sentence":
-        source[30] = "a a"
-    elif what == "two sentences that change places":
-        source[3:5] = source[4], source[3]
-    elif what == "vocabulary":
-        pair = tokenizers(extra=1)
-    else:
-        longest = 8
-    assert encodings(tmp_path, Pairs(source, TARGET), pair, longest) == 50
-    assert encodings(tmp_path, Pairs(source, TARGET), tokenizers(extra=what == "vocabulary"), longest) == 0
+def test_files_of_another_corpus_are_made_again(tmp_path: Path) -> None:
+    swapped = [*SOURCE[:3], SOURCE[4], SOURCE[3], *SOURCE[5:]]
+    others: dict[str, tuple[list[str], int, int]] = {
+        "a sentence": ([*SOURCE[:30], "a a", *SOURCE[31:]], 0, 9),
+        "two sentences that change places": (swapped, 0, 9),
+        "vocabulary": (SOURCE, 1, 9),
+        "longest": (SOURCE, 0, 8),
+    }
+    for name, (source, extra, longest) in others.items():
+        encodings(tmp_path / name)
+        for count in (50, 0):
+            assert encodings(tmp_path / name, Pairs(source, TARGET), tokenizers(extra), longest) == count, name
 
 
 def test_a_corpus_may_move_but_not_change(tmp_path: Path) -> None:
@@ -174,36 +167,20 @@ def test_a_corpus_may_move_but_not_change(tmp_path: Path) -> None:
     assert encodings(tmp_path / "ids", read_pairs([tmp_path / "there"], "x", "y")["train"]) == 50
 
 
-@pytest.mark.parametrize("name", ["encoded.bin", "encoded.json"])
-@pytest.mark.parametrize("how", ["missing", "empty", "cut", "spoiled", "longer"])
-def test_damaged_files_are_made_again(name: str, how: str, tmp_path: Path) -> None:
+def test_damaged_files_are_made_again(tmp_path: Path) -> None:
     encodings(tmp_path)
-    path = tmp_path / name
-    data = bytearray(path.read_bytes())
-    if how == "missing":
-        path.unlink()
-    elif how == "spoiled":
-        data[len(data) // 2] ^= 0x55
-        path.write_bytes(data)
-    else:
-        path.write_bytes({"empty": b"", "cut": bytes(data[:-3]), "longer": bytes(data + b"more")}[how])
-    assert encodings(tmp_path) == 50
-    assert encodings(tmp_path) == 0
-
-
-@pytest.mark.parametrize("about", ["[]", "null", "{}", '"text"', '{"fingerprint": 3}'])
-def test_a_description_that_is_something_else(about: str, tmp_path: Path) -> None:
-    encodings(tmp_path)
-    (tmp_path / "encoded.json").write_text(about, encoding="utf-8")
-    assert encodings(tmp_path) == 50
-
-
-@pytest.mark.parametrize("change", [{"pairs": 10**9}, {"pairs": -1}, {"pairs": 0}, {"pairs": 49}])
-def test_a_description_that_lies(change: dict[str, Any], tmp_path: Path) -> None:
-    encodings(tmp_path)
-    path = tmp_path / "encoded.json"
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
-    assert encodings(tmp_path) == 50
+    for path in (tmp_path / "encoded.bin", tmp_path / "encoded.json"):
+        data = path.read_bytes()
+        half = len(data) // 2
+        spoiled = data[:half] + bytes([data[half] ^ 0x55]) + data[half + 1 :]
+        for wrong in (None, b"", data[:-3], spoiled, data + b"more"):
+            path.unlink() if wrong is None else path.write_bytes(wrong)
+            assert (encodings(tmp_path), encodings(tmp_path)) == (50, 0)
+    about = json.loads(path.read_text(encoding="utf-8"))
+    lies = [about | {"pairs": pairs} for pairs in (10**9, -1, 0, 49)]
+    for description in ([], None, {}, "text", {"fingerprint": 3}, *lies):
+        path.write_text(json.dumps(description), encoding="utf-8")
+        assert encodings(tmp_path) == 50, description
 
 
 def test_a_build_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,10 +204,9 @@ def test_a_build_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, monkey
     assert names == [of_another.name, "encoded.bin", "encoded.json"]
 
 
-@pytest.mark.parametrize("longest", [8, 9])
-def test_two_that_build_in_one_folder(longest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_that_build_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second begins, and ends, when the first is about to end; what either gets is its own."""
-    write_tail, second = encoded._write_tail, []
+    write_tail, second, longest = encoded._write_tail, [], 8
 
     def interrupted(*args: Any) -> None:
         monkeypatch.setattr(encoded, "_write_tail", write_tail)
@@ -269,7 +245,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     assert caught.value.errno == errno.EEXIST
 
 
-@pytest.mark.parametrize("copies", [1, 200], ids=["found out at the end", "found out at once"])
+@pytest.mark.parametrize("copies", [1, 200], ids=["at the end", "at once"])
 def test_a_full_disk(copies: int, tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="a limit on the size of files needs Unix")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -328,18 +304,16 @@ def test_a_tokenizer_with_functions_of_its_own_needs_memory(tmp_path: Path) -> N
 
 def test_in_a_data_loader(folder: Path | None) -> None:
     pair = tokenizers()
-    found = EncodedPairs.build(PAIRS, pair, longest=9, folder=folder)
-    batches = TokenBatches(found.lengths, 40)
+    pairs = EncodedPairs.build(PAIRS, pair, longest=9, folder=folder)
+    batches = TokenBatches(pairs.lengths, 40)
     for workers in (0, 2):
-        loader: DataLoader[Any] = DataLoader(found, batch_sampler=batches, collate_fn=list, num_workers=workers)
+        loader: DataLoader[Any] = DataLoader(pairs, batch_sampler=batches, collate_fn=list, num_workers=workers)
         rows = batches.epoch(batches.number)
-        assert list(loader) == [[found[i] for i in batch] for batch in rows]
-    assert pickle.loads(pickle.dumps(found))[7] == found[7]
+        assert list(loader) == [[pairs[i] for i in batch] for batch in rows]
+    assert pickle.loads(pickle.dumps(pairs))[7] == pairs[7]
 
 
-def test_a_bar_if_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_bar_if_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
     EncodedPairs.build(PAIRS, tokenizers(), longest=20)
     assert capsys.readouterr().err == ""
@@ -347,8 +321,7 @@ def test_a_bar_if_it_takes_long(
     monkeypatch.setattr(encoded, "CHUNK_PAIRS", 1)
     EncodedPairs.build(PAIRS, tokenizers(), longest=20)
     shown = capsys.readouterr()
-    assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err)
-    assert shown.out == ""
+    assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err) and shown.out == ""
     EncodedPairs.build(PAIRS, tokenizers(), longest=20, progress=False)
     assert capsys.readouterr().err == ""
 

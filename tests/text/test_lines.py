@@ -43,8 +43,7 @@ def whole(data: bytes) -> list[str]:
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 64, module.BLOCK])
-@pytest.mark.parametrize("ending", [".txt", ".gz"])
+@pytest.mark.parametrize(("block", "ending"), [(1, ".txt"), (2, ".gz"), (7, ".txt"), (module.BLOCK, ".gz")])
 def test_hard_lines(ending: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", block)
     for number, (head, end, closed) in enumerate(product((b"", MARK), ("\n", "\r\n"), (False, True))):
@@ -54,96 +53,77 @@ def test_hard_lines(ending: str, block: int, tmp_path: Path, monkeypatch: pytest
         assert [found[i] for i in range(len(found))] == list(HARD)
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, module.BLOCK])
-@pytest.mark.parametrize("data", [b"a\rb\rc", b"a\rb\rc\r", MARK + b"a\rb\rc\r", b"a\rb\r\nc\r", b"a\rb\nc\r"])
-def test_carriage_returns_end_lines(data: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
-    lines = Lines(write(tmp_path / "a", data))
-    assert list(lines) == lines[:] == ["a", "b", "c"] and len(lines) == 3
+def test_carriage_returns_end_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in (1, 2, 3, module.BLOCK):
+        monkeypatch.setattr(module, "BLOCK", block)
+        for data in (b"a\rb\rc", b"a\rb\rc\r", MARK + b"a\rb\rc\r", b"a\rb\r\nc\r", b"a\rb\nc\r"):
+            lines = Lines(write(tmp_path / "a", data))
+            assert list(lines) == lines[:] == ["a", "b", "c"] and len(lines) == 3
 
 
 def test_random_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     monkeypatch.setattr(module, "BLOCK", 11)
-    for number in range(200):
-        data = (
-            "".join(draw.choices("ab\n\r\u2028ß🙂", k=draw.randrange(40)))
-            .replace("\n", "\r\n" * (number % 2) or "\n")
-            .encode()
-        )
-        found = Lines(write(tmp_path / str(number), data))
-        assert list(found) == whole(data)
-        assert found == whole(data)
-        assert found[:] == whole(data)
-
-
-@pytest.mark.parametrize("data", [b"", MARK])
-def test_empty_file(data: bytes, tmp_path: Path) -> None:
-    found = Lines(write(tmp_path / "empty", data))
-    assert len(found) == 0
-    assert list(found) == []
-    assert found == []
+    for number in range(100):
+        text = "".join(draw.choices("ab\n\r\u2028ß🙂", k=draw.randrange(40)))
+        data = text.replace("\n", "\r\n" * (number % 2) or "\n").encode()
+        lines = Lines(write(tmp_path / str(number), data))
+        assert list(lines) == lines[:] == whole(data)
+        assert lines == whole(data)
+    for data in (b"", MARK):
+        lines = Lines(write(tmp_path / "empty", data))
+        assert len(lines) == 0 and list(lines) == [] and lines == []
 
 
 def test_it_is_a_sequence(tmp_path: Path) -> None:
-    found = Lines(write(tmp_path / "a", b"one\ntwo\nthree\nfour"))
-    assert found[-1] == "four"
-    assert found[1:3] == ["two", "three"]
-    assert found[::-2] == ["four", "two"]
-    assert "two" in found
-    assert found.index("three") == 2
+    lines = Lines(write(tmp_path / "a", b"one\ntwo\nthree\nfour"))
+    assert lines[-1] == "four"
+    assert lines[1:3] == ["two", "three"]
+    assert lines[::-2] == ["four", "two"]
+    assert "two" in lines
+    assert lines.index("three") == 2
     for outside in (4, -5):
         with pytest.raises(IndexError, match=rf"no text {outside} of 4"):
-            found[outside]
-    assert found != ["one", "two", "three"]
-    assert found != ["one", "two", "three", "five"]
-    assert found != 4
-    assert repr(found) == "<Lines: 'one', 'two', 'three' and 1 more>"
+            lines[outside]
+    assert lines != ["one", "two", "three"]
+    assert lines != ["one", "two", "three", "five"]
+    assert lines != 4
+    assert repr(lines) == "<Lines: 'one', 'two', 'three' and 1 more>"
 
 
 def test_a_copy_in_another_process_opens_the_file_itself(tmp_path: Path) -> None:
-    found = Lines(write(tmp_path / "a.gz", b"one\ntwo\n"))
-    copied = pickle.loads(pickle.dumps(found))
-    assert copied == found == ["one", "two"]
-    assert copied._file is not found._file
+    lines = Lines(write(tmp_path / "a.gz", b"one\ntwo\n"))
+    copied = pickle.loads(pickle.dumps(lines))
+    assert copied == lines == ["one", "two"]
+    assert copied._file is not lines._file
+    assert lines.digest == Lines(write(tmp_path / "b", b"one\ntwo\n")).digest  # it is of what the file says
+    assert lines.digest != Lines(write(tmp_path / "c", b"one\ntwa\n")).digest
 
 
-def test_the_digest_is_of_what_the_file_says(tmp_path: Path) -> None:
-    plain = Lines(write(tmp_path / "a", b"one\ntwo\n"))
-    assert plain.digest == Lines(write(tmp_path / "b.gz", b"one\ntwo\n")).digest
-    assert plain.digest != Lines(write(tmp_path / "c", b"one\ntwa\n")).digest
+NOT_TEXT = [
+    (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
+    (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\).*if it is UTF-16: iconv -f UTF-16"),
+    (b"ok\nok\ncut \xe2\x80", r"x, line 3: not UTF-8 \(byte 0xe2 at 4\)"),
+    (b"one\tuno\ntwo\t\0due\n", r"x, line 2: not text \(NUL, the byte 0x00, at 4\).*as UTF-8 .*, without NUL$"),
+    (b"one\tuno\0\n", r"x, line 1: not text \(NUL, the byte 0x00, at 7\).*, without NUL$"),
+    (b"one\0\0\0\tuno\n", r"x, line 1: not text \(NUL, the byte 0x00, at 3\).*, without NUL$"),
+    (b"caf\xe9\t\0\n", r"x, line 1: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
+    (b"a surrogate: \xed\xa0\x80\n", r"x, line 1: not UTF-8 \(byte 0xed at 13\)"),
+]
 
 
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
-        (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\).*if it is UTF-16: iconv -f UTF-16"),
-        (b"ok\nok\ncut \xe2\x80", r"x, line 3: not UTF-8 \(byte 0xe2 at 4\)"),
-        (b"one\tuno\ntwo\t\0due\n", r"x, line 2: not text \(NUL, the byte 0x00, at 4\).*as UTF-8 .*, without NUL$"),
-        (b"one\tuno\0\n", r"x, line 1: not text \(NUL, the byte 0x00, at 7\).*, without NUL$"),
-        (b"one\0\0\0\tuno\n", r"x, line 1: not text \(NUL, the byte 0x00, at 3\).*, without NUL$"),
-        (b"caf\xe9\t\0\n", r"x, line 1: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
-        (b"a surrogate: \xed\xa0\x80\n", r"x, line 1: not UTF-8 \(byte 0xed at 13\)"),
-    ],
-)
-@pytest.mark.parametrize("block", [2, module.BLOCK])
-def test_not_utf8(data: bytes, told: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
-    with pytest.raises(ValueError, match=told):
-        Lines(write(tmp_path / "x", data))
-
-
-@pytest.mark.parametrize(
-    "text", ["one\tuno\ntwo\tdue\n", "caffè\té\n", "я\tio\r\n", "猫が好き\t我喜欢猫\n犬\t狗\n", "\ta"]
-)
-@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
-@pytest.mark.parametrize("ending", [".tsv", ".gz"])
-def test_utf16_without_a_mark(text: str, encoding: str, ending: str, tmp_path: Path) -> None:
-    path = write(tmp_path / f"x{ending}", text.encode(encoding))
-    told = rf"x\{ending}, line 1: not (UTF-8|text) .* Save it as UTF-8 .* if it is {encoding}: iconv -f {encoding} "
-    with pytest.raises(ValueError, match=told):
-        Lines(path)
+def test_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in (2, module.BLOCK):
+        monkeypatch.setattr(module, "BLOCK", block)
+        for data, message in NOT_TEXT:
+            with pytest.raises(ValueError, match=message):
+                Lines(write(tmp_path / "x", data))
+    for encoding in ("UTF-16LE", "UTF-16BE"):
+        for text in ("one\tuno\ntwo\tdue\n", "caffè\té\n", "я\tio\r\n", "猫が好き\t我喜欢猫\n犬\t狗\n", "\ta"):
+            path = write(tmp_path / "x.gz", text.encode(encoding))
+            advice = rf"Save it as UTF-8 .* if it is {encoding}: iconv -f {encoding} "
+            with pytest.raises(ValueError, match=rf"x\.gz, line 1: not (UTF-8|text) .* {advice}"):
+                Lines(path)
 
 
 def test_damaged_archives(tmp_path: Path) -> None:
@@ -180,26 +160,26 @@ def test_no_room_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a", b"one\ntwo\nthree\n")
-    found = Lines(path)
+    lines = Lines(path)
     path.write_bytes(b"one\n")
-    assert found[0] == "one"
+    assert lines[0] == "one"
     with pytest.raises(ValueError, match="a has become shorter"):
-        found[2]
+        lines[2]
 
 
 def test_threads_read_side_by_side(tmp_path: Path) -> None:
     expected = [f"{i} " * (i % 9 + 1) for i in range(2000)]
-    found = Lines(write(tmp_path / "a", "\n".join(expected).encode()))
+    lines = Lines(write(tmp_path / "a", "\n".join(expected).encode()))
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(found.__getitem__, range(2000), chunksize=50)) == expected
+        assert list(pool.map(lines.__getitem__, range(2000), chunksize=50)) == expected
 
 
 def test_files_are_closed_with_the_object(tmp_path: Path) -> None:
     for name in ("a", "a.gz"):
-        found = Lines(write(tmp_path / name, b"one\n"))
-        file = found._file
+        lines = Lines(write(tmp_path / name, b"one\n"))
+        file = lines._file
         assert not file.closed
-        del found
+        del lines
         assert file.closed
 
 
@@ -210,9 +190,9 @@ def test_memory_holds_only_where_lines_begin(tmp_path: Path) -> None:
         path = write(tmp_path / name, data)
         Lines(path)  # what the first use imports does not count
         tracemalloc.start()
-        found = Lines(path)
-        assert sum(map(len, found)) == len(data) - count
-        assert found[count - 1].startswith("99999 x")
+        lines = Lines(path)
+        assert sum(map(len, lines)) == len(data) - count
+        assert lines[count - 1].startswith("99999 x")
         _, peak = tracemalloc.get_traced_memory()
         held = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()

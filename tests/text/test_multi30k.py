@@ -13,12 +13,15 @@ from minigrad.text.tokenizer import UNKNOWN
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent"),
+]
 
 
-def test_sentences_are_found() -> None:
-    found = read_pairs([DATA], "lc.norm.tok.en", "lc.norm.tok.de")
-    assert {split: len(pairs.source) for split, pairs in found.items()} == {
+def test_sentences_are_read() -> None:
+    splits = read_pairs([DATA], "lc.norm.tok.en", "lc.norm.tok.de")
+    assert {split: len(pairs.source) for split, pairs in splits.items()} == {
         "train": 29_000,
         "validation": 1014,
         "test": 1000,
@@ -29,11 +32,11 @@ def test_sentences_are_found() -> None:
 
 def test_subwords_and_batches() -> None:
     pytest.importorskip("tokenizers")
-    found = read_pairs([DATA], "en", "de")
-    train = found["train"]
+    splits = read_pairs([DATA], "en", "de")
+    train = splits["train"]
     tokenizers = TokenizerPair.train(train.source, train.target, vocabulary=10_000)
     assert len(tokenizers.target) == 10_000
-    for text in found["validation"].target:
+    for text in splits["validation"].target:
         ids = tokenizers.target.encode(text)
         assert UNKNOWN in ids or tokenizers.target.decode(ids) == tokenizers.target.prepare(text)
     encoded = EncodedPairs.build(train, tokenizers, longest=256, progress=False)

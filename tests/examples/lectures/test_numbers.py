@@ -11,10 +11,26 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.lectures import causal_mask, layer_norm, multi_head, scaling, self_attention, softmax
+from examples.lectures import (
+    causal_mask,
+    chain_rule,
+    counting,
+    dictionary,
+    layer_norm,
+    masking,
+    mixture,
+    multi_head,
+    permutation,
+    scaling,
+    self_attention,
+    softmax,
+    translation,
+)
 from examples.lectures.cli import LESSONS, make
-from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
+from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, Steps, product, softmax_told
 from minigrad import nn
+from minigrad.models.transformer import pad
+from minigrad.nn import functional as F
 
 
 def soft(x: np.ndarray) -> np.ndarray:
@@ -177,3 +193,177 @@ def test_products_and_shares_are_told_as_they_are_computed() -> None:
     assert product(np.ones((1, 9)), np.ones((9, 1)))(0, 0) == "the sum of 9 products = 9.00"
     how = softmax_told(np.array([[0.0, math.log(3)]]), 2, 3)
     assert how(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"
+
+
+def test_two_steps_by_hand() -> None:
+    names: dict[str, mg.Tensor] = {}
+    for line in chain_rule.CODE:
+        exec(line, {"mg": mg}, names)
+    names["g"].backward()
+    assert [names[name].item() for name in "zg"] == [6, 36]
+    walk = next(b for b in chain_rule.lesson().sections[0].blocks if isinstance(b, Steps) and len(b.head) > 2)
+    assert [(row[0], row[1], row[4], row[5]) for row in walk.rows] == [
+        ("g", "pow", "z", "12"),
+        ("z", "mul", "x", f"{names['x'].grad.item():g}"),  # type: ignore[union-attr]
+        ("z", "mul", "y", f"{names['y'].grad.item():g}"),  # type: ignore[union-attr]
+    ]
+
+
+def test_one_factor() -> None:
+    for factor in chain_rule.FACTORS:
+        chain, powers = chain_rule.times(factor), factor ** np.arange(chain_rule.STEPS + 1)
+        np.testing.assert_allclose(chain.values, powers, rtol=1e-12)
+        np.testing.assert_allclose(chain.gradients, powers[::-1], rtol=1e-12)
+
+
+def test_steps_that_bend() -> None:
+    chain = chain_rule.bent("σ(h)")
+    h, slopes = 0.5, []
+    for value in chain.values[1:]:
+        h = 1 / (1 + math.exp(-h))
+        slopes.append(h * (1 - h))
+        assert value == pytest.approx(h, rel=1e-12)
+    np.testing.assert_allclose(chain.slopes, slopes, rtol=1e-12)
+    assert chain.gradients[0] == pytest.approx(math.prod(slopes), rel=1e-12) and chain.gradients[-1] == 1
+
+
+def looked_up(angle: float, scale: float) -> float:
+    """The soft look-up, written for this case: K q is the cosine of the angle to each key."""
+    scores = np.cos(np.radians(angle - np.array([0, 90, 180, 270])))
+    return float(soft(scale * scores) @ np.array([2, 12, 28, 16]))
+
+
+def test_soft_and_hard_look_ups() -> None:
+    for scale in dictionary.SCALES:
+        expected = [looked_up(angle, scale) for angle in dictionary.ANGLES]
+        np.testing.assert_allclose(dictionary.curve(scale), expected, atol=1e-9)
+        slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
+        assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
+    assert dictionary.stairs().tolist() == [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
+    south = dictionary.direction(180.0).round()
+    assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
+    assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
+
+
+def test_a_mixture_of_values() -> None:
+    computed, whole = mixture.mix(), multi_head.attend()
+    q, k, v = (t.numpy().astype(np.float64) for t in (computed.queries, computed.keys, computed.values))
+    weights = soft(q @ k.T / math.sqrt(128))
+    np.testing.assert_allclose(computed.weights.numpy(), weights, atol=1e-6)
+    np.testing.assert_allclose(computed.output.numpy(), weights @ v, atol=1e-5)
+    np.testing.assert_allclose(computed.output.numpy(), whole.heads[0, 0].numpy(), atol=1e-6)
+
+
+def test_three_kinds_of_positions() -> None:
+    assert counting.counted(3).tolist() == [[0] * 6, [1] * 6, [2] * 6]
+    assert counting.fractions(5)[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    wanted = [[f(t / 10000 ** (i / 3)) for i in range(3) for f in (math.sin, math.cos)] for t in range(5)]
+    np.testing.assert_allclose(counting.sines(5).numpy(), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", permutation.SHOWN)
+def test_permuted_words(order: tuple[int, ...]) -> None:
+    model = permutation.layers()
+    first, moved = permutation.run(model, range(4)).numpy(), permutation.run(model, order).numpy()
+    np.testing.assert_allclose(moved, first[list(order)], atol=1e-12)
+    assert permutation.largest(model, order) < 1e-12 < 1e-2 < permutation.largest(model, order, positions=True)
+    assert (permutation.matrix(order).numpy() @ np.arange(4)).tolist() == list(order)
+
+
+def test_a_causal_mask_knows_the_order() -> None:
+    model = permutation.layers()
+    first, moved = (permutation.run(model, o, causal=True).numpy() for o in (range(4), (0, 1, 3, 2)))
+    np.testing.assert_allclose(moved[:2], first[:2], atol=1e-12)  # what stands before the change
+    assert np.abs(moved[2] - first[3]).max() > 0.01
+
+
+MASK = masking.VOCABULARY.index(masking.MASK)
+
+
+def many(count: int = 4000) -> tuple[masking.Exercise, mg.Tensor]:
+    words = masking.ids(masking.WORDS).expand(count, len(masking.WORDS))
+    return masking.bert(words, mg.Generator().manual_seed(1)), words
+
+
+def test_three_words_of_twenty_are_chosen() -> None:
+    exercise, words = many()
+    read, targets, true = exercise.read.numpy(), exercise.targets.numpy(), words.numpy()
+    chosen = targets != masking.NONE
+    assert (chosen.sum(-1) == 3).all() and not chosen[:, [0, -1]].any()
+    assert (targets[:, 1:-1][chosen[:, 1:-1]] == true[chosen[:, 1:-1]]).all()
+    assert (read[:, 1:-1][~chosen[:, 1:-1]] == true[~chosen[:, 1:-1]]).all()
+    assert np.abs(chosen[:, 1:-1].mean(0) - 0.15).max() < 0.03  # every place alike
+    hidden = read[:, 1:-1][chosen[:, 1:-1]]
+    assert abs((hidden == MASK).mean() - 0.8) < 0.02
+    assert hidden.min() >= MASK  # a random word is no [CLS], [SEP] or [BOS]
+
+
+def test_gpt_reads_a_shifted_sentence() -> None:
+    exercise = masking.gpt(masking.ids(masking.SHORT))
+    assert masking._names(exercise.read[0]) == [masking.BOS, *masking.SHORT[:-1]]
+    assert masking._names(exercise.targets[0]) == list(masking.SHORT)
+
+
+def test_what_is_seen_is_what_changes_a_state() -> None:
+    network = masking.Network()
+    x = network.embed(masking.ids(masking.SHORT))
+    changed = x.clone()
+    changed[0, 3] += 1
+    for causal in (False, True):
+        moved = (network.states(changed, causal) - network.states(x, causal))[0].detach().abs().amax(-1).numpy()
+        assert (moved > 1e-6).tolist() == [not causal or i >= 3 for i in range(6)]
+        seen = masking.seen(network, masking.SHORT, causal)
+        assert (seen[:, 3] > 0).tolist() == (moved > 1e-6).tolist()
+
+
+def test_gradients_come_where_losses_are() -> None:
+    network, exercise = masking.Network(), masking.draws()[0]
+    losses = masking.losses(network, exercise, causal=False)
+    logits = network.logits(exercise.read, False)[0].detach().numpy()
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    targets = exercise.targets[0].numpy()
+    wanted = [-log_p[i, t] if t != masking.NONE else 0 for i, t in enumerate(targets)]
+    np.testing.assert_allclose(losses.each, wanted, atol=1e-12)
+    p = np.exp(log_p)
+    p[np.arange(len(p)), np.maximum(targets, 0)] -= 1  # ∂(−ln p)/∂z = p − 1 at the target
+    sizes = np.linalg.norm(p, axis=-1) / 3 * (targets != masking.NONE)
+    np.testing.assert_allclose(losses.gradients, sizes, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def trained() -> translation.Trained:
+    return translation.train()
+
+
+def test_the_first_loss_is_the_mean_over_all_pairs(trained: translation.Trained) -> None:
+    start = translation.train(0)
+    rows = [translation._ids(*start[1:3], sentence) for sentence in translation.PAIRS]
+    source, target = (pad([row[i] for row in rows]) for i in (0, 1))
+    with mg.no_grad():
+        logits = start.model(source, target[:, :-1])
+    wanted = F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=0)
+    assert trained.losses[0] == pytest.approx(float(wanted), abs=1e-5)
+    assert len(trained.losses) == translation.UPDATES and list(trained.looks) == list(translation.LOOKS)
+
+
+def test_the_seed_decides_all(trained: translation.Trained) -> None:
+    mg.manual_seed(99)
+    few = 15
+    again = translation.train(few)
+    assert again.losses == trained.losses[:few]
+    assert again.looks[few].text == trained.looks[few].text
+
+
+def test_inference_reads_what_it_wrote(trained: translation.Trained) -> None:
+    steps = translation.write(trained)
+    read = [translation.names(trained.italian, step.tokens) for step in steps]
+    assert read == [["SOS", "Ti", "amo", "molto"][: i + 1] for i in range(4)]
+    assert translation.name(trained.italian, steps[-1].chosen) == "EOS"
+    other = translation.write(trained, "I like cats")
+    assert translation.names(trained.italian, [s.chosen for s in other]) == ["Mi", "piacciono", "i", "gatti", "EOS"]
+
+
+def test_passes_are_counted(trained: translation.Trained) -> None:
+    assert translation.passes(trained, translation.teacher_forced) == (1, 1)
+    assert translation.passes(trained, translation.write) == (1, 4)
+    assert not trained.model.encoder[0]._forward_pre_hooks

@@ -54,17 +54,6 @@ def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
 
 
 @pytest.mark.nightly
-def test_the_page_evaluates_the_network(opened: Callable[..., Any]) -> None:
-    page = opened(block())
-    run = """code => { const data = JSON.parse(document.getElementById("data").textContent).sections[0].blocks[0];
-        const read = (text) => viz.bytes(text, Float32Array);
-        const layers = data.network.map((l) => ({ ...l, weight: read(l.weight), bias: read(l.bias) }));
-        return [...plane.decode(layers, code)]; }"""
-    for code in ([0.0, 0.0], [1.5, -0.25], [-40.0, 40.0], [1e6, 3.0]):
-        np.testing.assert_allclose(page.evaluate(run, code), decoded(code), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.nightly
 def test_the_place_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> None:
     page = opened(block(), color_scheme="dark", viewport={"width": 900, "height": 900})
     area = page.locator(".plane .map canvas")

@@ -1,19 +1,24 @@
-"""Music from files: its parts, ranges, and what cannot be learned from."""
+"""Music from files and as tokens: its parts, windows, and what cannot be learned from."""
 
 from __future__ import annotations
 
-import re
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from examples.music import data
-from examples.music.languages import Chorales, Performances
-from examples.music.settings import DataSettings
+from examples.music.batches import Windows
+from examples.music.data import piece_of
+from examples.music.languages import LANGUAGES, Chorales, Performances, Playing
+from examples.music.settings import DataSettings, Settings
 from minigrad.music.chorales import notes_of
 from minigrad.music.midi import write_midi
 from minigrad.music.notes import Note
+from minigrad.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
+from minigrad.programs.validation import NONE
 
 
 def performance_of(*paths: Path, held_out: float = 0.25, stretch: float = 0.0) -> data.Corpus:
@@ -72,20 +77,7 @@ def test_what_a_folder_has_besides_is_left_out(
     assert len(lines) == 2 and all(line.startswith("note: left out: ") for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        ("performance", "none.mid", "no such file"),
-        ("performance", "text.mid", "text.mid is no MIDI file"),
-        ("performance", "empty.mid", "empty.mid has no notes"),
-        ("performance", "folder", "no .mid files in"),
-        ("performance", "texts", "none of the 1 .mid files in .* can be learned from"),
-        ("chorales", "five.mid", "five.mid.* 5 tracks"),
-        ("chorales", "text.json", "text.json is no JSON"),
-        ("chorales", "none.json", "too few chorales"),
-    ],
-)
-def test_files_that_are_no_music(kind: str, name: str, message: str, tmp_path: Path) -> None:
+def test_files_that_are_no_music(tmp_path: Path) -> None:
     for file in (tmp_path / "text.mid", tmp_path / "text.json"):
         file.write_text("no music")
     (tmp_path / "folder").mkdir()
@@ -94,6 +86,198 @@ def test_files_that_are_no_music(kind: str, name: str, message: str, tmp_path: P
     write_midi(tmp_path / "empty.mid", [])
     write_midi(tmp_path / "five.mid", [Note(60 + i, 80, 0, 1, i) for i in range(5)])
     (tmp_path / "none.json").write_text('{"train": [], "valid": [], "test": []}')
-    with pytest.raises((ValueError, FileNotFoundError)) as caught:
-        data.read(DataSettings(kind, (str(tmp_path / name),)))
-    assert re.search(message, str(caught.value)), str(caught.value)
+    for kind, name, message in (
+        ("performance", "none.mid", "no such file"),
+        ("performance", "text.mid", "text.mid is no MIDI file"),
+        ("performance", "empty.mid", "empty.mid has no notes"),
+        ("performance", "folder", "no .mid files in"),
+        ("performance", "texts", "none of the 1 .mid files in .* can be learned from"),
+        ("chorales", "five.mid", "five.mid.* 5 tracks"),
+        ("chorales", "text.json", "text.json is no JSON"),
+        ("chorales", "none.json", "too few chorales"),
+    ):
+        with pytest.raises((ValueError, FileNotFoundError), match=f"(?s){message}"):
+            data.read(DataSettings(kind, (str(tmp_path / name),)))
+
+
+GRID = np.array([[72, 67, -1, 48], [72, 65, -1, 48], [74, 65, 60, -1]])
+NOTES = [Note(60, 80, 0.0, 0.5), Note(64, 80, 0.5, 1.0), Note(60, 40, 0.5, 1.25)]
+
+
+def test_a_chorale_is_a_row_of_voices_after_a_beginning() -> None:
+    ids = Chorales().encode(GRID)
+    assert ids.tolist() == [128, 72, 67, 0, 48, 72, 65, 0, 48, 74, 65, 60, 0]
+    np.testing.assert_array_equal(Chorales().grid(ids), GRID)
+    np.testing.assert_array_equal(Chorales().grid(ids[:-1]), GRID[:2])  # whole steps alone
+    assert Chorales().line(ids, 12) == "C5 G4 - C3, C5 F4 - C3, D5 F4 C4 -"
+    assert Chorales().line(Chorales().encode(GRID[[0, 0, 2]]), 12) == "C5 G4 - C3 ×2, D5 F4 C4 -"
+
+
+def test_cells_belong_to_the_note_that_is_held() -> None:
+    written = Chorales().decode(Chorales().encode(GRID), tempo=120.0)
+    assert sorted(written.notes) == sorted(notes_of(GRID, 120.0))
+    assert written.first.tolist() == sorted(written.first)
+    assert written.owner.tolist() == [-1, 0, 1, -1, 2, 0, 3, -1, 2, 4, 3, 5, -1]
+
+
+def test_events_belong_to_their_notes() -> None:
+    language = Performances()
+    ids = language.encode(NOTES)
+    written = language.decode(ids)
+    assert [(n.pitch, n.start, n.end) for n in written.notes] == [(60, 0.0, 0.5), (60, 0.5, 1.25), (64, 0.5, 1.0)]
+    for number, note in enumerate(written.notes):
+        assert ids[written.owner == number].tolist() == [note.pitch, NOTE_OFF + note.pitch]
+        assert written.first[number] == np.flatnonzero(written.owner == number)[0]
+    times = (ids >= TIME_SHIFT) | (ids == language.begin)
+    assert (written.owner[times] == -1).all()
+
+
+def test_a_pitch_that_sounds_twice_ends_as_it_began() -> None:
+    ids = np.array([EVENTS, *parse("NOTE_ON<60> TIME_SHIFT<10> NOTE_ON<60> TIME_SHIFT<10> NOTE_OFF<60> NOTE_OFF<60>")])
+    written = Performances().decode(ids)
+    assert written.owner.tolist() == [-1, 0, -1, 1, -1, 0, 1]
+    assert [round(note.start, 2) for note in written.notes] == [0.0, 0.01]
+
+
+@pytest.mark.parametrize("kind", LANGUAGES)
+def test_transposition_moves_pitches_alone(kind: str) -> None:
+    language = LANGUAGES[kind]
+    piece = GRID if kind == "chorales" else NOTES
+    ids = language.encode(piece)
+    moved = language.moved(ids, 3)
+    assert [n.pitch for n in language.decode(moved).notes] == [n.pitch + 3 for n in language.decode(ids).notes]
+    np.testing.assert_array_equal(language.moved(moved, -3), ids)
+    np.testing.assert_array_equal(language.pitches(moved), language.pitches(ids) + 3)
+    apart = np.arange(len(ids)) % 2
+    np.testing.assert_array_equal(language.moved(ids, apart), np.where(moved != ids, ids + apart, ids))
+
+
+# What a pianist can do ----------------------------------------------------------------------------------------
+
+
+def playing(events: str, steps: int = 100) -> np.ndarray:
+    """What is allowed after some events."""
+    rules = Playing(1, steps)
+    for event in parse(events).tolist():
+        assert rules.allowed()[0, event], event
+        rules.add(np.array([event]))
+    return rules.allowed()[0]
+
+
+def test_keys_go_down_and_up() -> None:
+    allowed = playing("SET_VELOCITY<80> NOTE_ON<60>")
+    assert not allowed[60] and not allowed[NOTE_OFF + 60] and not allowed[NOTE_OFF + 61] and allowed[61]
+    allowed = playing("NOTE_ON<60> TIME_SHIFT<10>")
+    assert allowed[NOTE_OFF + 60] and not allowed[60] and not allowed[NOTE_OFF + 61] and not allowed[EVENTS]
+    allowed = playing("NOTE_ON<60> TIME_SHIFT<10> NOTE_OFF<60>")
+    assert allowed[60] and not allowed[NOTE_OFF + 60]
+    assert not playing("SET_VELOCITY<80>")[SET_VELOCITY:EVENTS].any()
+
+
+def test_time_comes_to_its_end() -> None:
+    allowed = playing("NOTE_ON<60> TIME_SHIFT<1000>")
+    assert np.flatnonzero(allowed).tolist() == [EVENTS]
+
+
+def test_an_instant_has_room_for_few_events() -> None:
+    """Whatever is chosen, as long as it is not a time shift, nothing is left but that."""
+    rules, language = Playing(1, 1), Performances()
+    random, count = np.random.default_rng(0), 0
+    while (choice := np.flatnonzero(rules.allowed()[0, :TIME_SHIFT])).size or not rules.loudness[0]:
+        others = np.flatnonzero(rules.allowed()[0, SET_VELOCITY:EVENTS]) + SET_VELOCITY
+        rules.add(random.choice(np.concatenate([choice, others]), 1))
+        count += 1
+    assert count + 1 <= language.room(0.0, 100.0)
+
+
+LANGUAGE = Chorales()
+LENGTHS = (9, 16, 25, 40)  # steps
+
+
+def windows(**options: Any) -> Windows:
+    pieces = []
+    for number, steps in enumerate(LENGTHS):
+        grid = np.random.default_rng(number).integers(40, 80, size=(steps, 4))
+        pieces.append(piece_of(LANGUAGE, (LANGUAGE.encode(grid),)))
+    return Windows(LANGUAGE, pieces, **{"window": 32, "batch": 2, "grid": 16, **options})
+
+
+def lists(batches: Windows, number: int, start: int = 0) -> list[Any]:
+    return [(batch.tokens.tolist(), batch.targets.tolist()) for batch in batches.epoch(number, start)]
+
+
+def test_batches_are_functions_of_their_place() -> None:
+    whole = lists(windows(transpose=3), 3)
+    assert lists(windows(transpose=3), 3, 2) == whole[2:]
+    assert lists(windows(transpose=3), 4) != whole
+    assert lists(windows(transpose=3, seed=1), 3) != whole
+
+
+def test_targets_are_the_next_tokens() -> None:
+    for batch in windows().epoch(0):
+        assert batch.tokens.shape == batch.targets.shape == (2, 32)
+        tokens, targets = batch.tokens.numpy(), batch.targets.numpy()
+        counts = targets[:, :-1] != NONE
+        np.testing.assert_array_equal(tokens[:, 1:][counts], targets[:, :-1][counts])
+
+
+def test_an_epoch_has_every_token_of_every_piece() -> None:
+    """A piece that counts: each of its tokens is another."""
+    batches = windows(batch=1)
+    flat, lengths = batches.music(np.random.default_rng(0))
+    for seed in range(20):
+        begins, ends = batches.cuts(lengths, np.random.default_rng(seed))
+        covered = np.zeros(len(flat), bool)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            covered[begin + 1 : min(begin + 33, end)] = True
+        firsts = np.cumsum(lengths) - lengths
+        assert np.flatnonzero(~covered).tolist() == firsts.tolist(), "the beginning alone is no target"
+        pieces = np.searchsorted(firsts, begins, side="right") - 1
+        assert ((begins - firsts[pieces]) % 16 == 0).all(), "windows begin on the grid"
+        assert (ends == (firsts + lengths)[pieces]).all()
+
+
+def test_pieces_are_transposed_as_a_whole() -> None:
+    plain, moved = windows(batch=1), windows(batch=1, transpose=6)
+    lengths = plain.music(np.random.default_rng(0))[1]
+    one = plain.music(np.random.default_rng(0))[0]
+    seen = set()
+    for seed in range(40):
+        other = moved.music(np.random.default_rng(seed))[0]
+        for difference in np.split(other - one, np.cumsum(lengths)[:-1]):
+            assert difference[0] == 0 and len(set(difference[1:].tolist())) == 1
+            seen.add(int(difference[1]))
+    assert seen == set(range(-6, 6)), "twelve keys"
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(ValueError, match="no note to learn from"):
+        Windows(LANGUAGE, [piece_of(LANGUAGE, (np.array([LANGUAGE.begin]),))], 32, 1)
+
+
+DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+
+@pytest.mark.skipif(not (DATA / "jsb").is_dir(), reason="no jsb: set MINIGRAD_DATA to its parent")
+def test_bachs_chorales() -> None:
+    corpus = data.read(Settings.preset("chorales").data)
+    assert [len(corpus.part(part)) for part in ("train", "valid", "test")] == [229, 76, 77]
+    assert sum(len(ids) - 1 for ids in corpus.valid) == 4 * 18_408, "cells of the note-wise loss"
+    assert [low for low, _ in corpus.ranges] == sorted((low for low, _ in corpus.ranges), reverse=True)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not (DATA / "midi").is_dir(), reason="no midi: set MINIGRAD_DATA to its parent")
+def test_real_performances() -> None:
+    corpus, language = data.read(Settings.preset("piano").data), LANGUAGES["performance"]
+    assert len(corpus.train) == len(corpus.valid) == len(list((DATA / "midi").glob("*.mid")))
+    assert all(len(piece.versions) == 5 for piece in corpus.train)
+    batches = Windows(language, corpus.train, 512, 8, transpose=3)
+    counts = [int((batch.targets != NONE).sum()) for batch in batches.epoch(0)]
+    tokens = sum(len(piece.versions[0]) for piece in corpus.train)
+    assert 0.9 * tokens < sum(counts) < 1.2 * tokens
+    assert max(int(batch.tokens.max()) for batch in batches.epoch(1)) <= 388
+    for piece in corpus.train:
+        written = language.decode(piece.versions[0])
+        owners = np.bincount(written.owner[written.owner >= 0], minlength=len(written.notes))
+        assert (owners == 2).all(), "a note has a beginning and an end"

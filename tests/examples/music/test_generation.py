@@ -51,9 +51,8 @@ def test_a_seed_repeats_a_file(run: Path, tmp_path: Path, capsys: pytest.Capture
     assert "80 tokens" in capsys.readouterr().err  # 20 sixteenths of 0.15 s, four voices
 
 
-@pytest.mark.parametrize("tempo", [60, 200])
-def test_a_chorale_is_as_long_as_was_asked(run: Path, tmp_path: Path, tempo: int) -> None:
-    output = tmp_path / "a.mid"
+def test_a_chorale_is_as_long_as_was_asked(run: Path, tmp_path: Path) -> None:
+    output, tempo = tmp_path / "a.mid", 60
     assert cli.main(music_of(run, output, "--seconds", "4", "--tempo", str(tempo))) == 0
     assert check_file(output) > 4
     song = read_midi(output)
@@ -64,11 +63,10 @@ def test_a_chorale_is_as_long_as_was_asked(run: Path, tmp_path: Path, tempo: int
 
 
 def test_performances_end_when_the_time_is_over(piano: Path, tmp_path: Path) -> None:
-    for seed in range(3):
-        output = tmp_path / "a.mid"
-        assert cli.main(music_of(piano, output, "--seconds", "2", "--seed", str(seed))) == 0
-        assert check_file(output) == len(read_midi(output).notes) > 0
-        assert read_midi(output).seconds <= 2.0 + 1e-3
+    output = tmp_path / "a.mid"
+    assert cli.main(music_of(piano, output, "--seconds", "2", "--seed", "1")) == 0
+    assert check_file(output) == len(read_midi(output).notes) > 0
+    assert read_midi(output).seconds <= 2.0 + 1e-3
 
 
 def test_a_motif_is_the_beginning(run: Path, four_voices: Path, tmp_path: Path) -> None:
@@ -110,23 +108,25 @@ def test_a_restricted_model_chooses_what_is_allowed(run: Path) -> None:
     np.testing.assert_allclose(logits[:, :128].numpy(), plain[:, :128].detach().numpy(), atol=1e-5)
 
 
-WRONG = {
-    "a beam that draws": (("--beams", "2", "--top-k", "3"), "--top-k is for drawing"),
-    "nothing to draw": (("--temperature", "0", "--top-p", "0.5"), "--top-p is for drawing"),
-    "a tempo that no file has": (("--tempo", "5000"), "--tempo 5000: it is 4 to 1000"),
-    "a motif's length without a motif": (("--seed-seconds", "3"), "give one, --seed-file"),
-    "a page that is none": (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
-    "a sound that is none": (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),
-    "a motif that is not there": (("--seed-file", "none.mid"), "none.mid: there is no such file$"),
-    "a stride off the cycle": (("--stride", "3"), "stride must be a multiple of the cycle"),
-}
-
-
-@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_written(
-    run: Path, options: tuple[str, ...], message: str, tmp_path: Path, refused: Refused
+    run: Path, tmp_path: Path, refused: Refused, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused(music_of(run, tmp_path / "a.mid", *options), message)
+    for options, message in (
+        (("--beams", "2", "--top-k", "3"), "--top-k is for drawing"),
+        (("--temperature", "0", "--top-p", "0.5"), "--top-p is for drawing"),
+        (("--tempo", "5000"), "--tempo 5000: it is 4 to 1000"),
+        (("--seed-seconds", "3"), "give one, --seed-file"),
+        (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
+        (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),
+        (("--seed-file", "none.mid"), "none.mid: there is no such file$"),
+        (("--stride", "3"), "stride must be a multiple of the cycle"),
+        (("--output", "a.txt"), "--output a.txt: the name must end in .mid or .midi"),
+    ):
+        refused(music_of(run, tmp_path / "a.mid", *options), message)
+    for option in (("--seconds", "0"), ("--temperature", "-1"), ("--batch", "0")):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(music_of(run, Path("a.mid"), *option))
+        assert caught.value.code == 2 and "number" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -139,10 +139,3 @@ def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: R
     late = ("--seed-file", str(tmp_path / "late.mid"), "--seed-seconds", "2")
     refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no note in its first 2 s")
     refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is for chorales")
-
-
-@pytest.mark.parametrize("option", [("--seconds", "0"), ("--temperature", "-1"), ("--batch", "0")])
-def test_options_out_of_range(run: Path, option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(music_of(run, Path("a.mid"), *option))
-    assert caught.value.code == 2 and "number" in capsys.readouterr().err

@@ -1,0 +1,211 @@
+"""Autoencoders: digits through a code, noise that is removed, sentences through one vector, and the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.autoencoder import cli, codes, denoising, learning, sentences
+from examples.autoencoder.baselines import agreement, least_squares, principal, squared_error
+from examples.autoencoder.learning import PictureBatches
+from examples.autoencoder.sentences import ATTENTION, ONE, Copied, SentenceBatches
+from examples.lesson.blocks import Chart, Checked, Choice, Matrix, Pictures, Section, Steps, Text
+from minigrad.text.tokenizer import BOS, EOS
+from minigrad.training import Outcome
+
+
+def claims(sections: list[Section]) -> dict[str, bool]:
+    return {b.claim: b.holds for section in sections for b in section.blocks if isinstance(b, Checked)}
+
+
+# Two numbers ------------------------------------------------------------------------------------------------
+
+
+def test_two_numbers_keep_more_than_two_components(coded: codes.Codes) -> None:
+    x = codes.flat(coded.unseen)
+    assert squared_error(coded.back(coded.unseen), x) < 0.8 * squared_error(coded.principal.back(x), x)
+    assert coded.encode(coded.unseen).shape == (599, 2) and len(coded.known.labels) == 1198
+    assert all(claims(codes.sections(coded)).values()) and len(claims(codes.sections(coded))) == 2
+
+
+def test_a_claim_can_fail(coded: codes.Codes) -> None:
+    x = codes.flat(coded.known)
+    sections = codes.sections(coded._replace(principal=principal(x, 64)))
+    assert list(claims(sections).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
+
+
+# Noise ------------------------------------------------------------------------------------------------------
+
+
+def test_the_network_cleans_better_than_what_is_linear(denoised: denoising.Denoised) -> None:
+    errors = {name: np.array(denoised.errors(name)) for name in denoised.cleaned}
+    middle = slice(3, 7)
+    others = np.array([errors[name][middle] for name in errors if name != denoising.NETWORK])
+    assert (errors[denoising.NETWORK][middle] < others).all()
+    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: without noise it is better
+    assert errors[denoising.NOTHING][0] == 0 and (np.diff(errors[denoising.NOTHING]) > 0).all()
+
+
+def test_a_share_of_the_pixels_is_erased(denoised: denoising.Denoised) -> None:
+    clean = codes.flat(denoised.unseen)
+    for share, noisy in denoised.noisy.items():
+        assert ((noisy == clean) | (noisy == 0)).all()
+        assert (noisy == 0)[clean > 0].mean() == pytest.approx(share, abs=0.02)
+
+
+def test_the_section_on_noise(denoised: denoising.Denoised) -> None:
+    (section,) = denoising.sections(denoised)
+    (choice,) = (b for b in section.blocks if isinstance(b, Choice))
+    assert choice.names[choice.start] == "40 %" and len(choice.options) == len(denoising.SHARES)
+    assert all(isinstance(o, Pictures) and len(o.pictures) == 30 and o.across == 5 for o in choice.options)
+    worse = {**denoised.cleaned, denoising.NETWORK: denoised.cleaned[denoising.NOTHING]}
+    assert list(claims(denoising.sections(denoised._replace(cleaned=worse))).values()) == [False]
+
+
+def test_batches_are_functions_of_their_place() -> None:
+    batches = PictureBatches(mg.rand(150, 9) + 0.1, seed=1, most=0.8)
+    epoch = list(batches.epoch(2))
+    assert [len(batch.clean) for batch in epoch] == [64, 64, 22]
+    for again, batch in zip(batches.epoch(2, start=1), epoch[1:], strict=True):
+        assert mg.equal(again.clean, batch.clean) and mg.equal(again.read, batch.read)
+    assert not mg.equal(next(batches.epoch(3)).read, epoch[0].read)
+    shares = (mg.cat([batch.read for batch in epoch]) == 0).float().mean(-1)
+    assert float(shares.min()) < 0.15 and float(shares.max()) > 0.6 and 0.3 < float(shares.mean()) < 0.5
+    plain = next(PictureBatches(mg.rand(10, 9), seed=1).epoch(0))
+    assert plain.read is plain.clean
+
+
+# Baselines --------------------------------------------------------------------------------------------------
+
+
+def test_principal_components() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 6)) @ np.diag([5, 4, 3, 0.2, 0.1, 0.1])
+    sizes = np.linalg.svd(x - x.mean(0), compute_uv=False)
+    for count in (0, 2, 6):
+        fitted = principal(x, count)
+        assert fitted.encode(x).shape == (50, count)
+        lost = (sizes[count:] ** 2).sum() / 50
+        assert squared_error(fitted.back(x), x) == pytest.approx(lost, abs=1e-12)
+
+
+def test_least_squares_recover_a_linear_map() -> None:
+    generator = np.random.default_rng(0)
+    x, weight, bias = (generator.normal(size=size) for size in ((40, 5), (5, 5), (5,)))
+    fitted = least_squares(x, x @ weight.T + bias)
+    np.testing.assert_allclose(fitted.weight, weight, atol=1e-12)
+    np.testing.assert_allclose(fitted.apply(x[:3]), x[:3] @ weight.T + bias, atol=1e-12)
+
+
+def test_agreement_counts_votes() -> None:
+    known, labels = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([1, 1, 2, 2])
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 1]), known, labels, count=3) == 0.5
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 2]), known, labels, count=1) == 1
+
+
+def holding(sections: list[Section]) -> list[bool]:
+    return [b.holds for section in sections for b in section.blocks if isinstance(b, Checked)]
+
+
+def test_a_pair_is_a_sentence_and_the_same(copied: Copied) -> None:
+    batches = SentenceBatches(copied.sentences, seed=3)
+    rows = list(batches.epoch(0))
+    read = [row for source, _ in rows for row in source.tolist()]
+    written = [row for _, target in rows for row in target.tolist()]
+    assert len(read) == 80 and all([BOS, *a] == b for a, b in zip(read, written, strict=True))
+    assert all(EOS in row for row in read)
+    later = list(batches.epoch(0, start=1))
+    assert len(later) == len(rows) - 1 and all(mg.equal(a[0], b[0]) for a, b in zip(later, rows[1:], strict=True))
+
+
+def test_what_is_counted(copied: Copied) -> None:
+    """One vector loses all sentences of nine words and more, attention every tenth sentence."""
+    wrong = [0]
+    one = [s if len(s) < 9 else wrong for s in copied.sentences]
+    attention = [wrong if i % 10 == 0 else s for i, s in enumerate(copied.sentences)]
+    made = sentences.sections(copied._replace(written={ONE: one, ATTENTION: attention}))
+    blocks = [b for section in made for b in section.blocks]
+    (chart,) = (b for b in blocks if isinstance(b, Chart))
+    for series in chart.series[:1]:
+        assert list(series.y) == [100.0 if x < 9 else 0.0 for x in series.x]
+    counts = np.bincount(copied.lengths)
+    assert list(chart.series[0].x) == [n for n, count in enumerate(counts) if count >= sentences.LEAST]
+    quarter = copied.longest_quarter()
+    assert copied.lengths[quarter].min() > copied.lengths[~quarter].max() and 0.25 <= quarter.mean() < 0.6
+    table = next(b for b in blocks if isinstance(b, Steps))
+    assert table.rows[1][0] == ATTENTION and table.rows[0][1] == f"{100 * (copied.lengths[~quarter] < 9).mean():.1f} %"
+    examples = [b for b in blocks if isinstance(b, Steps)][1]
+    assert [row[0] for row in examples.rows[:3]] == ["read", ONE, ATTENTION]
+    assert examples.rows[0][1] == copied.words.decode(copied.sentences[int(copied.lengths.argmax())])
+    (weights,) = (b for b in blocks if isinstance(b, Matrix))
+    assert weights.rows[-1] == "⟨end⟩" and weights.array.shape == (len(weights.rows), len(weights.columns))
+    assert holding(made) == [True, True, True]
+
+
+def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
+    made = sentences.sections(copied._replace(written={ONE: copied.sentences, ATTENTION: copied.sentences}))
+    assert holding(made)[:2] == [False, False]
+    assert Text("Nothing: every sentence came back as it was.") in made[1].blocks
+
+
+@pytest.mark.nightly
+def test_long_sentences_do_not_fit_through_one_vector() -> None:
+    computed = sentences.trained(600, seed=0, held_out=1000)
+    quarter = computed.longest_quarter()
+    short, long = (float(computed.exact(ONE)[rows].mean()) for rows in (~quarter, quarter))
+    assert long < short - 0.15
+    assert float(computed.exact(ATTENTION)[quarter].mean()) > 0.9 > long + 0.2
+    assert all(holding(sentences.sections(computed)))
+
+
+def test_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["digits"], "there is no 'digits'; there are codes, denoising, sentences"),
+        (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
+        (["--updates", "many"], "not 'many'"),
+        (["--sentence-updates", "-3"], "not '-3'"),
+        (["--seed", "x"], "argument --seed: a whole number from 0 to 9,223,372,036,854,775,807 is needed, not 'x'"),
+        (["--seed=-1"], "not '-1'"),
+        (["--seed", str(2**63)], "is needed, not '9223372036854775808'"),
+        (["--frobnicate"], "unrecognized arguments: --frobnicate"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(arguments)
+        assert stopped.value.code == 2 and message in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.nightly
+def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], open_file: Callable[..., Any]) -> None:
+    assert cli.main(["codes", "--updates", "300", "--save", str(tmp_path / "pages")]) == 0
+    written = capsys.readouterr()
+    assert "[ok] held-out digits come back with less error than from two principal components" in written.out
+    assert "training digits through two numbers: 37,506 parameters, 300 updates" in written.err
+    page = open_file(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
+    page.wait_for_selector(".plane canvas[data-code]")
+    assert page.locator(".checked").count() == 2 and page.locator(".pictures canvas").count() == 15
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_seed_gives_the_same_numbers_and_no_extra_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("matplotlib", "tokenizers", "tqdm", "torch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    texts = []
+    for seed in ("4", "4", str(2**63 - 1)):
+        assert cli.main(["codes", "denoising", "--updates", "1", "--seed", seed]) == 1
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] != texts[2]
+    assert "[WRONG]" in texts[0] and "Noise as a teacher" in texts[0]
+
+
+def test_ctrl_c_ends_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(learning.Trainer, "fit", lambda self: Outcome("interrupted", 3, 1.0, None, 0))
+    assert cli.main(["codes"]) == 130
+    assert not capsys.readouterr().out
