@@ -77,9 +77,6 @@ def refused(command: list[str], message: str, capsys: pytest.CaptureFixture[str]
     assert re.search(message, lines[0]), lines[0]
 
 
-# Training ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "kind", ["characters", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("bytes", "subwords"))]
 )
@@ -148,9 +145,6 @@ def test_a_run_of_other_settings_or_another_text(text: Path, capsys: pytest.Capt
     assert (text.parent / "run.old-1" / "model.safetensors").exists()
 
 
-# Beginning with another model ---------------------------------------------------------------------------------
-
-
 def test_it_begins_with_a_run(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The sizes and characters are the other's; one update at a rate of nothing leaves its weights."""
     text.write_bytes(LINES[:900].encode())
@@ -200,9 +194,6 @@ def test_transformers_reads_what_is_exported(text: Path, kind: str) -> None:
     with torch.no_grad():
         logits = theirs(torch.from_numpy(ids)[None]).logits[0].numpy()
     np.testing.assert_allclose(ours.model(mg.from_numpy(ids)[None])[0].detach().numpy(), logits, atol=1e-5)
-
-
-# Writing ----------------------------------------------------------------------------------------------------
 
 
 def text_of(trained: Path, *options: str) -> list[str]:
@@ -275,9 +266,6 @@ def test_what_cannot_be_written(trained: Path, capsys: pytest.CaptureFixture[str
         assert caught.value.code == 2 and "number" in capsys.readouterr().err
 
 
-# Evaluating -------------------------------------------------------------------------------------------------
-
-
 def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = []
     for stride in ("12", "1"):
@@ -289,9 +277,6 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: 
     refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window", capsys)
     (tmp_path / "a").write_text("t")
     refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens", capsys)
-
-
-# Bad input --------------------------------------------------------------------------------------------------
 
 
 def test_texts_that_cannot_be_learned(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -362,9 +347,6 @@ def test_checkpoints_that_make_no_sense(trained: Path, tmp_path: Path, capsys: p
         refused(text_of(path), re.escape(str(path)), capsys)
 
 
-# Settings ---------------------------------------------------------------------------------------------------
-
-
 def test_presets_have_every_setting_written_out() -> None:
     for name in Settings.preset_names():
         written = tomllib.loads((Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
@@ -417,9 +399,6 @@ def test_a_configuration_is_a_file_for_train(tmp_path: Path, capsys: pytest.Capt
     assert cli.main(["config", "--preset", "shakespeare", "--layers", "5"]) == 0
     (tmp_path / "my.toml").write_text(capsys.readouterr().out, encoding="utf-8")
     assert settings_for("--config", str(tmp_path / "my.toml")) == Settings.preset("shakespeare").changed({"layers": 5})
-
-
-# A real text ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.nightly

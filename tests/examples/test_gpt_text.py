@@ -23,9 +23,6 @@ def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0)
     return Windows(np.arange(tokens, dtype=np.uint16), window, batch, seed)
 
 
-# Parts ------------------------------------------------------------------------------------------------------
-
-
 def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("".join(chr(ord("a") + i % 26) for i in range(1000)).encode())
@@ -62,9 +59,6 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
         text.read(DataSettings(str(tmp_path)))
 
 
-# Windows ----------------------------------------------------------------------------------------------------
-
-
 def test_targets_are_the_next_tokens() -> None:
     for batch in windows().epoch(0):
         assert batch.tokens.shape == batch.targets.shape == (2, 6) and batch.tokens.dtype == mg.int64
@@ -88,9 +82,6 @@ def test_a_text_of_one_window_is_enough() -> None:
     assert batch.tokens.tolist() == [[0, 1, 2, 3, 4, 5]]
     with pytest.raises(ValueError, match="6 tokens to learn from, and a window needs 7"):
         windows(tokens=6)
-
-
-# The loss of a text -------------------------------------------------------------------------------------------
 
 
 def test_each_token_is_predicted_once() -> None:

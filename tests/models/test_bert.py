@@ -28,7 +28,7 @@ from minigrad.models.bert import (
 )
 from minigrad.nn import functional as F
 from minigrad.text import generate
-from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
+from tests.support.hugging_face import bert, in_torch, needs_transformers, saved
 from tests.support.parity import assert_close
 
 RTOL = {mg.float32: 1e-4, mg.float64: 1e-10}
@@ -112,7 +112,6 @@ def assert_gradients(ours: Any, theirs: Any, rtol: float) -> None:
         np.testing.assert_allclose(slope.numpy(), expected[name].numpy(), rtol, atol, err_msg=name)
 
 
-# Beside transformers ----------------------------------------------------------------------------------------
 def both(kind: Any, folder: Path, dtype: mg.dtype = mg.float64, **options: Any) -> tuple[Any, Any, float]:
     """A model of transformers, ours from its files, and the tolerance."""
     theirs = bert("BertModel" if kind is Bert else kind.__name__, **options)
@@ -245,39 +244,6 @@ def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.Warni
     assert not [w for w in recwarn if "models" in w.filename or "test_bert" in w.filename]
 
 
-# MiniLM -----------------------------------------------------------------------------------------------------
-
-TEXTS = [
-    "A man is eating food.",
-    "A man is eating a piece of bread.",
-    "",
-    "The girl is carrying a baby, and it is raining cats & dogs: 37 of them!",
-    "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 漢字",
-    "word " * 700,  # longer than the positions
-    "A cheetah is running behind its prey.",
-]
-
-
-@pytest.mark.nightly
-@needs_transformers
-def test_minilms_sentence_embeddings_are_pytorchs() -> None:
-    folder = minilm()
-    torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    theirs = transformers.BertModel.from_pretrained(folder).eval()
-    inputs = tokenizer(TEXTS, padding=True, truncation=True, max_length=512, return_tensors="pt")
-    with torch.no_grad():
-        states, mask = theirs(**inputs).last_hidden_state, inputs["attention_mask"][:, :, None]
-        expected = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
-    model = Bert.from_pretrained(folder)
-    np.testing.assert_allclose(model.encode(TEXTS, 2).numpy(), expected.numpy(), rtol=0, atol=1e-5)
-    a, b, c = model.encode(["A man eats pasta.", "Somebody is having a meal.", "The stock market fell sharply."])
-    assert float(a @ b) > 0.4 > 0.2 > float(a @ c)
-
-
-# By itself --------------------------------------------------------------------------------------------------
-
-
 def test_gradients_are_those_of_finite_differences() -> None:
     tokens, mask = mg.tensor([[1, 2, 3], [3, 4, 4]]), mg.tensor([[True, True, True], [True, False, False]])
     targets: dict[Any, list[Any]] = {
@@ -358,26 +324,6 @@ def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.
     assert model.encode([]).shape == (0, 8) and not vectors.requires_grad
 
 
-def test_weights_lie_by_columns_only_while_texts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = small(Bert)
-    model.tokenizer = tokenizer()
-    inner = model.layers[0].feed_forward.inner
-    usual, strides = inner.weight.data, []
-
-    def watched(tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        strides.append(inner.weight.stride())
-        assert mg.equal(inner.weight, usual)
-        if len(tokens) == 1:
-            raise OSError("no more")
-        return mg.zeros(len(tokens), 8)
-
-    monkeypatch.setattr(model, "sentence_embeddings", watched)
-    model.encode(["a", "b"])
-    with pytest.raises(OSError, match="no more"):
-        model.encode(["a"])
-    assert strides == [(1, inner.weight.shape[0])] * 2 and inner.weight.data.stride() == usual.stride()
-
-
 def tokenizer() -> Any:
     """Words of one letter, [CLS] before a text and [SEP] after it."""
     library = pytest.importorskip("tokenizers")
@@ -414,9 +360,6 @@ def test_weights_begin_small_and_padding_at_zero() -> None:
     assert not model.bert.embedding.weight[0].any() and not model.classifier.bias.any()
     base = sum(p.numel() for p in Bert(Config(layers=1)).parameters())
     assert base + 11 * 7_087_872 == 109_482_240  # BERT-base, as everyone counts it
-
-
-# Files ------------------------------------------------------------------------------------------------------
 
 
 def changed(folder: Path, **entries: Any) -> Path:

@@ -49,31 +49,6 @@ def test_each_step_gives_the_logits_of_the_plain_way(device: str, norm_first: bo
             assert mg.allclose(ours.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4), end
 
 
-def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
-    """One row for each of three sentences, then three, then two; the second sentence leaves."""
-    model, source = transformer(device), pad(BATCHES[1], device)
-    ways = [model.begin(source, cached) for cached in (True, False)]
-    tokens = ways[0].start
-    orders = [([0, 0, 0, 1, 1, 1, 2, 2, 2], 3), ([1, 1, 0, 5, 3, 4, 8, 7, 8], 3), ([2, 0, 7, 6], 2), ([1, 2], 1)]
-    with mg.no_grad():
-        for step, (rows, width) in enumerate(orders):
-            ours, expected = (way.next_logits(tokens).cpu() for way in ways)
-            assert mg.allclose(ours, expected, rtol=1e-4, atol=1e-4), step
-            looked, definition = (way.attention().cpu() for way in ways)
-            assert looked.shape == (len(tokens), source.shape[1])
-            assert mg.allclose(looked, definition, atol=1e-5)
-            assert mg.equal(*(way.source_mask().cpu() for way in ways))
-            assert (looked[~ways[0].source_mask().cpu()] == 0).all()
-            assert mg.allclose(looked.sum(-1), mg.ones(len(tokens)), atol=1e-5)
-            order = mg.tensor(rows, device=device)
-            for way in ways:
-                way.reorder(order, width)
-            new = (4 + (3 * mg.arange(len(rows)) + step) % 9).to(device)
-            tokens = mg.cat((tokens[order], new[:, None]), 1)
-            assert [way.source_mask().shape[0] for way in ways] == [len(rows)] * 2
-    assert ((ours[1:] - ours[:-1]).abs().amax(-1) > 1e-3).all()  # the rows do differ
-
-
 def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(device: str) -> None:
     model = transformer(device)
     draw = random.Random(0)

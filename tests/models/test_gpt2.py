@@ -73,7 +73,6 @@ def theirs_of(model: Any, tokens: Tensor, mask: Tensor | None) -> Any:
     )
 
 
-# Beside transformers ----------------------------------------------------------------------------------------
 @needs_transformers
 @pytest.mark.parametrize("name", VARIANTS)
 def test_states_logits_loss_and_all_gradients(name: str, tmp_path: Path) -> None:
@@ -191,9 +190,6 @@ def test_weights_of_other_dtypes_and_in_several_files_become_float32(dtype: str,
     assert {p.dtype for p in ours.parameters()} == {mg.float32}
     for name, weight in ours.to_theirs(ours.state_dict()).items():
         assert mg.equal(weight, mg.tensor(theirs.state_dict()[name].float().numpy())), name
-
-
-# By itself --------------------------------------------------------------------------------------------------
 
 
 def test_targets_that_are_ignored() -> None:

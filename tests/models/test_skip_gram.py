@@ -73,9 +73,6 @@ def test_every_device_gives_the_same(model: SkipGram, device: str) -> None:
     assert model.word.weight.grad is not None and model.word.weight.grad.device.type == model.word.weight.device.type
 
 
-# What is drawn -------------------------------------------------------------------------------------------------
-
-
 def test_noise_is_drawn_as_often_as_words_occur_to_the_power_of_three_quarters() -> None:
     counts = np.array([1000, 100, 10, 1])
     expected = counts**0.75 / (counts**0.75).sum()

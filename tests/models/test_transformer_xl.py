@@ -161,9 +161,6 @@ def test_gradients_are_those_of_finite_differences(kind: str) -> None:
     )
 
 
-# Generation -------------------------------------------------------------------------------------------------
-
-
 def test_the_cache_keeps_no_more_than_the_reach() -> None:
     model = small()
     decoder: Any = model.begin([[1, 2]], reach=4)
@@ -174,32 +171,6 @@ def test_the_cache_keeps_no_more_than_the_reach() -> None:
 def test_a_reach_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="reach must be at least 1, not 0"):
         small().begin([[1]], reach=0)
-
-
-# Training ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.nightly
-def test_what_only_the_memory_knows_is_learned() -> None:
-    """The second segment repeats the first: without a memory its tokens cannot be guessed."""
-    rng = np.random.default_rng(1)
-    mg.manual_seed(0)
-    sizes = {**SIZES, **OFF, "d_model": 32, "d_ff": 32, "segment": 4, "memory": 4, "norm_first": True}
-    model = TransformerXL(Config(V, **sizes))
-    optimizer = mg.optim.Adam(model.parameters(), lr=0.005)
-
-    def losses() -> list[mg.Tensor]:
-        half = rng.integers(0, V, (32, 4))
-        row = mg.tensor(np.concatenate([half, half, half[:, :1]], 1))
-        before = model.remember(model.hidden_states(row[:, :4]))
-        return [model.segment_loss(row[:, 4:8], row[:, 5:], memory)[0] for memory in (before, None)]
-
-    for _ in range(400):
-        optimizer.zero_grad()
-        losses()[0].backward()
-        optimizer.step()
-    with_memory, without = map(float, losses())
-    assert with_memory < 0.2 and without > 1.0
 
 
 def trainer(folder: Path, steps: int, device: str = "cpu", **changes: Any) -> Trainer:
@@ -227,14 +198,6 @@ def test_a_training_goes_on_with_the_memory_that_it_had(tmp_path: Path, device: 
     for name in ("model", "optimizer", "carried", "random"):
         assert plain(read[whole][name]) == plain(read[parts][name])
     assert plain(read[whole]["model"]) != plain(read[forgotten]["model"])
-
-
-def test_a_checkpoint_without_memory_is_of_another_training(tmp_path: Path) -> None:
-    trainer(tmp_path, 2).fit()
-    other = trainer(tmp_path, 4)
-    other.carried = None
-    with pytest.raises(ValueError, match=r"carried \('given' there, None now\)"):
-        other.fit()
 
 
 def test_bad_sizes() -> None:

@@ -37,9 +37,6 @@ def brief(song: Song) -> list[tuple[int, float, float]]:
     return [(note.pitch, round(note.start, 6), round(note.end, 6)) for note in song.notes]
 
 
-# What a file says ----------------------------------------------------------------------------------------
-
-
 def test_types_0_and_1(read: Any) -> None:
     """480 ticks are half a second. A track is a file's track, or, where there is but one, a channel."""
     hands = [track((0, on(60, 70)), (480, off(60))), track((240, on(50, 60, 1)), (480, on(50, 0, 1)))]
@@ -119,9 +116,6 @@ def test_a_file_may_be_silent(read: Any) -> None:
         assert read(data) == Song(())
 
 
-# The pedal -----------------------------------------------------------------------------------------------
-
-
 def test_a_pedal_holds_notes(read: Any) -> None:
     """Until it goes up; a key that is still down then goes on. 64 is down, 63 is up."""
     events = [(0, on(60)), (480, pedal(64)), (480, off(60)), (0, on(62)), (480, pedal(100)), (480, pedal(63))]
@@ -151,9 +145,6 @@ def test_a_pedal_is_its_channels(read: Any) -> None:
     first = track((0, pedal(127)), (0, on(60)), (240, PROGRAM), (240, off(60)), (480, pedal(0)))
     other = track((0, on(70)), (0, on(71, 64, 1)), (480, off(70)), (0, off(71, 1)))
     assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]
-
-
-# Another library -----------------------------------------------------------------------------------------
 
 
 def pedalled(notes: list[tuple[int, int, int, int]], pedals: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
@@ -209,9 +200,6 @@ def ticks_of(song: Song, score: Any) -> Any:
         return note.pitch, note.velocity, round(start), round(end)
 
     return ticks
-
-
-# Writing -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tempo", [120.0, 100, 90, 97.3, 4, 1000, 66])
@@ -331,8 +319,6 @@ def test_a_hundred_thousand_notes(tmp_path: Path) -> None:
     song = read_midi(write_midi(tmp_path / "x.mid", notes))
     assert len(song.notes) == 100_000 and song.seconds == 100_008 / 50
 
-
-# Hostile files -------------------------------------------------------------------------------------------
 
 TUNE = midi(track((0, tempo(400_000)), (0, on(60)), (480, off(60)), (0, pedal(80)), (0, on(64)), (480, off(64))))
 

@@ -68,22 +68,6 @@ def test_the_order_of_a_seed_stays() -> None:
     assert list(TokenBatches(lengths, 12, seed=7).epoch(3)) != expected != list(TokenBatches(lengths, 12).epoch(2))
 
 
-def test_epochs_differ_in_composition() -> None:
-    """Of two pairs that share a batch, most share none in the next epoch."""
-    draw = np.random.default_rng(0)
-    source = np.maximum(1, draw.normal(13, 4, 20_000)).astype(np.int32)  # about as Multi30k's
-    target = np.maximum(1, source + draw.normal(0, 2, 20_000)).astype(np.int32)
-    batches = TokenBatches(np.stack([source, target], axis=1), 4096)
-    first = list(batches.epoch(0))
-    batch_of = np.empty(len(source), np.int64)
-    for k, batch in enumerate(batches.epoch(1)):
-        batch_of[batch] = k
-    counts = [np.bincount(batch_of[batch]) for batch in first]
-    again = sum(int((c * (c - 1)).sum()) for c in counts)
-    assert again / sum(len(batch) * (len(batch) - 1) for batch in first) < 0.4
-    assert {frozenset(batch) for batch in first}.isdisjoint(map(frozenset, batches.epoch(1)))
-
-
 def test_any_place_of_an_epoch(lengths: Any) -> None:
     batches = TokenBatches(lengths, 200, seed=1)
     whole = list(batches.epoch(2))
@@ -128,10 +112,10 @@ def test_as_batch_sampler_of_a_data_loader(lengths: Any) -> None:
     assert list(islice(loader, 4)) == expected[:4]
     assert batches.state_dict()["position"] == 4
     assert list(loader) == expected[4:]
-    with_workers: DataLoader[Any] = DataLoader(
+    workers: DataLoader[Any] = DataLoader(
         data, batch_sampler=TokenBatches(lengths, 200), collate_fn=list, num_workers=2
     )
-    assert list(with_workers) == expected
+    assert list(workers) == expected
 
 
 def test_few_pairs_and_long_ones() -> None:

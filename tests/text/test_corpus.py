@@ -7,7 +7,6 @@ import pickle
 import shlex
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -91,21 +90,6 @@ def test_digests_tell_texts_apart(tmp_path: Path) -> None:
         digests.append((sides.source.digest, sides.target.digest))
     assert digests[0] == digests[1]
     assert len({digest for both in digests for digest in both}) == 7
-
-
-def test_memory_of_a_corpus_on_disk(tmp_path: Path) -> None:
-    """Some 20 bytes a pair, of any length."""
-    count = 100_000
-    left = write(tmp_path / "a", "".join(f"{i} {'word ' * 30}\n" for i in range(count)))
-    right = write(tmp_path / "b", "".join(f"{'parola ' * 30 if i % 10 else ''}\n" for i in range(count)))
-    tracemalloc.start()
-    pairs = read_pairs([left, right], "", "")["train"]
-    assert pairs.skipped == count // 10
-    assert pairs.source[-1].startswith("99999 word")
-    held, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert held < 30 * count
-    assert peak < 10e6 < left.stat().st_size
 
 
 def test_bad_files(tmp_path: Path) -> None:

@@ -320,13 +320,3 @@ def test_each_token_is_reported_as_it_comes() -> None:
             assert [token for j, token in heard if i == j] == h.tokens
         longest = max(len(h.tokens) for h in texts)
         assert [i for i, _ in heard] == [i for t in range(longest) for i in range(3) if t < len(texts[i].tokens)]
-
-
-def test_who_listens_may_stop_the_search() -> None:
-    """An exception passes, as Ctrl-C does while a text is printed."""
-
-    def stop(i: int, token: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        greedy(Random([1]), 9, on_token=stop)

@@ -174,15 +174,6 @@ def test_threads_read_side_by_side(tmp_path: Path) -> None:
         assert list(pool.map(lines.__getitem__, range(2000), chunksize=50)) == expected
 
 
-def test_files_are_closed_with_the_object(tmp_path: Path) -> None:
-    for name in ("a", "a.gz"):
-        lines = Lines(write(tmp_path / name, b"one\n"))
-        file = lines._file
-        assert not file.closed
-        del lines
-        assert file.closed
-
-
 def test_memory_holds_only_where_lines_begin(tmp_path: Path) -> None:
     count = 100_000
     data = b"".join(b"%d %s\n" % (i, b"x" * 190) for i in range(count))

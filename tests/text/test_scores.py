@@ -115,9 +115,6 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         bleu(["a"], ["a"])
 
 
-# Moses ------------------------------------------------------------------------------------------------------
-
-
 def lines(name: str) -> list[str]:
     with gzip.open(DATA / f"{name}.gz", "rt", encoding="utf-8", newline="\n") as file:
         return [line.removesuffix("\n") for line in file]
@@ -170,12 +167,6 @@ def test_japanese_needs_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MeCab", None)
     with pytest.raises(ImportError, match=r"ja-mecab needs mecab-python3: .*pip install mecab-python3 ipadic"):
         scores.check_installed("ja-mecab")
-
-
-def test_japanese_is_counted_by_words() -> None:
-    pytest.importorskip("ipadic")
-    score = bleu(["私は今日とても嬉しいです。"], ["私は今日とても楽しいです。"], "ja-mecab")
-    assert 20 < score.value < 90 and "tok:ja-mecab" in score.signature
 
 
 def test_moses_bleu_looks_past_case_and_quotation_marks() -> None:

@@ -15,7 +15,7 @@ from minigrad.text.segments import Segment
 TEXT = np.arange(100, 205, dtype=np.uint16)  # each token tells its place
 
 
-@pytest.mark.parametrize("seed", [0, 1, None])
+@pytest.mark.parametrize("seed", [0, None])
 def test_each_row_goes_on_where_it_ended(seed: int | None) -> None:
     batches = Segments(TEXT, 3, 4, seed)
     firsts = set()

@@ -1,4 +1,4 @@
-"""Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back."""
+"""Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back; two as one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import SubwordTokenizer, WordTokenizer, tokenizer_from_dict
+from minigrad.text import SubwordTokenizer, TokenizerPair, WordTokenizer, tokenizer_from_dict, tokenizer_pair_from_dict
 from minigrad.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
 from minigrad.translate import english_italian
 
@@ -27,19 +27,13 @@ def test_words() -> None:
     assert t.encode_batch(["a cat flew", "", "sat"]) == [[4, 5, UNKNOWN], [], [6]]
 
 
-def test_words_of_texts_by_frequency() -> None:
-    t = WordTokenizer.train(["b a c", "c a", "c"])
-    assert [t.token(i) for i in range(4, len(t))] == ["c", "a", "b"]
-
-
-@pytest.mark.parametrize("vocabulary", range(9))
-def test_a_vocabulary_of_at_most_so_many_entries(vocabulary: int) -> None:
+def test_a_vocabulary_of_at_most_so_many_entries() -> None:
     """It counts the four special tokens, which are always there, and the rarest words go first."""
-    t = WordTokenizer.train(["b a c", "c a", "c"], vocabulary)
-    kept = ["c", "a", "b"][: max(0, vocabulary - 4)]
-    assert len(t) == 4 + len(kept)
-    assert t.unknown("a b c") == [word for word in "abc" if word not in kept]
-    assert [t.decode([i]) for i in t.encode("c a b")][: len(kept)] == kept
+    for vocabulary in (None, *range(9)):
+        t = WordTokenizer.train(["b a c", "c a", "c"], *([] if vocabulary is None else [vocabulary]))
+        kept = ["c", "a", "b"][: None if vocabulary is None else max(0, vocabulary - 4)]
+        assert [t.token(i) for i in range(4, len(t))] == kept
+        assert t.unknown("a b c") == [word for word in "abc" if word not in kept]
 
 
 def test_tokenizers_come_back_from_their_description() -> None:
@@ -74,3 +68,46 @@ def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
         changed = WordTokenizer(words, **({"split": t.split, "join": t.join, "normalize": t.normalize} | own))
         with pytest.raises(ValueError, match="functions of its own"):
             changed.as_dict()
+
+
+ENGLISH = ["two young men are outside .", "a little girl climbs"] * 5
+GERMAN = ["zwei junge männer sind im freien .", "ein kleines mädchen klettert"] * 5
+
+
+def test_joint_subwords() -> None:
+    pytest.importorskip("tokenizers")
+    pair = TokenizerPair.train(iter(ENGLISH), iter(GERMAN), 70)
+    assert pair.joint and pair.source is pair.target and len(pair.source) == 70
+    a, b = pair.encode(ENGLISH[0], GERMAN[0])
+    assert a == [*pair.source.encode(ENGLISH[0]), EOS] and b == [BOS, *pair.source.encode(GERMAN[0]), EOS]
+    assert pair.target.decode(b) == GERMAN[0]
+
+
+def test_separate_subwords() -> None:
+    pytest.importorskip("tokenizers")
+    pair = TokenizerPair.train(ENGLISH, GERMAN, 26, joint=False, model="unigram")
+    assert not pair.joint and len(pair.source) == len(pair.target) == 26
+    assert pair.source.unknown("ä") == ["ä"] and pair.target.unknown("ä") == []
+    assert pair.target.decode(pair.encode(ENGLISH[1], GERMAN[1])[1]) == GERMAN[1]
+
+
+def test_pairs_come_back_from_their_description() -> None:
+    pytest.importorskip("tokenizers")
+    words = WordTokenizer(["a", "cat"])
+    for pair in (
+        TokenizerPair.train(ENGLISH, GERMAN, 70),
+        TokenizerPair.train(ENGLISH, GERMAN, 40, joint=False),
+        TokenizerPair(words, words),
+        TokenizerPair(words, WordTokenizer(["ein"])),
+    ):
+        again = tokenizer_pair_from_dict(json.loads(json.dumps(pair.as_dict())))
+        assert again.joint == pair.joint and again.as_dict() == pair.as_dict()
+        assert again.encode("a cat", GERMAN[0]) == pair.encode("a cat", GERMAN[0])
+
+
+def test_one_tokenizer_is_a_joint_pair() -> None:
+    words = WordTokenizer(["a", "cat"])
+    pair = tokenizer_pair_from_dict(words.as_dict())
+    assert pair.joint and pair.source.encode("a cat") == [4, 5]
+    with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
+        tokenizer_pair_from_dict({"kind": "pair", "source": {"kind": "x"}})

@@ -40,11 +40,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_tokenizer(tmp_path).encode("Slower rivers").ids == tokenizer.encode("Slower rivers").ids
 
 
-def test_case_is_kept_on_request() -> None:
-    assert "T" in train_word_pieces(TEXTS, 60, lowercase=False).get_vocab()
-    assert "T" not in train_word_pieces(TEXTS, 60).get_vocab()
-
-
 def test_marks_in_texts_are_text() -> None:
     """ "##s" in a text is three characters, and no piece of it may be lost among the special ones."""
     tokenizer = train_word_pieces([*TEXTS, "a ##s b ##s"], 60)
@@ -62,8 +57,8 @@ def test_refusals() -> None:
         word_pieces({"[UNK]": 0, "a": 1})
 
 
-@pytest.mark.parametrize("most", [1_000_001, 10**9, 2**70])
-def test_a_vocabulary_beyond_memory(most: int) -> None:
+def test_a_vocabulary_beyond_memory() -> None:
     """The library makes room for all of it, or ends the program."""
-    with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
-        train_word_pieces(TEXTS, most)
+    for most in (1_000_001, 2**70):
+        with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
+            train_word_pieces(TEXTS, most)

@@ -24,9 +24,6 @@ def claims(sections: list[Section]) -> dict[str, bool]:
     return {b.claim: b.holds for section in sections for b in section.blocks if isinstance(b, Checked)}
 
 
-# Two numbers ------------------------------------------------------------------------------------------------
-
-
 def test_two_numbers_keep_more_than_two_components(coded: codes.Codes) -> None:
     x = codes.flat(coded.unseen)
     assert squared_error(coded.back(coded.unseen), x) < 0.8 * squared_error(coded.principal.back(x), x)
@@ -38,9 +35,6 @@ def test_a_claim_can_fail(coded: codes.Codes) -> None:
     x = codes.flat(coded.known)
     sections = codes.sections(coded._replace(principal=principal(x, 64)))
     assert list(claims(sections).values()) == [False, False]  # 64 components lose nothing, and know their neighbours
-
-
-# Noise ------------------------------------------------------------------------------------------------------
 
 
 def test_the_network_cleans_better_than_what_is_linear(denoised: denoising.Denoised) -> None:
@@ -79,9 +73,6 @@ def test_batches_are_functions_of_their_place() -> None:
     assert float(shares.min()) < 0.15 and float(shares.max()) > 0.6 and 0.3 < float(shares.mean()) < 0.5
     plain = next(PictureBatches(mg.rand(10, 9), seed=1).epoch(0))
     assert plain.read is plain.clean
-
-
-# Baselines --------------------------------------------------------------------------------------------------
 
 
 def test_principal_components() -> None:

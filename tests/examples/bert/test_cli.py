@@ -95,7 +95,6 @@ def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
         (["sst2", "--rate", "nan"], 2, "a number above 0 is needed, not 'nan'"),
         (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),
         (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
-        (["squad", "--from", "nowhere"], 1, "nowhere"),
         (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
         (["pretrain"], 2, "--text"),
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),

@@ -133,9 +133,6 @@ TEXT = "Ada Berg lives in Rome. Boris lives in Oslo, near the sea."
 TOKENIZER = train_word_pieces([TEXT, "Where does Ada Berg live? unbelievable believe un able"] * 3, 70)
 
 
-# Encoding -----------------------------------------------------------------------------------------------------
-
-
 def test_batches_are_padded() -> None:
     features = [Feature([2, 9, 3], [0, 0, 0], None, 0, []), Feature([2, 9, 8, 7, 3], [0, 0, 1, 1, 1], None, 1, [])]
     batch = batch_of(features, None, 0)
@@ -157,9 +154,6 @@ def test_batches_of_like_length() -> None:
     for bad in (([], 8), ([3], 0)):
         with pytest.raises(ValueError, match="cannot be cut into batches"):
             LikeLength(*bad)
-
-
-# Classification -------------------------------------------------------------------------------------------------
 
 
 def test_pairs_are_cut_to_one_length() -> None:
@@ -192,9 +186,6 @@ def test_lines_of_another_form() -> None:
             task.parse(line)
 
 
-# Tagging --------------------------------------------------------------------------------------------------------
-
-
 def test_labels_stand_on_first_pieces() -> None:
     encoder = CONLL.encoder(TOKENIZER, 20)
     (encoding,) = encoder([["Ada", "bergs", "sea"]], are_words=True)
@@ -221,9 +212,6 @@ def test_entities_are_counted_as_wholes() -> None:
     # conlleval takes an I after another type for a beginning
     assert CONLL.metrics([example], [("I-PER", "I-PER", "O", "I-LOC")])["f1"] == 1
     assert CONLL.metrics([example], [("O",) * 4])["f1"] == 0
-
-
-# Spans ----------------------------------------------------------------------------------------------------------
 
 
 def test_windows_over_a_long_text() -> None:

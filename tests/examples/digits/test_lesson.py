@@ -30,9 +30,6 @@ def blocks(results: Results, kind: type) -> list[Any]:
     return [block for section in lesson(results).sections for block in section.blocks if isinstance(block, kind)]
 
 
-# Claims --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.nightly
 def test_every_network_reads_as_well_as_is_claimed() -> None:
     assert [claim.claim for claim in checks.claims(Results(0)) if not claim.holds] == []
@@ -50,20 +47,20 @@ def test_what_an_architecture_cannot_see(results: Results) -> None:
 
 
 def test_claims_about_an_architecture_can_fail(images: np.ndarray) -> None:
+    class Rows(FullyConnected):
+        def forward(self, x: mg.Tensor) -> mg.Tensor:
+            return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half counts as it stands
+
+    class Ordered(PatchTransformer):
+        def forward(self, x: mg.Tensor) -> mg.Tensor:
+            return super().forward(x) + self.patches(x)[:, 0].sum(1)[:, None]  # the first patch counts by itself
+
     with mg.no_grad():
-        for network, holds in (
-            (FullyConnected, checks.any_order_of_pixels),
-            (PatchTransformer, checks.any_order_of_patches),
+        for holds, network, other in (
+            (checks.any_order_of_pixels, FullyConnected, Rows),
+            (checks.any_order_of_patches, PatchTransformer, Ordered),
         ):
-
-            class Ordered(network):  # type: ignore[misc, valid-type]
-                def forward(self, x: mg.Tensor) -> mg.Tensor:
-                    return super().forward(x) + x[:, :4, :4].sum((1, 2))[:, None]  # a corner counts as it stands
-
-            assert holds(network().eval(), images) and not holds(Ordered().eval(), images)
-
-
-# Pictures ------------------------------------------------------------------------------------------------
+            assert holds(network().eval(), images) and not holds(other().eval(), images)
 
 
 def test_weights_are_those_of_the_hidden_units() -> None:
@@ -96,9 +93,6 @@ def test_attention_is_that_of_the_class_token(images: np.ndarray) -> None:
     np.testing.assert_allclose(looks[0].reshape(4, 9), weights, atol=1e-6)
 
 
-# The lesson ----------------------------------------------------------------------------------------------
-
-
 def test_the_tables_and_charts(results: Results) -> None:
     shown = lesson(results)
     (_, table) = blocks(results, Steps)
@@ -128,9 +122,6 @@ def test_the_page(results: Results, open_file: Callable[..., Any], tmp_path: Pat
     assert texts(page, ".pictures .told")[0] == told
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-# The command line ----------------------------------------------------------------------------------------
 
 
 def test_bad_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,9 +36,6 @@ def norms(network: networks.Network, size: float = networks.REST) -> np.ndarray:
     return jacobian_norms(network.model, x)
 
 
-# What is measured ---------------------------------------------------------------------------------------------
-
-
 def test_norms_are_those_of_the_product_of_matrices() -> None:
     mg.manual_seed(1)
     layer = nn.RNN(3, 4, batch_first=True, dtype=mg.float64)
@@ -53,18 +50,12 @@ def test_norms_are_those_of_the_product_of_matrices() -> None:
     np.testing.assert_allclose(measured, expected, rtol=1e-10)
 
 
-# The bar ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("radius", [0.9, 1.0, 1.1])
 def test_an_rnn_s_slope_is_that_of_its_spectral_radius(radius: float) -> None:
     mg.manual_seed(0)
     network = networks.rnn(radius)
     assert network.rate == pytest.approx(radius)
     assert slope(norms(network)) == pytest.approx(math.log(radius), rel=0.1, abs=1e-3)
-
-
-# Clipping -----------------------------------------------------------------------------------------------------
 
 
 def test_the_gradient_at_the_cliff_is_that_of_differences() -> None:
@@ -88,9 +79,6 @@ def test_clipping_keeps_a_descent_from_leaping() -> None:
     before, leap, step = free.places[i], free.places[i + 1], clipped.places[i + 1]
     np.testing.assert_allclose((leap - before) / free.norms[i], step - before, rtol=1e-5)  # the same direction
     assert free.losses[-1] > 0.08 > 0.008 > clipped.losses[-1] and len(free.losses) == cliff.UPDATES + 1
-
-
-# The lesson ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

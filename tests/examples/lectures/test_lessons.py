@@ -44,9 +44,6 @@ def body(*blocks: object) -> str:
     return plain(of(*blocks)).split("------------\n\n")[1].rstrip("\n")
 
 
-# Text ----------------------------------------------------------------------------------------------------
-
-
 def test_numbers_are_written_as_in_books() -> None:
     values = [1.0, -0.5, -0.001, float("-inf"), float("nan"), 1234.5]
     assert [number(v) for v in values] == ["1.00", "−0.50", "0.00", "−∞", "NaN", "1234.50"]
@@ -155,9 +152,6 @@ def test_a_page_holds_names_as_text() -> None:
     matrix = Matrix(HTML, np.zeros((1, 1)), (HTML,), (HTML,))
     html = of(matrix, Line((HTML,), (1.0,)), Text(HTML)).page().html()
     assert HTML not in html and "\\u003cimg" in html
-
-
-# The command line ----------------------------------------------------------------------------------------
 
 
 def test_the_list_and_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,9 +38,6 @@ def soft(x: np.ndarray) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
-# Self-attention ------------------------------------------------------------------------------------------
-
-
 def test_i_like_cats() -> None:
     found = self_attention.by_hand()
     query = np.array([[1.3, 0.8], [0.7, 3.5], [1.9, 0.1]])
@@ -54,9 +51,6 @@ def test_i_like_cats() -> None:
     weights = soft(scores / math.sqrt(2))
     np.testing.assert_allclose(found.weights.numpy(), weights, atol=1e-12)
     np.testing.assert_allclose(found.output.numpy(), weights @ value, atol=1e-12)
-
-
-# Softmax -------------------------------------------------------------------------------------------------
 
 
 def test_the_row_and_its_sharper_versions() -> None:
@@ -74,9 +68,6 @@ def test_the_gradient_is_that_of_differences() -> None:
         z, h = factor * np.array(softmax.LOGITS), 1e-6
         columns = [(soft(z + h * e) - soft(z - h * e)) / (2 * h) for e in np.eye(5)]
         np.testing.assert_allclose(softmax.jacobian(factor), np.stack(columns, 1), atol=1e-8)
-
-
-# Variance, heads, mask -----------------------------------------------------------------------------------
 
 
 def test_the_variance_of_a_dot_product_is_the_width() -> None:
@@ -122,9 +113,6 @@ def test_the_causal_mask() -> None:
     np.testing.assert_allclose(found.late.numpy(), late, atol=1e-6)
 
 
-# Layer norm, positions -----------------------------------------------------------------------------------
-
-
 def test_layer_norm_of_a_batch_of_three() -> None:
     found = layer_norm.normalise()
     x = np.array(layer_norm.BATCH)
@@ -132,9 +120,6 @@ def test_layer_norm_of_a_batch_of_three() -> None:
     normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(found.normal.numpy(), normal, atol=1e-12)
     np.testing.assert_allclose(found.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
-
-
-# What is told about a number -----------------------------------------------------------------------------
 
 
 def matrices(lesson: Lesson) -> Iterator[Matrix]:

@@ -23,9 +23,6 @@ LECTURE = "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<500>, NOTE_ON<64>, TIME_SHI
 LECTURE += ", NOTE_OFF<60>, NOTE_OFF<64>, NOTE_OFF<67>"
 
 
-# events -------------------------------------------------------------------------------------------------------
-
-
 def test_events_make_the_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is printed is what the lectures write, and the file that is written has the same events."""
     source, output = write_midi(tmp_path / "in.mid", decode(parse(LECTURE)), 90.0), tmp_path / "out.mid"
@@ -45,9 +42,6 @@ def test_files_without_events(tmp_path: Path, refused: Refused) -> None:
     refused(["events", str(tmp_path / "empty.mid"), "--output", "a.txt"], "must end in .mid")
 
 
-# roll ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for ending, begin in ((".html", "<!"), (".svg", "<svg")):
         output = tmp_path / f"roll{ending}"
@@ -56,19 +50,13 @@ def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.Captu
         assert output.read_text(encoding="utf-8").startswith(begin)
 
 
-@pytest.mark.parametrize("name", ["run", "piano"])
-def test_a_roll_shows_what_a_model_looks_at(
-    name: str, four_voices: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_roll_shows_what_a_model_looks_at(run: Path, four_voices: Path, tmp_path: Path) -> None:
     plain, read = tmp_path / "plain.html", tmp_path / "read.html"
     assert cli.main(["roll", str(four_voices), "--output", str(plain)]) == 0
-    options = ["--run", str(request.getfixturevalue(name)), "--output", str(read)]
+    options = ["--run", str(run), "--output", str(read)]
     assert cli.main(["roll", str(four_voices), *options]) == 0
     pages = [path.read_text(encoding="utf-8") for path in (plain, read)]
     assert '"attention":null' in pages[0].replace(" ", "") and '"attention":null' not in pages[1].replace(" ", "")
-
-
-# evaluate -----------------------------------------------------------------------------------------------------
 
 
 def test_the_measure_is_the_mean_over_all_cells(run: Path, chorales: Path, tmp_path: Path) -> None:
@@ -98,9 +86,6 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
     refused([*where, "--stride", "3"], "begin at multiples of 16")
     refused([*where, "--data", "none.mid"], "none.mid")
-
-
-# config -------------------------------------------------------------------------------------------------------
 
 
 def test_a_configuration_file_is_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

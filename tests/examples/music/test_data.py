@@ -152,9 +152,6 @@ def test_transposition_moves_pitches_alone(kind: str) -> None:
     np.testing.assert_array_equal(language.moved(ids, apart), np.where(moved != ids, ids + apart, ids))
 
 
-# What a pianist can do ----------------------------------------------------------------------------------------
-
-
 def playing(events: str, steps: int = 100) -> np.ndarray:
     """What is allowed after some events."""
     rules = Playing(1, steps)

@@ -98,9 +98,6 @@ def test_a_draw_follows_the_weights() -> None:
     np.testing.assert_allclose(counts / 2000, [0.5, 0.25, 0.25, 0], atol=0.04)
 
 
-# Melodies -----------------------------------------------------------------------------------------------------
-
-
 def harmonised(run: Path, melody: Path, *options: str) -> list[str]:
     return ["harmonise", str(melody), "--run", str(run), "--particles", "4", *options]
 

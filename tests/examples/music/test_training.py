@@ -143,8 +143,6 @@ def test_a_preset_has_all_settings() -> None:
         assert settings.config().positions == settings.model.context
 
 
-# Files --------------------------------------------------------------------------------------------------------
-
 Change = Callable[[dict[str, Any]], Any]
 HOSTILE: dict[str, Change] = {
     "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
