@@ -76,12 +76,6 @@ def test_penalised_texts_are_equal_to_the_token(device: str) -> None:
     assert together == [one[0] for one in alone] + [text for one in alone for text in one[1:]]
 
 
-def test_with_a_stride_of_one_a_batch_slides_as_each_text_alone(device: str) -> None:
-    model, new = small(device), 8
-    together = tokens(generate.greedy(model.begin(LONG), new, ENDLESS))
-    assert together == [tokens(generate.greedy(model.begin([p]), new, ENDLESS))[0] for p in LONG]
-
-
 def test_the_stride_is_how_often_the_cache_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     model = small()

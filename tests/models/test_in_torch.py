@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models import classifiers, conv_seq2seq, gpt2, music_transformer, seq2seq, transformer, transformer_xl
+from minigrad.models import (
+    autoencoder,
+    classifiers,
+    conv_seq2seq,
+    gpt2,
+    music_transformer,
+    seq2seq,
+    transformer,
+    transformer_xl,
+)
 from minigrad.text.tokenizer import BOS, EOS, PAD
 from tests.models.test_classifiers import SMALL
 from tests.models.test_music_transformer import KINDS
@@ -19,12 +28,14 @@ from tests.support.parity import assert_close, torch
 SOURCE = [[5, 6, 7, EOS], [8, 9, EOS, PAD], [4, EOS, PAD, PAD]]
 TARGET = [[BOS, 6, 5, 9], [BOS, 9, 8, 7], [BOS, 4, EOS, PAD]]
 TEXTS = np.random.default_rng(0).integers(0, 11, (2, 9)).tolist()
+PICTURES = np.random.default_rng(0).random((4, 6)).tolist()
 MASK = [[True] * 4, [False, True, True, True], [True, True, False, False]]
 SIZES = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 12, "dropout": 0.0}
 PAIR = {"vocabulary": 11, "source_vocabulary": 12, "positions": 8, "dropout": 0.0}
 MODELS: dict[str, tuple[Any, str, dict[str, Any], tuple[Any, ...]]] = {
     "transformer": (transformer, "Transformer", PAIR | SIZES, (SOURCE, TARGET)),
     "convolution": (conv_seq2seq, "ConvSeq2Seq", PAIR | {"d_model": 6, "hidden": 5, "layers": 2}, (SOURCE, TARGET)),
+    "autoencoder": (autoencoder, "Autoencoder", {"pixels": 6, "widths": (5, 4), "code": 2}, (PICTURES,)),
 }
 for _cell in seq2seq.CELLS:
     for _attention in seq2seq.ATTENTIONS:
@@ -63,7 +74,7 @@ def test_the_same_numbers_and_gradients(name: str) -> None:
         buffer.copy_(torch.tensor(dict(ours.named_buffers())[key].numpy()))
     results = []
     for model, make, double in ((ours, mg.tensor, mg.float64), (theirs, torch.tensor, torch.float64)):
-        tensors = [make(x, dtype=double) if isinstance(x[0][0], list) else make(x) for x in inputs]
+        tensors = [make(x, dtype=double) if np.asarray(x).dtype.kind == "f" else make(x) for x in inputs]
         memory = {}
         if kind == "TransformerXL":
             memory["memory"] = model.segment_loss(tensors[0][:, :4], tensors[0][:, 1:5])[1]

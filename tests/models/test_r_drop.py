@@ -81,19 +81,6 @@ def test_the_models_loss(device: str) -> None:
     assert all(mg.allclose(a, b, atol=1e-5) for a, b in zip(gradients, expected, strict=True))
 
 
-def test_a_batch_of_padding_alone(device: str) -> None:
-    """The mean over no token is NaN, as it is without R-Drop, and no parameter moves."""
-    mg.manual_seed(0)
-    model = Transformer(Config(11, 8, 2, 1, 16)).to(device)
-    source, target = pad([[4, EOS]], device), mg.full((1, 3), PAD, device=device)
-    assert math.isnan(float(model.loss(source, target)))
-    states = model.decode(mg.cat((target, target)), *model.encode(mg.cat((source, source))))
-    loss = r_drop_loss(states, model.embedding.weight, target, 5.0, 0.1, PAD)
-    assert math.isnan(float(loss))
-    loss.backward()
-    assert all(p.grad is None or float(p.grad.abs().max()) == 0 for p in model.parameters())
-
-
 def test_a_negative_weight_is_refused() -> None:
     for alpha in (-1.0, math.nan):
         with pytest.raises(ValueError, match="R-Drop's alpha must be 0 or more"):

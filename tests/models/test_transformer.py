@@ -138,31 +138,3 @@ def test_a_configuration_can_be_kept() -> None:
     old = sizes | {"positions": 16, "norm_first": False}
     new = {"source_vocabulary": None, "attention_dropout": 0.0, "activation_dropout": 0.0, "embedding_dropout": None}
     assert Config(**old).as_dict() == old | new | {"position_encoding": "sinusoidal"}
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_attention_is_what_the_layers_use(device: str, norm_first: bool) -> None:
-    """By hand from the parts of the last layer, whose inputs are watched; and by its result."""
-    model = small(device, norm_first)
-    source, target = pad([[4, 5, 6], [7, EOS]], device), pad([[BOS, 7, 8, 9], [BOS, 5]], device)
-    weights = model.attention(source, target)
-    assert weights.shape == (2, 2, 2, 4, 3)  # layers, heads, sentences, T, S
-    assert mg.allclose(values(weights.sum(-1)), mg.ones(2, 2, 2, 4), atol=1e-5)
-    assert (values(weights)[:, :, 1, :, 2] == 0).all()
-    for i, layer in enumerate(model.decoder):
-        attention = layer.cross_attention
-        seen: list[Any] = []
-        handle = attention.register_forward_hook(lambda _, given, out, seen=seen: seen.append((*given, out)))
-        model(source, target)
-        handle.remove()
-        x, memory, mask, out = seen[0]
-        for head in range(2):
-            part = slice(4 * head, 4 * head + 4)
-            q, k = attention.query(x)[..., part], attention.key(memory)[..., part]
-            scores = (q @ k.mT / 2.0 + mg.where(mask[:, 0], 0.0, -math.inf)).exp()  # √4
-            expected = scores / scores.sum(-1, keepdim=True)
-            assert mg.allclose(values(weights[i, head]), values(expected), atol=1e-5)
-        v = attention.value(memory).view(2, 3, 2, 4).transpose(1, 2)
-        heads = (weights[i].transpose(0, 1) @ v).transpose(1, 2).reshape(2, 4, 8)
-        assert mg.allclose(values(attention.output(heads)), values(out), atol=1e-5)
-    assert not weights.requires_grad and not model.decoder[0].cross_attention._forward_pre_hooks

@@ -12,7 +12,6 @@ import minigrad as mg
 from minigrad.models import conv_seq2seq, seq2seq, transformer
 from minigrad.models.translation import TranslationModel, pad
 from minigrad.nn import functional as F
-from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS, PAD
 
 V = 11
@@ -127,25 +126,6 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
     assert weights.shape[2:] == (3, 5, 4)
     assert mg.allclose(weights.sum(-1), mg.ones(weights.shape[:-1]), atol=1e-5)
     assert not weights[:, :, 1, :, 3].any() and not weights[:, :, 2, :, 2:].any()  # padding
-
-
-@pytest.mark.nightly
-@each_model
-def test_it_learns_three_sentences_by_heart(name: str) -> None:
-    model = small(name, "cpu", d=16, h=16, layers=1, dropout=0.0).train()
-    source, target = pad(SOURCE), pad(TARGET)
-    adam = mg.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(150):
-        loss = model.loss(source, target)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    assert float(loss) < 0.02
-    expected = [row[1:] for row in TARGET]
-    model.eval()
-    assert [row[: row.index(EOS) + 1] for row in model.greedy(source, 8).tolist()] == expected
-    beams = generate.beam_search(model.begin(source), 3, 8, early_stopping=False)
-    assert [beam[0].tokens for beam in beams] == expected
 
 
 @each_model

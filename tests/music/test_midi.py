@@ -6,7 +6,6 @@ import os
 import random
 import sys
 import tracemalloc
-from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import pytest
 
 from minigrad.music import Note, Song, read_midi, write_midi
-from tests.support.midi import PERFORMANCES, midi, off, on, pedal, tempo, track, variable
+from tests.support.midi import midi, off, on, pedal, tempo, track, variable
 
 mido = pytest.importorskip("mido")
-needs_data = pytest.mark.skipif(not PERFORMANCES, reason="no midi: set MINIGRAD_DATA to its parent")
 PROGRAM = b"\xc0\x05"
 
 
@@ -147,62 +145,7 @@ def test_a_pedal_is_its_channels(read: Any) -> None:
     assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]
 
 
-def pedalled(notes: list[tuple[int, int, int, int]], pedals: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
-    """Notes (pitch, velocity, start, end) of one channel, in ticks, by the definition: a note whose end finds the pedal
-    down goes on until the pedal goes up, and any note ends when its pitch is struck again over the pedal."""
-    last = max([end for *_, end in notes] + [tick for tick, _ in pedals])
-    moments = [tick for tick, _ in pedals]
-    ups = [tick for tick, value in pedals if value < 64] + [last]
-
-    def over(tick: int) -> int:
-        """The tick at which the pedal that is down goes up; that very tick if it is up."""
-        i = bisect_right(moments, tick) - 1
-        return ups[bisect_right(ups, tick)] if i >= 0 and pedals[i][1] >= 64 and tick < last else tick
-
-    onsets: dict[int, list[int]] = {}
-    for pitch, _, start, _ in sorted(notes, key=lambda note: note[2]):
-        onsets.setdefault(pitch, []).append(start)
-    found = []
-    for pitch, velocity, start, end in notes:
-        later = onsets[pitch][bisect_right(onsets[pitch], start) :]
-        again = next((s for s in later if over(s) > s), last)
-        found.append((pitch, velocity, start, min(over(end), again)))
-    return found
-
-
-@needs_data
-@pytest.mark.parametrize("path", PERFORMANCES, ids=lambda path: path.stem)
-def test_symusic_reads_the_same_notes(path: Path) -> None:
-    symusic = pytest.importorskip("symusic")
-    score = symusic.Score(path)
-    (instrument,) = score.tracks
-    raw = [(n.pitch, n.velocity, n.start, n.end) for n in instrument.notes]
-    pedals = sorted((c.time, c.value) for c in instrument.controls if c.number == 64)
-    song, dry = read_midi(path), read_midi(path, sustain=False)
-    assert Counter(map(ticks_of(song, score), dry.notes)) == Counter(raw)
-    assert Counter(map(ticks_of(song, score), song.notes)) == Counter(pedalled(raw, pedals) if pedals else raw)
-    seconds = symusic.Score(path, ttype="second").tracks[0].notes  # in single precision
-    for note, other in zip(
-        sorted(dry.notes), sorted((n.pitch, n.velocity, n.start, n.end) for n in seconds), strict=True
-    ):
-        assert note[:2] == other[:2]
-        assert note[2:4] == pytest.approx(other[2:], abs=1e-3)
-    tempos = [(song.quarters(s) * score.tpq, t) for s, t in song.tempos]
-    assert tempos == [pytest.approx((change.time, change.qpm), rel=1e-6) for change in score.tempos]
-
-
-def ticks_of(song: Song, score: Any) -> Any:
-    """From a note to (pitch, velocity, start, end), in ticks, which are whole numbers."""
-
-    def ticks(note: Note) -> tuple[int, int, int, int]:
-        start, end = (song.quarters(seconds) * score.tpq for seconds in (note.start, note.end))
-        assert abs(start - round(start)) < 1e-6 > abs(end - round(end))
-        return note.pitch, note.velocity, round(start), round(end)
-
-    return ticks
-
-
-@pytest.mark.parametrize("tempo", [120.0, 100, 90, 97.3, 4, 1000, 66])
+@pytest.mark.parametrize("tempo", [97.3, 4, 1000])
 def test_what_is_written_is_read(tempo: float, tmp_path: Path) -> None:
     notes = [
         Note(60, 80, 0.0, 0.5, 0),
@@ -218,7 +161,7 @@ def test_what_is_written_is_read(tempo: float, tmp_path: Path) -> None:
         assert again.start < again.end == pytest.approx(note.end, abs=0.002 if tempo > 10 else 0.016)
 
 
-@pytest.mark.parametrize("tempo", [30, 60, 75, 90, 97.3, 100, 120, 132, 240])
+@pytest.mark.parametrize("tempo", [60, 97.3, 132, 240])
 def test_sixteenths_are_whole_ticks(tempo: float, tmp_path: Path) -> None:
     """And 10 ms are, where a quarter note is a whole number of them."""
     notes = [Note(60, 80, i * 15 / tempo, (i + 1) * 15 / tempo) for i in range(1000)]
@@ -226,7 +169,7 @@ def test_sixteenths_are_whole_ticks(tempo: float, tmp_path: Path) -> None:
     assert file.type == 1 and file.ticks_per_beat % 4 == 0 and file.ticks_per_beat >= 480
     times = [message.time for message in file.tracks[1] if message.type.startswith("note")]
     assert set(times) == {0, file.ticks_per_beat // 4}
-    if tempo in (30, 60, 75, 100, 120, 240):
+    if tempo in (60, 240):
         assert (file.ticks_per_beat * tempo / 60 / 100).is_integer()
     song = read_midi(tmp_path / "x.mid")
     assert [song.quarters(note.start) * 4 for note in song.notes] == pytest.approx(range(1000), abs=1e-6)
@@ -241,17 +184,15 @@ def test_names_and_programs(tmp_path: Path) -> None:
     assert programs == [(1, 40), (3, 40)]  # two notes of a pitch at once, on two channels
 
 
-@pytest.mark.parametrize("count", [1, 4, 40])
+@pytest.mark.parametrize("count", [1, 40])
 def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
     """Of any notes: every reader, even one that forgets tracks, pairs them alike, and none is a drum."""
     draw = random.Random(count)
     notes = []
     for _ in range(500):
-        start = draw.randrange(1000)
-        end = start + draw.choice((0, 1, 10, 300))
-        notes.append(
-            Note(draw.randrange(50, 80), draw.randrange(1, 128), start / 100, end / 100, draw.randrange(count))
-        )
+        start, length = draw.randrange(1000), draw.choice((0, 1, 10, 300))
+        times = (start / 100, (start + length) / 100)
+        notes.append(Note(draw.randrange(50, 80), draw.randrange(1, 128), *times, draw.randrange(count)))
     path = write_midi(tmp_path / "x.mid", notes)
     down: dict[tuple[int, int], int] = {}
     heard = []
@@ -266,30 +207,16 @@ def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
             else:
                 heard.append((message.note, down.pop((message.channel, message.note)), now))
     assert not down
-    wanted = [(n.pitch, round(n.start * 1000), max(round(n.start * 1000) + 1, round(n.end * 1000))) for n in notes]
-    assert Counter(heard) == Counter(wanted)
+    milliseconds = [(round(n.start * 1000), round(n.end * 1000)) for n in notes]
+    expected = [(n.pitch, start, max(start + 1, end)) for n, (start, end) in zip(notes, milliseconds, strict=True)]
+    assert Counter(heard) == Counter(expected)
     assert Counter(n[:2] + n[4:] for n in read_midi(path).notes) == Counter(n[:2] + n[4:] for n in notes)
 
 
-def test_symusic_reads_what_is_written(tmp_path: Path) -> None:
-    symusic = pytest.importorskip("symusic")
-    draw = random.Random(0)
-    notes = [
-        Note(draw.randrange(128), draw.randrange(1, 128), i / 50, i / 50 + draw.choice((0.1, 2.0)), i % 3)
-        for i in range(500)
-    ]
-    score = symusic.Score(write_midi(tmp_path / "x.mid", notes))
-    heard = [(n.pitch, n.velocity, n.start, n.end) for part in score.tracks for n in part.notes]
-    assert sorted(heard) == sorted((n.pitch, n.velocity, round(n.start * 1000), round(n.end * 1000)) for n in notes)
-
-
-def test_a_sixteenth_note_of_a_pitch_is_left_out(tmp_path: Path) -> None:
+def test_of_a_pitch_at_most_fifteen_notes_sound_and_there_may_be_none(tmp_path: Path) -> None:
     notes = [Note(60, i + 1, 0.0, 1.0, i % 3) for i in range(20)] + [Note(60, 100, 1.0, 2.0)]
     song = read_midi(write_midi(tmp_path / "x.mid", notes))
     assert len(song.notes) == 16 and song.notes[-1] == notes[-1]
-
-
-def test_no_notes_are_a_silent_file(tmp_path: Path) -> None:
     assert read_midi(write_midi(tmp_path / "x.mid", [], 60)) == Song((), ((0.0, 60.0),))
 
 
@@ -314,82 +241,63 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_a_hundred_thousand_notes(tmp_path: Path) -> None:
-    notes = [Note(21 + i * 7 % 88, 1 + i % 127, i / 50, (i + 9) / 50) for i in range(100_000)]
-    song = read_midi(write_midi(tmp_path / "x.mid", notes))
-    assert len(song.notes) == 100_000 and song.seconds == 100_008 / 50
-
-
 TUNE = midi(track((0, tempo(400_000)), (0, on(60)), (480, off(60)), (0, pedal(80)), (0, on(64)), (480, off(64))))
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "is empty"),
-        (b"Once upon a time", "no MIDI file"),
-        (TUNE[:10], "damaged: it ends too early"),
-        (TUNE[:-3], "damaged: it ends too early"),
-        (TUNE[:14] + b"MTrX" + TUNE[18:], "damaged: it ends too early"),
-        (TUNE[:-4], "damaged: it ends too early"),
-        (b"RIFF\x0c\0\0\0RMIDLIST\0\0\0\0", "no MIDI file"),
-        (midi(track((0, b"\x90\x80\x40"))), "damaged: data byte"),
-        (midi(track((0, b"\x40\x40"))), "damaged: running status"),
-        *(
-            (
-                midi(track((0, on(60)), (9, b"\xff\x51" + bytes([n]) + bytes(n)))),
-                f"damaged: a tempo has a length of {n} ",
-            )
-            for n in range(3)
-        ),
-        (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
-        (midi(track((0, on(60))), kind=3), "of type 3"),
-        (midi(track((0, on(60))), division=0), "time division is 0"),
-        (midi(track((0, on(60))), division=0xE700), "time division is 0"),
-        (midi(track((0, on(60))), division=0x8001), "128 frames a second"),
-        (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: music of up to 24 hours"),
-        (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),
-        (midi(b"MTrk\x7f\xff\xff\xff" + b"\xff" * 100_000), "number of more than a thousand bytes"),
-        (midi(b"MTrk\x7f\xff\xff\xff" + (b"\x81" * 1000 + b"\x01\xff\x01\x00") * 100), "damaged: .* ticks|too early"),
-        (midi(b"MTrk\x00\x00\x00\xff\x00\xff\x01\x83\xff\xff\x7f"), "damaged: Message length"),
-    ],
-)
-def test_a_damaged_file_is_one_message(data: bytes, message: str, read: Any) -> None:
-    with pytest.raises(ValueError, match=rf"file\.mid.*{message}") as error:
-        read(data)
-    assert "\n" not in str(error.value) and len(str(error.value)) < 300
+DAMAGED: list[tuple[bytes, str]] = [
+    (b"", "is empty"),
+    (b"Once upon a time", "no MIDI file"),
+    (TUNE[:10], "damaged: it ends too early"),
+    (TUNE[:-3], "damaged: it ends too early"),
+    (TUNE[:14] + b"MTrX" + TUNE[18:], "damaged: it ends too early"),
+    (TUNE[:-4], "damaged: it ends too early"),
+    (b"RIFF\x0c\0\0\0RMIDLIST\0\0\0\0", "no MIDI file"),
+    (midi(track((0, b"\x90\x80\x40"))), "damaged: data byte"),
+    (midi(track((0, b"\x40\x40"))), "damaged: running status"),
+    (midi(track((0, on(60)), (9, b"\xff\x51\x02\0\0"))), "damaged: a tempo has a length of 2 "),
+    (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
+    (midi(track((0, on(60))), kind=3), "of type 3"),
+    (midi(track((0, on(60))), division=0), "time division is 0"),
+    (midi(track((0, on(60))), division=0xE700), "time division is 0"),
+    (midi(track((0, on(60))), division=0x8001), "128 frames a second"),
+    (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: music of up to 24 hours"),
+    (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),
+    (midi(b"MTrk\x7f\xff\xff\xff" + b"\xff" * 100_000), "number of more than a thousand bytes"),
+    (midi(b"MTrk\x7f\xff\xff\xff" + (b"\x81" * 1000 + b"\x01\xff\x01\x00") * 100), "damaged: .* ticks|too early"),
+    (midi(b"MTrk\x00\x00\x00\xff\x00\xff\x01\x83\xff\xff\x7f"), "damaged: Message length"),
+]
 
 
-@pytest.mark.parametrize("place", ["first", "between", "last"])
-def test_chunks_of_other_kinds_are_skipped(place: str, read: Any) -> None:
+def test_a_damaged_file_is_one_message(read: Any) -> None:
+    for data, message in DAMAGED:
+        with pytest.raises(ValueError, match=rf"file\.mid.*{message}") as error:
+            read(data)
+        assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_chunks_of_other_kinds_are_skipped(read: Any) -> None:
     others = b"XFIH" + (3).to_bytes(4, "big") + b"\xff\x59\0"
     one, two = track((0, tempo(400_000)), (0, on(60)), (480, off(60))), track((0, on(64)), (480, off(64)))
     header = midi(one, two)[:14]
-    body = {"first": others + one + two, "between": one + others * 2 + two, "last": one + two + others}[place]
-    assert read(header + body) == read(header + one + two)
-
-
-@pytest.mark.parametrize(
-    "before",
-    [b"", b"DISP\3\0\0\0abc\0", b"DISP\3\0\0\0abcLIST\5\0\0\0INFOx", b"LIST\x13\0\0\0INFOdata\3\0\0\0abc\0\0\0\0"],
-    ids=["none", "padded", "without pads", "data within"],
-)
-def test_riff_files(before: bytes, read: Any) -> None:
+    for body in (others + one + two, one + others * 2 + two, one + two + others):
+        assert read(header + body) == read(header + one + two)
     data = b"data" + len(TUNE).to_bytes(4, "little") + TUNE + b"\0" * (len(TUNE) % 2) + b"DISP\0\0\0\0"
-    riff = b"RIFF" + (4 + len(before + data)).to_bytes(4, "little") + b"RMID" + before + data
-    assert read(riff) == read(TUNE) and len(read(riff).notes) == 2
+    padded, unpadded = b"DISP\3\0\0\0abc\0", b"DISP\3\0\0\0abcLIST\5\0\0\0INFOx"
+    for before in (b"", padded, unpadded, b"LIST\x13\0\0\0INFOdata\3\0\0\0abc\0\0\0\0"):
+        riff = b"RIFF" + (4 + len(before + data)).to_bytes(4, "little") + b"RMID" + before + data
+        assert read(riff) == read(TUNE) and len(read(riff).notes) == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff", b"\x63\x00", b"\xff" * 130])
-def test_a_meta_message_that_makes_no_sense_costs_no_note(content: bytes, read: Any) -> None:
+def test_a_meta_message_that_makes_no_sense_costs_no_note(read: Any) -> None:
     events = [(0, tempo(400_000)), (0, b"\xf0\x02\x7e\xf7"), (0, b"\xf3\x01"), (0, b"\xf8"), (0, b"\xf6")]
     events += [(0, b"\xc0\x05"), (0, on(60)), (480, b"\x3c\x00")]
     expected = read(midi(track(*events)))
     assert [note.pitch for note in expected.notes] == [60]
     for kind in set(range(128)) - {0x2F, 0x51}:
-        wrong = (0, bytes([0xFF, kind]) + variable(len(content)) + content)
-        spread = [event for pair in zip(events, [wrong] * len(events), strict=True) for event in pair]
-        assert read(midi(track(*spread))) == expected, hex(kind)  # the last note-off has the status of the note-on
+        for content in (b"", b"\xff", b"\x63\x00", b"\xff" * 130):
+            wrong = (0, bytes([0xFF, kind]) + variable(len(content)) + content)
+            spread = [event for pair in zip(events, [wrong] * len(events), strict=True) for event in pair]
+            assert read(midi(track(*spread))) == expected, hex(kind)  # the last note-off has the note-on's status
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
@@ -417,18 +325,19 @@ def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("seed", range(300))
-def test_other_bytes_are_a_message_or_a_song(seed: int, read: Any, tmp_path: Path) -> None:
-    draw = random.Random(seed)
-    data = bytearray(TUNE)
-    for _ in range(draw.choice((1, 2, 5))):
-        data[draw.randrange(len(data))] = draw.randrange(256)
-    try:
-        song = read(bytes(data[: draw.choice((len(data), draw.randrange(len(data) + 1)))]))
-    except ValueError as error:
-        assert "file.mid" in str(error)
-    else:
-        assert len(read_midi(write_midi(tmp_path / "again.mid", song.notes)).notes) == len(song.notes)
+def test_other_bytes_are_a_message_or_a_song(read: Any, tmp_path: Path) -> None:
+    for seed in range(100):
+        draw = random.Random(seed)
+        data = bytearray(TUNE)
+        for _ in range(draw.choice((1, 2, 5))):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        try:
+            song = read(bytes(data[: draw.choice((len(data), draw.randrange(len(data) + 1)))]))
+        except ValueError as error:
+            assert "file.mid" in str(error), seed
+        else:
+            again = read_midi(write_midi(tmp_path / "again.mid", song.notes))
+            assert len(again.notes) == len(song.notes), seed
 
 
 def test_without_mido_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

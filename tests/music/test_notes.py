@@ -1,11 +1,13 @@
-"""What a note may be."""
+"""What a note may be, in other keys and at other speeds."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad.music import Note
+from minigrad.music import Note, stretched, transposed
 from minigrad.music.notes import checked, ordered
 
 
@@ -19,22 +21,40 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert checked([note]) == [note]
 
 
-@pytest.mark.parametrize(
-    ("note", "message"),
-    [
-        (Note(128, 80, 0, 1), "pitches .* not 128"),
-        (Note(-1, 80, 0, 1), "pitches"),
-        (Note(60.5, 80, 0, 1), "pitches .* 60.5"),  # type: ignore[arg-type]
-        (Note(60, 0, 0, 1), "velocities .* not 0"),
-        (Note(60, 128, 0, 1), "velocities"),
-        (Note(60, 80, -0.1, 1), "from -0.1"),
-        (Note(60, 80, 2, 1), "from 2 to 1"),
-        (Note(60, 80, float("nan"), 1), "from nan"),
-        (Note(60, 80, 0, float("inf")), "to inf"),
-        (Note(60, 80, 0, 1e9), "24 hours"),
-        (Note(60, 80, 0, 1, -1), "tracks"),
-    ],
-)
-def test_what_is_no_note(note: Note, message: str) -> None:
-    with pytest.raises(ValueError, match=f"note 1 of 2: .*{message}"):
-        checked([Note(60, 80, 0.0, 1.0), note])
+def test_what_is_no_note() -> None:
+    fine = Note(60, 80, 0.0, 1.0)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"pitch": 128}, "pitches .* not 128"),
+        ({"pitch": -1}, "pitches"),
+        ({"pitch": 60.5}, "pitches .* 60.5"),
+        ({"velocity": 0}, "velocities .* not 0"),
+        ({"velocity": 128}, "velocities"),
+        ({"start": -0.1}, "from -0.1"),
+        ({"start": 2}, "from 2 to 1"),
+        ({"start": float("nan")}, "from nan"),
+        ({"end": float("inf")}, "to inf"),
+        ({"end": 1e9}, "24 hours"),
+        ({"track": -1}, "tracks"),
+    ]
+    for changes, message in wrong:
+        with pytest.raises(ValueError, match=f"note 1 of 2: .*{message}"):
+            checked([fine, fine._replace(**changes)])
+
+
+NOTES = [Note(60, 80, 0.5, 1.0, 2), Note(127, 1, 1.0, 4.0)]
+
+
+def test_transposed() -> None:
+    assert transposed(NOTES, -3) == [Note(57, 80, 0.5, 1.0, 2), Note(124, 1, 1.0, 4.0)]
+    assert transposed(NOTES, 0) == NOTES
+    with pytest.raises(ValueError, match="pitch 127 moved by 1 semitones is 128"):
+        transposed(NOTES, 1)
+    with pytest.raises(ValueError, match=r"pitch 60 .* -1"):
+        transposed(NOTES, -61)
+
+
+def test_stretched() -> None:
+    assert stretched(NOTES, 1.5) == [Note(60, 80, 0.75, 1.5, 2), Note(127, 1, 1.5, 6.0)]
+    for factor in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="positive factor"):
+            stretched(NOTES, factor)

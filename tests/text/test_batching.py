@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from itertools import islice, pairwise
 from typing import Any
 
@@ -137,17 +136,3 @@ def test_bad_arguments() -> None:
     for lengths, options, message in wrong:
         with pytest.raises(ValueError, match=message):
             TokenBatches(lengths, **options)
-
-
-def test_memory_of_an_epoch() -> None:
-    """Two million pairs must not take more than 100 MB: 50 bytes a pair, and something for the rest."""
-    count = 200_000
-    lengths = np.random.default_rng(0).integers(1, 60, (count, 2)).astype(np.int32)
-    batches = TokenBatches(lengths)
-    next(batches.epoch(0))
-    tracemalloc.start()
-    for epoch in (1, 2):
-        assert sum(map(len, batches.epoch(epoch))) == count
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 50 * count + 5e6

@@ -7,7 +7,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -92,18 +92,6 @@ def test_large_vocabularies_take_four_bytes(folder: Path | None) -> None:
     assert pairs.ids.dtype == np.uint32
     assert pairs[0][0] == [*pair.source.encode("a x65000 x65535"), EOS]
     assert max(pairs[0][0]) > 1 << 16
-
-
-def test_very_long_lines(folder: Path | None) -> None:
-    many = "a " * 10_000
-    texts = Pairs(["a", many, "b1", "b2"] * 20, ["c", "c", many, "d"] * 20)
-    pairs = EncodedPairs.build(texts, tokenizers(), longest=50, folder=folder)
-    assert pairs.index.tolist() == [i for i in range(80) if i % 4 in (0, 3)]
-    chunks = list(encoded._chunks(texts))
-    assert [pair for chunk in chunks for pair in chunk] == list(zip(*texts[:2], strict=True))
-    whole = EncodedPairs.build(texts, tokenizers(), longest=20_000, folder=folder)
-    assert whole.lengths.max() == 10_002
-    assert whole[2][1] == [BOS, *tokenizers().target.encode(many), EOS]
 
 
 def test_chunks_are_smaller_where_lines_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,24 +225,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert caught.value.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []
     assert encodings(tmp_path) == 50
-
-
-class Unreadable(list[str]):
-    """Texts on a disk that fails when they are read again."""
-
-    def __iter__(self) -> Iterator[str]:
-        self.passes = getattr(self, "passes", 0) + 1
-        if self.passes > 1:
-            raise OSError(errno.EIO, "Input/output error", "train.de")
-        return super().__iter__()
-
-
-def test_sentences_that_cannot_be_read(tmp_path: Path) -> None:
-    """The error is that of reading, and does not blame the folder."""
-    with pytest.raises(OSError, match=r"Input/output error: 'train\.de'$") as caught:
-        EncodedPairs.build(Pairs(Unreadable(SOURCE), TARGET), tokenizers(), longest=9, folder=tmp_path)
-    assert caught.value.errno == errno.EIO and "written" not in str(caught.value)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_tokenizer_with_functions_of_its_own_needs_memory(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import json
 
 import pytest
 
@@ -107,41 +106,6 @@ def chi_square(counts: collections.Counter[Segmentation], wanted: dict[Segmentat
     statistic = sum((found - mean) ** 2 / mean for found, mean in cells)
     freedom = max(len(cells) - 1, 1)
     return statistic < freedom + 5 * (2 * freedom) ** 0.5
-
-
-def apart(sampler: SubwordSampler, ids: Segmentation) -> bool:
-    """Whether possible merges never overlap, whichever are done first."""
-    places = [i for i, pair in enumerate(itertools.pairwise(ids)) if pair in sampler.merges]
-    return all(b - a > 1 for a, b in itertools.pairwise(places)) and all(
-        apart(sampler, (*ids[:i], sampler.merges[ids[i], ids[i + 1]][1], *ids[i + 2 :])) for i in places
-    )
-
-
-@pytest.mark.nightly
-def test_the_librarys_own_dropout_agrees(tokenizer: SubwordTokenizer) -> None:
-    """Where merges do not overlap: where they do, the library gives skipped ones too many second chances.
-
-    It puts them back into its queue when it meets a merge that has become impossible, not only after a merge.
-    """
-    dropout, count = 0.3, 4000
-    library = tokenizer_of(tokenizer, dropout)
-    sampler = SubwordSampler(tokenizer, dropout)
-    words = [w for w in some_words(tokenizer) if apart(sampler, tuple(sampler.ids[c] for c in w))]
-    assert len(words) > 20
-    for word in words[::5]:
-        ours = samples(sampler, word, count)
-        theirs = collections.Counter(tuple(library.encode(word.removeprefix("▁"))) for _ in range(count))
-        for found in set(ours) | set(theirs):
-            mean = (ours[found] + theirs[found]) / 2 / count
-            deviation = (2 * mean * (1 - mean) / count) ** 0.5
-            assert abs(ours[found] - theirs[found]) / count < 7 * deviation  # theirs cannot be seeded
-
-
-def tokenizer_of(tokenizer: SubwordTokenizer, dropout: float) -> SubwordTokenizer:
-    """A copy whose library drops merges itself."""
-    state = json.loads(tokenizer.as_dict()["json"])
-    state["model"]["dropout"] = dropout
-    return SubwordTokenizer.from_dict({"json": json.dumps(state)})
 
 
 def test_bad_arguments(tokenizer: SubwordTokenizer) -> None:

@@ -160,6 +160,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_are_silent_and_can_encode() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "TOKENIZERS_PARALLELISM"}
