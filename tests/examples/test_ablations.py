@@ -128,14 +128,6 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert program.runs[3:] == ALL[1:2]
 
 
-def test_the_table_alone(options: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*options, "--table"]) == 0
-    assert program.calls == [] and "| as it is (not begun) |  |  |  |  |  |" in capsys.readouterr().out
-    program.codes = [130]
-    assert main([*options, "--only", "dropout 0.1"]) == 130
-    assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in capsys.readouterr().out
-
-
 def test_a_finished_training_in_the_folder_with_other_options(
     options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:

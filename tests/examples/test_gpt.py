@@ -209,20 +209,6 @@ def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]
     assert all(len(text) == len("the") + 30 + 1 for text in texts)
 
 
-def test_several_texts_are_those_of_single_ones(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The likeliest tokens depend on nothing but the prompt: batched, streamed and by a beam of one, past the
-    context."""
-    singles = []
-    for prompt in ("the cat", "t"):
-        assert cli.main(text_of(trained, "--prompt", prompt, "--temperature", "0", "--stride", "1")) == 0
-        singles.append(capsys.readouterr().out)
-    options = ("--prompt", "the cat", "t", "--temperature", "0", "--batch", "2", "--stride", "1")
-    assert cli.main(text_of(trained, *options)) == 0
-    out = capsys.readouterr().out
-    parts = re.split(r"\n?--- \d ---\n", out)[1:]
-    assert [part.rstrip("\n") for part in parts] == [s.rstrip("\n") for s in (singles[0],) * 2 + (singles[1],) * 2]
-
-
 def test_beams_and_a_prompt_past_the_context(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.", "--beams", "3")) == 0
     said = capsys.readouterr()

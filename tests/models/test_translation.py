@@ -12,6 +12,7 @@ import minigrad as mg
 from minigrad.models import conv_seq2seq, seq2seq, transformer
 from minigrad.models.translation import TranslationModel, pad
 from minigrad.nn import functional as F
+from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS, PAD
 
 V = 11
@@ -133,6 +134,15 @@ def test_sentences_may_not_be_longer_than_the_models(name: str) -> None:
     model = small(name, "cpu", positions=4)
     assert model.fitting(100) == 3 and model.fitting([2, 9]) == [2, 3]
     assert model.greedy(pad([[4, EOS]]), 100).shape[1] <= 3
+
+
+def test_sampling_draws_what_the_model_says() -> None:
+    model, source = small("lstm additive", "cpu"), pad([[4, EOS]])
+    mg.manual_seed(0)
+    drawn = model.sample(source, 5)
+    mg.manual_seed(0)
+    (again,) = generate.sample(model.begin(source), 5)
+    assert drawn.tolist() == [again.tokens]
 
 
 def test_configurations_that_make_no_sense() -> None:

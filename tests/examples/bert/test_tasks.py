@@ -13,7 +13,7 @@ import pytest
 
 from examples.bert import data, questions, spans
 from examples.bert.data import Labelled, Question, Tagged
-from examples.bert.encoding import Feature, LikeLength, batch_of
+from examples.bert.encoding import Feature, LikeLength
 from examples.bert.tasks import TASKS
 from minigrad.text.word_pieces import train_word_pieces
 
@@ -133,14 +133,6 @@ TEXT = "Ada Berg lives in Rome. Boris lives in Oslo, near the sea."
 TOKENIZER = train_word_pieces([TEXT, "Where does Ada Berg live? unbelievable believe un able"] * 3, 70)
 
 
-def test_batches_are_padded() -> None:
-    features = [Feature([2, 9, 3], [0, 0, 0], None, 0, []), Feature([2, 9, 8, 7, 3], [0, 0, 1, 1, 1], None, 1, [])]
-    batch = batch_of(features, None, 0)
-    assert batch.tokens.tolist() == [[2, 9, 3, 0, 0], [2, 9, 8, 7, 3]]
-    assert batch.types.tolist() == [[0] * 5, [0, 0, 1, 1, 1]]
-    assert batch.mask.tolist() == [[True] * 3 + [False] * 2, [True] * 5]
-
-
 def test_batches_of_like_length() -> None:
     lengths = np.random.default_rng(1).integers(3, 100, 1003).tolist()
     order = LikeLength(lengths, 8, seed=3)
@@ -194,14 +186,6 @@ def test_labels_stand_on_first_pieces() -> None:
     pairs = [(place, target) for place, target in zip(feature.places, feature.target, strict=True) if target != -100]
     assert pairs == [(0, 0), (1, 1), (2, 2)]
     assert sum(place is None for place in feature.places) == feature.target.count(-100)
-
-
-def test_words_that_are_cut_off_are_outside() -> None:
-    encoder = CONLL.encoder(TOKENIZER, 4)
-    example = Tagged(("Ada", "Berg", "sea"))
-    (feature,) = CONLL.features([example], encoder, ["B-PER", "O"])
-    assert feature.target is None
-    assert CONLL.answers([example], [feature], [np.zeros(4, int)], ["B-PER", "O"]) == [("B-PER", "B-PER", "O")]
 
 
 def test_entities_are_counted_as_wholes() -> None:
@@ -263,8 +247,3 @@ def test_exact_match_and_f1_as_squad_counts_them() -> None:
     assert metrics == {"f1": pytest.approx((1 + 2 * 1 / (2 + 3)) / 2), "exact_match": 0.5}
     assert spans.plain("The  U.S.A., an   island") == "usa island"
     assert spans.overlap("a the", "an") == 1 and spans.overlap("the", "x") == 0
-
-
-def test_a_question_that_leaves_no_room() -> None:
-    with pytest.raises(ValueError, match="a question has more than 10 pieces, half of what is read at once"):
-        SQUAD.features([Question("Where does " * 20, TEXT)], SQUAD.encoder(TOKENIZER, 20), [])

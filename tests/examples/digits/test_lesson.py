@@ -81,18 +81,6 @@ def test_maps_are_what_the_filters_answer(images: np.ndarray) -> None:
     assert maps.pictures[5].array[3, 5] == pytest.approx(expected, abs=1e-5)
 
 
-def test_attention_is_that_of_the_class_token(images: np.ndarray) -> None:
-    model = PatchTransformer().eval()
-    with mg.no_grad():
-        x = mg.cat([model.token.expand(1, 1, -1), model.embedding(model.patches(mg.tensor(images[:1])))], 1)
-        layer: Any = model.layers[0]
-        y = layer.norm1(x + model.positions)
-        weights = layer.self_attn(y, y, y, need_weights=True, average_attn_weights=False)[1][0, :, 0, 1:].numpy()
-    looks = insight.looked(model, images[0])
-    assert looks.shape == (2, 4, 3, 3)
-    np.testing.assert_allclose(looks[0].reshape(4, 9), weights, atol=1e-6)
-
-
 def test_the_tables_and_charts(results: Results) -> None:
     shown = lesson(results)
     (_, table) = blocks(results, Steps)

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minigrad as mg
 from examples.embeddings import text
 from examples.embeddings.text import BREAK, Corpus, from_file, numbered, shipped
-from examples.embeddings.training import Batch, Pieces, Settings, loss, train
-from minigrad.models.skip_gram import Config, SkipGram
+from examples.embeddings.training import Batch, Pieces, Settings, train
 from minigrad.training import RunFolder
 
 
@@ -55,12 +53,6 @@ def test_blocks_join_without_a_seam(file: Path, monkeypatch: pytest.MonkeyPatch)
         words = [word for one in texts_of(from_file(file, 1)) for word in one]
         assert words == [word for one in written for word in one]
     assert texts_of(from_file(file, 1)) == written  # where no text is longer than a block
-
-
-def test_many_different_words_forget_the_rarest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "MOST", 10)
-    counts = text._counted([["a", "b"] * 5, [f"rare{i}" for i in range(30)], ["a", "b"]])
-    assert counts["a"] == counts["b"] == 6 and len(counts) <= 10
 
 
 def test_what_is_refused(file: Path) -> None:
@@ -143,13 +135,6 @@ def test_frequent_words_are_left_out(corpus: Corpus) -> None:
     pairs = [sum(len(b.word) for b in Pieces(corpus, replace(alone, subsample=x)).epoch(0)) for x in (float("inf"), t)]
     # Of the 6 pairs of a text, those of 4, 3 and 2 words that stay: 6/16 + 4 · 4/16 + 6 · 2/16 = 2.125.
     assert pairs[1] / pairs[0] == pytest.approx(2.125 / 6, rel=0.05)
-
-
-def test_a_batch_without_pairs_changes_nothing() -> None:
-    model, none = SkipGram(Config(5, 4)), mg.zeros(0, dtype=mg.int64)
-    mean, weight = loss(model, Batch(none, none, none.view(0, 1), 3))
-    mean.backward()
-    assert weight == 3 and model.word.weight.grad is not None and not model.word.weight.grad.any()
 
 
 def test_an_interrupted_run_ends_with_the_same_vectors(

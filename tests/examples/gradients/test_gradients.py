@@ -58,19 +58,6 @@ def test_an_rnn_s_slope_is_that_of_its_spectral_radius(radius: float) -> None:
     assert slope(norms(network)) == pytest.approx(math.log(radius), rel=0.1, abs=1e-3)
 
 
-def test_the_gradient_at_the_cliff_is_that_of_differences() -> None:
-    free = cliff.descend(None)
-    place, h = free.places[free.cliff], 1e-7
-
-    def at(w: float, b: float) -> float:
-        return cliff.loss_at(*(mg.tensor([v], dtype=mg.float64) for v in (w, b))).item()
-
-    w, b = place.tolist()
-    by_difference = [(at(w + h, b) - at(w - h, b)) / (2 * h), (at(w, b + h) - at(w, b - h)) / (2 * h)]
-    assert np.linalg.norm(by_difference) == pytest.approx(free.norms[free.cliff], rel=1e-3)
-    np.testing.assert_allclose(free.places[free.cliff + 1], place - cliff.RATE * np.array(by_difference), rtol=1e-3)
-
-
 def test_clipping_keeps_a_descent_from_leaping() -> None:
     free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
     i = free.cliff

@@ -179,16 +179,3 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_they(opened: Callable[..., Any], small_run: Path) -> None:
-    lesson = make("they", small_run)
-    (choice,) = (b for b in lesson.sections[0].blocks if isinstance(b, Choice))
-    page = opened(lesson)
-    page.select_option("select >> nth=0", label="layer 2, head 1")
-    line = choice.options[choice.names.index("layer 2, head 1")]
-    assert isinstance(line, Line)
-    shares = texts(page, ".choice .line >> nth=0 >> .share")
-    shown = [float(share.removesuffix(" %")) for share in shares]
-    np.testing.assert_allclose(shown, 100 * np.array(line.weights), atol=0.51)
-    assert texts(page, ".choice .asks .spelling") == ["they"]

@@ -1,26 +1,31 @@
-"""Lessons as text and pages, and the command line that makes them."""
+"""Lessons as text, as pages, and in a real browser; the command line that writes them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from examples.lectures import cli, layer_norm
+import minigrad as mg
+from examples.lectures import cli, layer_norm, they
 from examples.lesson.blocks import (
     Chart,
     Checked,
     Choice,
+    Dense,
     Equation,
     Lesson,
     Line,
     Matrix,
     Picture,
     Pictures,
+    Plane,
     Section,
     Series,
     Steps,
@@ -30,7 +35,9 @@ from examples.lesson.blocks import (
 )
 from examples.lesson.plain import plain, width
 from examples.lesson.program import show
+from minigrad import nn
 from minigrad.viz.palette import LIGHT
+from tests.support.browser import contrast, texts
 
 HTML = '<img src=x onerror="alert(1)">'
 QUICK = ("self-attention", "softmax", "layer-norm")
@@ -54,16 +61,6 @@ def test_an_equation_in_text() -> None:
     assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))) == "\n".join(
         ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
     )
-
-
-def test_below_an_equation_stands_how_a_number_came_about() -> None:
-    one = Matrix("A", np.ones((1, 1)), how=lambda i, j: "why", digits=0, rows=("r",))
-    assert body(one).splitlines() == ["A", "r [ 1 ]", "A [r]: why"]
-    assert body(Equation((one, "→", one))).splitlines()[-2:] == ["A [r]: why"] * 2
-    wide = Matrix("B", np.ones((1, 40)), how=lambda i, j: " + ".join("1" * 40), digits=0)
-    lines = body(Equation((wide, "=", one))).splitlines()  # no room: one below another
-    assert lines[:3] == ["B", f" [ {'  '.join('1' * 40)} ]", "="] and lines[-1] == "A [r]: why"
-    assert max(map(len, lines[-3:])) <= 100 and "B [1]: 1 + 1" in lines[-3]
 
 
 def test_a_wide_matrix_is_cut() -> None:
@@ -209,3 +206,110 @@ def test_without_a_run_they_is_skipped(
         assert "error: " in (how := capsys.readouterr().err) and "skipped" not in how
     assert cli.main(["they", "--run", "nowhere"]) == 1
     assert re.search("train first: .*minigrad train", capsys.readouterr().err)
+
+
+def test_by_token_and_by_word() -> None:
+    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]])
+    found = they.by_word(weights[None], [[0], [1, 2]], [[0, 1], [2]])
+    np.testing.assert_allclose(found, [[[0.3, 0.7], [(0.6 + 0.75) / 2, (0.4 + 0.25) / 2]]])
+
+
+def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lesson = they.lesson(small_run)
+    assert all(check.holds for check in lesson.checks())
+    (choice,) = (b for b in lesson.sections[0].blocks if isinstance(b, Choice))
+    assert len(choice.options) == 1 + 2 * (1 + 2) and all(isinstance(line, Line) for line in choice.options)
+    (adjective,) = (b for b in lesson.sections[2].blocks if isinstance(b, Line))
+    assert adjective.asks is not None and adjective.words[adjective.asks] == "tasty"
+    lines = [b for b in lesson.sections[4].blocks if isinstance(b, Line)]
+    assert [" ".join(line.words[:-1]) for line in lines] == list(they.OTHERS)
+    shown = choice.options[choice.start]
+    assert isinstance(shown, Line)
+    difference = {
+        name: abs(line.weights[1] - line.weights[3])
+        for name, line in zip(choice.names, choice.options, strict=True)
+        if isinstance(line, Line) and "head" in name
+    }
+    assert abs(shown.weights[1] - shown.weights[3]) == max(difference.values())
+    assert choice.names[choice.start] == max(difference, key=lambda name: difference[name])
+    assert cli.main(["they", "--run", str(small_run), "--save", str(tmp_path)]) == 0
+    how = capsys.readouterr()
+    assert "they" in how.out and "never seen: apples" in how.out and (tmp_path / "they.html").exists()
+
+
+POINTS = np.array([[0.0, 0.0], [2.0, 1.0], [-2.0, -1.0], [1.9, 1.0]])
+CODE = "node => node.dataset.code.split(' ').map(Number)"
+ALPHA = (
+    "node => [...node.getContext('2d').getImageData(0, 0, node.width, node.height).data].filter((_, i) => i % 4 === 3)"
+)
+
+
+def network() -> nn.Sequential:
+    mg.manual_seed(0)
+    return nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 4), nn.Linear(4, 6), nn.Sigmoid())
+
+
+def block(labels: tuple[str, ...] = ("a", "b", "c", "b"), title: str = "Codes") -> Plane:
+    first, middle, last = (layer for layer in network() if isinstance(layer, nn.Linear))
+    layers = [
+        Dense(layer.weight.detach().numpy(), layer.bias.detach().numpy(), after)
+        for layer, after in ((first, "tanh"), (middle, ""), (last, "sigmoid"))
+    ]
+    pictures = np.linspace(0, 1, 24).reshape(4, 2, 3)
+    return Plane(title, POINTS, labels, pictures, layers)  # type: ignore[arg-type]
+
+
+def decoded(code: list[float]) -> np.ndarray:
+    """By minigrad (6,)."""
+    return network()(mg.tensor([code])).detach().numpy()[0]
+
+
+@pytest.fixture
+def opened_plane(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    def open_plane(plane: Plane, **options: Any) -> Any:
+        lesson = Lesson("plane", "A plane", "About it.", (Section("One", (plane,)),))
+        page = open_file(lesson.page().save(tmp_path / "plane.html"), **options)
+        page.wait_for_selector(".plane canvas[data-code]")
+        return page
+
+    return open_plane
+
+
+@pytest.mark.nightly
+def test_the_place_under_the_pointer_is_decoded(opened_plane: Callable[..., Any]) -> None:
+    page = opened_plane(block(), color_scheme="dark", viewport={"width": 900, "height": 900})
+    area = page.locator(".plane .map canvas")
+    box = area.bounding_box()
+    codes = []
+    for across, up in ((0.1, 0.2), (0.5, 0.5), (0.9, 0.7)):
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + up * box["height"])
+        codes.append(area.evaluate(CODE))
+        shown = np.array(page.locator(".beside canvas").first.evaluate(ALPHA))
+        np.testing.assert_allclose(shown, 255 * decoded(codes[-1]), atol=0.51)
+        written = [float(part) for part in texts(page, ".place")[0].replace("−", "-")[12:-1].split(",")]
+        np.testing.assert_allclose(written, codes[-1], atol=0.0051)
+    np.testing.assert_allclose(codes[1], [0, 0], atol=0.02)  # the middle of all points
+    assert codes[0][0] < 0 < codes[0][1] and codes[2][0] > 0 > codes[2][1]
+    distances = np.hypot(*(POINTS - codes[2]).T)
+    assert texts(page, ".beside .quiet") == [f"nearest: a {'abcb'[int(distances.argmin())]}"]
+    original = np.array(page.locator(".beside canvas").last.evaluate(ALPHA))
+    np.testing.assert_allclose(original, 255 * block().pictures[distances.argmin()].ravel(), atol=0.51)
+    assert all(contrast(page, f".keys button >> nth={n}") >= 4.5 for n in range(3))
+    assert contrast(page, ".place") >= 4.5 and contrast(page, ".beside .quiet") >= 4.5
+
+
+def test_a_map_in_text() -> None:
+    text = plain(Lesson("plane", "A plane", "", (Section("One", (block(),)),)))
+    lines = text[text.index("Codes\n") :].rstrip("\n").splitlines()[1:]
+    assert len(lines) == 30 and lines[0].endswith(" b b") and lines[-1] == "c" and max(map(len, lines)) == 90
+    assert [line.strip() for line in lines[1:-1] if line.strip()] == ["a"]
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    one = block()
+    with pytest.raises(ValueError, match=r"a plane of 3 labels has points of the shape \(4, 2\)"):
+        Plane("", one.points, one.labels[:3], one.pictures, one.network)
+    with pytest.raises(ValueError, match=r"do not lead from 2 numbers to the 6 of a picture"):
+        Plane("", one.points, one.labels, one.pictures, one.network[:2])
+    with pytest.raises(ValueError, match=r"do not lead from 2"):
+        Plane("", one.points, one.labels, one.pictures, one.network[1:])

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minigrad as mg
 from examples.music import data
+from examples.music.attention import attention_of_notes, by_owner
 from examples.music.batches import Windows
 from examples.music.data import piece_of
 from examples.music.languages import LANGUAGES, Chorales, Performances, Playing
 from examples.music.settings import DataSettings, Settings
+from minigrad.models.music_transformer import Config, MusicTransformer
 from minigrad.music.chorales import notes_of
 from minigrad.music.midi import write_midi
 from minigrad.music.notes import Note
 from minigrad.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
 from minigrad.programs.validation import NONE
+from tests.support.music import chorale, scale
 
 
 def performance_of(*paths: Path, held_out: float = 0.25, stretch: float = 0.0) -> data.Corpus:
@@ -278,3 +282,42 @@ def test_real_performances() -> None:
         written = language.decode(piece.versions[0])
         owners = np.bincount(written.owner[written.owner >= 0], minlength=len(written.notes))
         assert (owners == 2).all(), "a note has a beginning and an end"
+
+
+PIECES = {"chorales": chorale(2, 12), "performance": scale(60, 12)}
+
+
+def model_of(kind: str, positions: int) -> MusicTransformer:
+    mg.manual_seed(0)
+    sizes = {"d_model": 16, "heads": 2, "layers": 2, "d_ff": 16, "dropout": 0.0, "distances": 8}
+    return MusicTransformer(Config(LANGUAGES[kind].vocabulary, positions, **sizes)).eval()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", LANGUAGES)
+def test_a_note_has_the_sums_of_the_position_that_chose_it(kind: str) -> None:
+    ids = LANGUAGES[kind].encode(PIECES[kind])
+    written, model = LANGUAGES[kind].decode(ids), model_of(kind, 256)
+    weights = model.weights(mg.from_numpy(ids)[None])[:, 0].numpy()  # (L, H, T, T)
+    notes = attention_of_notes(model, ids, written)
+    assert notes is not None and notes.shape == (2, 2, len(written.notes), len(written.notes))
+    for n, first in enumerate(written.first.tolist()):
+        for m in range(len(written.notes)):
+            expected = weights[:, :, first - 1, written.owner == m].sum(-1)
+            np.testing.assert_allclose(notes[:, :, n, m], expected, atol=2e-3)
+    assert (np.triu(notes) == 0).all(), "nothing is seen of itself, and of what comes later"
+    assert notes.sum(-1).max() <= 1.001
+
+
+def test_past_the_context_the_window_moves() -> None:
+    """Each note is chosen by what its window has: half of it at least."""
+    language = LANGUAGES["chorales"]
+    ids = language.encode(chorale(4, 24))
+    written, model = language.decode(ids), model_of("chorales", 32)
+    notes = attention_of_notes(model, ids, written, grid=16)
+    assert notes is not None
+    place = int(np.flatnonzero(written.first > 64)[0])
+    begin = 16 * -(-(int(written.first[place]) - 32) // 16)
+    weights = model.weights(mg.from_numpy(ids[begin : begin + 32])[None])[:, 0].numpy()
+    row = weights[:, :, written.first[place] - 1 - begin]
+    owners, sums = by_owner(row, written.owner[begin : begin + 32])
+    np.testing.assert_allclose(notes[:, :, place, owners], sums, atol=2e-3)

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from examples.music import cli
-from examples.music.allowed import Restricted
-from examples.music.run import load
 from minigrad.music.chorales import grid_of, notes_of
 from minigrad.music.midi import read_midi, write_midi
 from tests.support.music import chorale, scale
@@ -98,14 +96,6 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
     assert "soprano" in (tmp_path / "a-1.html").read_text(encoding="utf-8")
     assert (tmp_path / "a-1.mid").read_bytes() != (tmp_path / "a-2.mid").read_bytes()
     assert cli.main(music_of(run, tmp_path / "b.mid", "--seconds", "1", "--beams", "3")) == 0
-
-
-def test_a_restricted_model_chooses_what_is_allowed(run: Path) -> None:
-    trained = load(run)
-    decoder = Restricted(trained.model, lambda rows: trained.language.rules(rows, 1.0)).begin([[128]] * 2, stride=16)
-    logits, plain = decoder.next_logits(decoder.start), trained.model(decoder.start)[:, -1]
-    assert (logits[:, 128] == -np.inf).all()
-    np.testing.assert_allclose(logits[:, :128].numpy(), plain[:, :128].detach().numpy(), atol=1e-5)
 
 
 def test_what_cannot_be_written(

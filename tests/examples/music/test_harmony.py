@@ -11,7 +11,7 @@ import pytest
 
 import minigrad as mg
 from examples.music import cli
-from examples.music.harmony import Melody, effective, into_range, melody_of, notes_below, particle_filter, resampled
+from examples.music.harmony import Melody, effective, into_range, notes_below, particle_filter, resampled
 from examples.music.run import load
 from minigrad.music.chorales import grid_of, notes_of
 from minigrad.music.midi import Song, read_midi, write_midi
@@ -139,12 +139,6 @@ def test_a_seed_repeats_it_and_a_page_shows_it(run: Path, tmp_path: Path) -> Non
         files.append(output.read_bytes())
     assert files[0] == files[1] != files[2]
     assert "tenor" in page.read_text(encoding="utf-8")
-
-
-def test_of_a_chorale_the_soprano_is_the_melody(four_voices: Path) -> None:
-    melody = melody_of(four_voices)
-    np.testing.assert_array_equal(melody.cells, chorale(5)[:, 0])
-    assert melody.begin == 0 and {note.track for note in melody.notes} == {0}
 
 
 def test_voices_follow_a_change_of_tempo() -> None:
