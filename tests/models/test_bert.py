@@ -28,7 +28,7 @@ from minigrad.models.bert import (
 )
 from minigrad.nn import functional as F
 from minigrad.text import generate
-from tests.support.hugging_face import bert, in_torch, needs_transformers, saved
+from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close
 
 RTOL = {mg.float32: 1e-4, mg.float64: 1e-10}
@@ -242,6 +242,30 @@ def test_other_layouts_of_the_same_weights(tmp_path: Path, recwarn: pytest.Warni
         torch.save(layout, folder / "pytorch_model.bin")
         assert mg.equal(BertForMaskedLM.from_pretrained(folder)(*inputs), expected), name
     assert not [w for w in recwarn if "models" in w.filename or "test_bert" in w.filename]
+
+
+TEXTS = [
+    "",
+    "The girl is carrying a baby, and it is raining cats & dogs: 37 of them!",
+    "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 漢字",
+    "word " * 700,  # longer than the positions
+]
+
+
+@pytest.mark.nightly
+@needs_transformers
+def test_minilms_sentence_embeddings_are_pytorchs() -> None:
+    folder = minilm()
+    torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(TEXTS, padding=True, truncation=True, max_length=512, return_tensors="pt")
+    with torch.no_grad():
+        states = transformers.BertModel.from_pretrained(folder).eval()(**inputs).last_hidden_state
+    mask = inputs["attention_mask"][:, :, None]
+    expected = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
+    np.testing.assert_allclose(
+        Bert.from_pretrained(folder).encode(TEXTS, 2).numpy(), expected.numpy(), rtol=0, atol=1e-5
+    )
 
 
 def test_gradients_are_those_of_finite_differences() -> None:

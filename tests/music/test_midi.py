@@ -6,6 +6,7 @@ import os
 import random
 import sys
 import tracemalloc
+from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from minigrad.music import Note, Song, read_midi, write_midi
-from tests.support.midi import midi, off, on, pedal, tempo, track, variable
+from tests.support.midi import PERFORMANCES, midi, off, on, pedal, tempo, track, variable
 
 mido = pytest.importorskip("mido")
 PROGRAM = b"\xc0\x05"
@@ -143,6 +144,58 @@ def test_a_pedal_is_its_channels(read: Any) -> None:
     first = track((0, pedal(127)), (0, on(60)), (240, PROGRAM), (240, off(60)), (480, pedal(0)))
     other = track((0, on(70)), (0, on(71, 64, 1)), (480, off(70)), (0, off(71, 1)))
     assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]
+
+
+def pedalled(notes: list[tuple[int, int, int, int]], pedals: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    """Notes (pitch, velocity, start, end) of one channel, in ticks, by the definition: a note whose end finds the pedal
+    down goes on until the pedal goes up, and any note ends when its pitch is struck again over the pedal."""
+    last = max([end for *_, end in notes] + [tick for tick, _ in pedals])
+    moments = [tick for tick, _ in pedals]
+    ups = [tick for tick, value in pedals if value < 64] + [last]
+
+    def over(tick: int) -> int:
+        """The tick at which the pedal that is down goes up; that very tick if it is up."""
+        i = bisect_right(moments, tick) - 1
+        return ups[bisect_right(ups, tick)] if i >= 0 and pedals[i][1] >= 64 and tick < last else tick
+
+    onsets: dict[int, list[int]] = {}
+    for pitch, _, start, _ in sorted(notes, key=lambda note: note[2]):
+        onsets.setdefault(pitch, []).append(start)
+    held = []
+    for pitch, velocity, start, end in notes:
+        later = onsets[pitch][bisect_right(onsets[pitch], start) :]
+        again = next((s for s in later if over(s) > s), last)
+        held.append((pitch, velocity, start, min(over(end), again)))
+    return held
+
+
+@pytest.mark.skipif(not PERFORMANCES, reason="no midi: set MINIGRAD_DATA to its parent")
+@pytest.mark.nightly
+def test_symusic_reads_the_same_notes() -> None:
+    symusic = pytest.importorskip("symusic")
+    for path in PERFORMANCES:
+        score = symusic.Score(path)
+        (instrument,) = score.tracks
+        raw = [(n.pitch, n.velocity, n.start, n.end) for n in instrument.notes]
+        pedals = sorted((c.time, c.value) for c in instrument.controls if c.number == 64)
+        song, dry = read_midi(path), read_midi(path, sustain=False)
+        assert Counter(map(ticks_of(song, score), dry.notes)) == Counter(raw), path
+        assert Counter(map(ticks_of(song, score), song.notes)) == Counter(pedalled(raw, pedals) if pedals else raw), (
+            path
+        )
+        tempos = [(song.quarters(s) * score.tpq, t) for s, t in song.tempos]
+        assert tempos == [pytest.approx((change.time, change.qpm), rel=1e-6) for change in score.tempos], path
+
+
+def ticks_of(song: Song, score: Any) -> Any:
+    """From a note to (pitch, velocity, start, end), in ticks, which are whole numbers."""
+
+    def ticks(note: Note) -> tuple[int, int, int, int]:
+        start, end = (song.quarters(seconds) * score.tpq for seconds in (note.start, note.end))
+        assert abs(start - round(start)) < 1e-6 > abs(end - round(end))
+        return note.pitch, note.velocity, round(start), round(end)
+
+    return ticks
 
 
 @pytest.mark.parametrize("tempo", [97.3, 4, 1000])
