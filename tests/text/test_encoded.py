@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded, read_pairs
-from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
+from minigrad.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
+from minigrad.text.tokenizer import BOS, EOS
 from minigrad.utils.data import DataLoader, Dataset
 
 SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
@@ -139,18 +139,6 @@ def test_files_of_another_corpus_are_made_again(tmp_path: Path) -> None:
             assert encodings(tmp_path / name, Pairs(source, TARGET), tokenizers(extra), longest) == count, name
 
 
-def test_a_corpus_may_move_but_not_change(tmp_path: Path) -> None:
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "train.x").write_text("\n".join(SOURCE), encoding="utf-8")
-        (tmp_path / name / "train.y").write_text("\n".join(TARGET), encoding="utf-8")
-    here, there = (read_pairs([tmp_path / name], "x", "y")["train"] for name in ("here", "there"))
-    assert encodings(tmp_path / "ids", here) == 50
-    assert encodings(tmp_path / "ids", there) == 0
-    (tmp_path / "there" / "train.x").write_text("\n".join(["a", *SOURCE[1:]]), encoding="utf-8")
-    assert encodings(tmp_path / "ids", read_pairs([tmp_path / "there"], "x", "y")["train"]) == 50
-
-
 def test_damaged_files_are_made_again(tmp_path: Path) -> None:
     encodings(tmp_path)
     for path in (tmp_path / "encoded.bin", tmp_path / "encoded.json"):
@@ -256,33 +244,3 @@ def test_a_bar_if_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err) and shown.out == ""
     EncodedPairs.build(PAIRS, tokenizers(), longest=20, progress=False)
     assert capsys.readouterr().err == ""
-
-
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
-def test_subwords_and_batches_of_multi30k() -> None:
-    pytest.importorskip("tokenizers")
-    splits = read_pairs([DATA], "en", "de")
-    train = splits["train"]
-    tokenizers = TokenizerPair.train(train.source, train.target, vocabulary=10_000)
-    assert len(tokenizers.target) == 10_000
-    for text in splits["validation"].target:
-        ids = tokenizers.target.encode(text)
-        assert UNKNOWN in ids or tokenizers.target.decode(ids) == tokenizers.target.prepare(text)
-    encoded = EncodedPairs.build(train, tokenizers, longest=256, progress=False)
-    assert len(encoded) == 29_000
-    assert encoded[28_999] == tokenizers.encode(train.source[28_999], train.target[28_999])
-    lengths = encoded.lengths
-    batches = TokenBatches(lengths, 4096)
-    for epoch in range(2):
-        rows = list(batches.epoch(epoch))
-        longest = np.array([lengths[batch].max(axis=0) for batch in rows])
-        sizes = np.array([len(batch) for batch in rows])
-        assert (longest.max(axis=1) * sizes).max() <= 4096
-        padded = (longest * sizes[:, None]).sum(axis=0) / lengths.sum(axis=0)
-        # all pairs sorted by target, then source, for the same neighbours in every epoch: 1.146 and 1.005
-        assert padded[0] < 1.17
-        assert padded[1] < 1.015

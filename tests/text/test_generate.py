@@ -172,15 +172,6 @@ def test_greedy_takes_the_largest_each_time(device: str) -> None:
     assert [found[0].tokens for found in later] != plain  # something longer may be ranked higher
 
 
-def test_what_never_ends_is_cut_at_the_limit() -> None:
-    decoder = Random([4, 5], end=-50.0)
-    for found in beam_search(decoder, 3, 4, 0.6):
-        assert [len(h.tokens) for h in found] == [4, 4, 4]
-        assert all(EOS not in h.tokens for h in found)
-        assert sorted((h.score for h in found), reverse=True) == [h.score for h in found]
-    assert all(len(h.tokens) == 4 for h in greedy(Random([4, 5], end=-50.0), 4))
-
-
 def test_sentences_are_drawn_as_often_as_they_are_likely() -> None:
     decoder, draws = Random([7]), 4000
     drawn = sample(Random([7] * draws), 2)
