@@ -20,6 +20,24 @@ from minigrad.text.tokenizer import BOS, EOS
 from minigrad.training import Outcome
 
 
+@pytest.fixture(scope="session")
+def coded() -> codes.Codes:
+    """The bottleneck of two after a fifth of its updates."""
+    return codes.trained(500, seed=0)
+
+
+@pytest.fixture(scope="session")
+def denoised() -> denoising.Denoised:
+    """The denoiser after a fifth of its updates."""
+    return denoising.trained(500, seed=0)
+
+
+@pytest.fixture(scope="session")
+def copied() -> sentences.Copied:
+    """Both models of sentences after a few updates on a few sentences."""
+    return sentences.trained(6, seed=0, sentences=300, held_out=80)
+
+
 def claims(sections: list[Section]) -> dict[str, bool]:
     return {b.claim: b.holds for section in sections for b in section.blocks if isinstance(b, Checked)}
 

@@ -21,6 +21,12 @@ from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTran
 from tests.support.browser import contrast, texts
 
 
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """One epoch each, with two seeds."""
+    return Results(seed=0, epochs=1, repeat=2)
+
+
 @pytest.fixture
 def images() -> np.ndarray:
     return data.load().images[:20]

@@ -1,4 +1,4 @@
-"""What the tests of gradients share: a browser."""
+"""What the tests of examples share: a browser."""
 
 from __future__ import annotations
 
