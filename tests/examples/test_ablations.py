@@ -121,8 +121,8 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     program.codes = [0, 1]
     assert main(options) == 1
     assert program.runs == ALL
-    told = capsys.readouterr()
-    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |  |" in told.out and "dropout 0.1 failed" in told.err
+    message = capsys.readouterr()
+    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |  |" in message.out and "dropout 0.1 failed" in message.err
     assert main(options) == 0
     assert program.runs[3:] == ALL[1:2]
 
@@ -134,8 +134,8 @@ def test_a_finished_training_in_the_folder_with_other_options(
     assert main([*options, "--only", "two | vocabularies"]) == 0
     capsys.readouterr()
     assert main([*options, "--seed", "3"]) == 1
-    told = capsys.readouterr()
-    assert "other options: --preset multi30k --steps 7 --no-joint" in told.err and told.out == ""
+    message = capsys.readouterr()
+    assert "other options: --preset multi30k --steps 7 --no-joint" in message.err and message.out == ""
     assert program.runs == ALL[2:]
 
 

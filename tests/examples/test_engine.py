@@ -57,12 +57,14 @@ def decoder_block(p: dict[str, Any], tokens: Any, target: Any, keep: Any) -> Any
     x = embedding(p["words"], tokens)  # (B, T, D)
     normal = layer_norm(x, p["scale 1"], p["shift 1"], 1e-5)
     q, k, v = split(linear(normal, p["qkv"], p["qkv bias"]), (D, D, D), 2)
-    seen = scaled_dot_product_attention(heads(q), heads(k), heads(v), None, None, True, 0.5)
-    x = add(x, dropout(linear(joined(seen), p["self out"]), keep, 1.25))
+    visible = scaled_dot_product_attention(heads(q), heads(k), heads(v), None, None, True, 0.5)
+    x = add(x, dropout(linear(joined(visible), p["self out"]), keep, 1.25))
     normal = layer_norm(x, p["scale 2"], p["shift 2"], 1e-5)
     k, v = split(linear(p["memory"], p["key value"]), (D, D), 2)
-    seen = scaled_dot_product_attention(heads(linear(normal, p["query"])), heads(k), heads(v), None, None, False, 0.5)
-    x = add(x, linear(joined(seen), p["cross out"]))
+    visible = scaled_dot_product_attention(
+        heads(linear(normal, p["query"])), heads(k), heads(v), None, None, False, 0.5
+    )
+    x = add(x, linear(joined(visible), p["cross out"]))
     normal = rms_norm(add(x, p["shift 3"]), p["scale 3"], 1e-6)
     x = add(x, linear(gelu(linear(normal, p["up"], p["up bias"]), "none"), p["down"]))
     logits = linear(reshape(x, (B * T, D)), p["words"])  # the embedding again: two uses of one leaf

@@ -110,9 +110,9 @@ def test_the_loss_is_the_mean_over_all_tokens(stride: int) -> None:
 
 def test_a_part_of_a_long_text_is_enough() -> None:
     model, ids = model_of_nine(), np.random.default_rng(0).integers(0, 9, 801)
-    seen: list[int] = []
-    part = score_windows(model, ids, 8, most=80, progress=seen.append)
-    assert sum(seen) == 80 and part != score_windows(model, ids, 8)
+    visible: list[int] = []
+    part = score_windows(model, ids, 8, most=80, progress=visible.append)
+    assert sum(visible) == 80 and part != score_windows(model, ids, 8)
     assert part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
 
 

@@ -77,14 +77,14 @@ def test_penalised_texts_are_equal_to_the_token(device: str) -> None:
 
 
 def test_the_stride_is_how_often_the_cache_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
+    visible: list[int] = []
     model = small()
     embed = model.embed
-    monkeypatch.setattr(model, "embed", lambda t, p: (seen.append(t.shape[1]), embed(t, p))[1])
+    monkeypatch.setattr(model, "embed", lambda t, p: (visible.append(t.shape[1]), embed(t, p))[1])
     for stride, expected in ((1, [10, 1, 1, 12, 12, 12, 12, 12]), (4, [10, 1, 1, 9, 1, 1, 1, 9])):
-        seen.clear()
+        visible.clear()
         generate.greedy(model.begin([list(range(10))], stride=stride), 8, ENDLESS)
-        assert seen == expected
+        assert visible == expected
 
 
 def test_in_training_nothing_is_cached() -> None:

@@ -91,7 +91,7 @@ def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
     """With gradients on, as they are for who calls ``begin`` and then ``generate.greedy``."""
     model, source = transformer(device), pad(BATCHES[0], device)
     recorded = []
-    handle = model.encoder[-1].register_forward_hook(lambda _, given, out: recorded.append(out.requires_grad))
+    handle = model.encoder[-1].register_forward_hook(lambda _, inputs, out: recorded.append(out.requires_grad))
     plain, cached = model.begin(source, False), model.begin(source, True)
     handle.remove()
     assert isinstance(plain, Plain) and not plain.memory.requires_grad

@@ -16,8 +16,8 @@ def test_the_output_is_the_values_by_their_weights(causal: bool, padded: bool, d
     x = mg.randn(2, 6, 12, dtype=mg.float64, device=device)
     mask = mg.tensor([[True] * 6, [True] * 4 + [False] * 2], device=device)[:, None, None] if padded else None
     weights = attention.weights(x, x, mask, causal)
-    seen = mg.ones(2, 1, 6, 6, dtype=mg.bool, device=device) if mask is None else mask.expand(2, 1, 6, 6)
-    allowed = seen & mg.ones(6, 6, dtype=mg.bool, device=device).tril() if causal else seen
+    visible = mg.ones(2, 1, 6, 6, dtype=mg.bool, device=device) if mask is None else mask.expand(2, 1, 6, 6)
+    allowed = visible & mg.ones(6, 6, dtype=mg.bool, device=device).tril() if causal else visible
     assert bool(((weights > 0) == allowed).all())
     assert mg.allclose(weights.sum(-1), mg.ones(2, 3, 6, dtype=mg.float64, device=device))
     heads = weights @ attention.split(attention.value(x))

@@ -58,13 +58,13 @@ def by_loops(model: MusicTransformer, tokens: Any) -> Any:
         out = np.zeros_like(x)
         for i, h in itertools.product(range(t), range(c.heads)):
             part = slice(h * head, (h + 1) * head)
-            seen = [j for j in range(i + 1) if c.block is None or i // c.block - j // c.block <= 1]
-            scores = np.array([queries[i, part] @ keys[j, part] for j in seen])
+            visible = [j for j in range(i + 1) if c.block is None or i // c.block - j // c.block <= 1]
+            scores = np.array([queries[i, part] @ keys[j, part] for j in visible])
             if c.attention == "relative":
                 table = w[f"{name}.distance.weight"][h]
-                scores += [queries[i, part] @ table[min(i - j, c.distances - 1)] for j in seen]
+                scores += [queries[i, part] @ table[min(i - j, c.distances - 1)] for j in visible]
             weights = np.exp((scores - scores.max()) / math.sqrt(head))
-            out[i, part] = weights / weights.sum() @ values[seen, part]
+            out[i, part] = weights / weights.sum() @ values[visible, part]
         return linear(out, f"{name}.output")
 
     def feed_forward(x: Any, name: str) -> Any:

@@ -68,14 +68,14 @@ def by_loops(model: TransformerXL, tokens: Any, memory: Any = None, reach: int |
         for i, h in itertools.product(range(t), range(c.heads)):
             part = slice(h * head, (h + 1) * head)
             queries, keys, values = (p[:, part] for p in projected)
-            seen = [j for j in range(m + i + 1) if reach is None or m + i - j <= reach]
+            visible = [j for j in range(m + i + 1) if reach is None or m + i - j <= reach]
             scores = []
-            for j in seen:
+            for j in visible:
                 relative = (w[f"{name}.distance.weight"] @ r(m + i - j))[part]
                 a, b = queries[m + i] @ keys[j], queries[m + i] @ relative
                 scores.append((a + b + u[h] @ keys[j] + v[h] @ relative) / math.sqrt(head))
             weights = np.exp(np.array(scores) - max(scores))
-            out[i, part] = weights / weights.sum() @ values[seen]
+            out[i, part] = weights / weights.sum() @ values[visible]
         return out @ w[f"{name}.output.weight"].T
 
     def feed_forward(x: Any, name: str) -> Any:

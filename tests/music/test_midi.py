@@ -39,12 +39,12 @@ def brief(song: Song) -> list[tuple[int, float, float]]:
 def test_types_0_and_1(read: Any) -> None:
     """480 ticks are half a second. A track is a file's track, or, where there is but one, a channel."""
     hands = [track((0, on(60, 70)), (480, off(60))), track((240, on(50, 60, 1)), (480, on(50, 0, 1)))]
-    wanted = (Note(60, 70, 0.0, 0.5, 0), Note(50, 60, 0.25, 0.75, 1))
+    expected = (Note(60, 70, 0.0, 0.5, 0), Note(50, 60, 0.25, 0.75, 1))
     first = track((0, b"\xff\x03\x02Hi"), (0, tempo(500_000)))
-    assert read(midi(first, *hands)) == Song(wanted)
-    assert read(midi(*hands)) == Song(wanted)
+    assert read(midi(first, *hands)) == Song(expected)
+    assert read(midi(*hands)) == Song(expected)
     whole = track((0, on(60, 70, 3)), (240, on(50, 60, 7)), (240, off(60, 3)), (240, off(50, 7)))
-    assert read(midi(whole, kind=0)) == Song(wanted)
+    assert read(midi(whole, kind=0)) == Song(expected)
     empty = track()
     assert [note.track for note in read(midi(first, hands[0], empty, hands[1])).notes] == [0, 2]
 

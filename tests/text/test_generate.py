@@ -27,13 +27,13 @@ class Random:
         self.start = mg.full((len(seeds), 1), BOS, device=device)
 
     def logits(self, seed: int, beginning: list[int]) -> np.ndarray:
-        found = np.random.default_rng([seed, *beginning]).normal(0, 1.5, V)
-        found[EOS] += self.end
-        return found.astype(np.float32)
+        drawn = np.random.default_rng([seed, *beginning]).normal(0, 1.5, V)
+        drawn[EOS] += self.end
+        return drawn.astype(np.float32)
 
     def weights(self, seed: int, beginning: list[int]) -> np.ndarray:
-        found = np.exp(np.random.default_rng([seed, 99, *beginning]).normal(0, 2, S)) * self.mask(seed)
-        return (found / found.sum()).astype(np.float32)
+        drawn = np.exp(np.random.default_rng([seed, 99, *beginning]).normal(0, 2, S)) * self.mask(seed)
+        return (drawn / drawn.sum()).astype(np.float32)
 
     def mask(self, seed: int) -> np.ndarray:
         return np.arange(S) < S - seed % 2
@@ -41,8 +41,8 @@ class Random:
     def next_logits(self, tokens: mg.Tensor) -> mg.Tensor:
         assert len(tokens) == len(self.rows) and tokens.shape[1] == 1 + self.steps
         self.steps, self.tokens = self.steps + 1, tokens.tolist()
-        found = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
-        return mg.tensor(np.stack(found), device=self.device)
+        drawn = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
+        return mg.tensor(np.stack(drawn), device=self.device)
 
     def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
         self.rows = [self.rows[i] for i in rows.tolist()]
@@ -51,8 +51,8 @@ class Random:
         assert all(len(set(g)) == 1 and len(g) == beam_size for g in groups)
 
     def attention(self) -> mg.Tensor:
-        found = [self.weights(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
-        return mg.tensor(np.stack(found), device=self.device)
+        drawn = [self.weights(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
+        return mg.tensor(np.stack(drawn), device=self.device)
 
     def source_mask(self) -> mg.Tensor:
         return mg.tensor(np.stack([self.mask(s) for s in self.rows]), device=self.device)
@@ -69,8 +69,8 @@ def log_p(decoder: Random, seed: int, sentence: list[int]) -> float:
 
 def score(decoder: Random, seed: int, sentence: list[int], lp: Callable[[int], float], coverage: float) -> float:
     """Equation 14 of Wu et al., as it stands."""
-    seen = sum(decoder.weights(seed, [BOS, *sentence[:i]]) for i in range(len(sentence)))
-    cp = coverage * sum(math.log(min(a, 1.0)) for a in np.atleast_1d(seen)[decoder.mask(seed)])
+    visible = sum(decoder.weights(seed, [BOS, *sentence[:i]]) for i in range(len(sentence)))
+    cp = coverage * sum(math.log(min(a, 1.0)) for a in np.atleast_1d(visible)[decoder.mask(seed)])
     return log_p(decoder, seed, sentence) / lp(len(sentence)) + cp
 
 
@@ -88,8 +88,8 @@ def test_a_wide_beam_is_an_exhaustive_search(
     device: str, lp: Callable[[int], float], coverage: float, early: bool
 ) -> None:
     decoder = Random([1, 2], device)
-    found = beam_search(decoder, 80, 3, lp, coverage, early)
-    for seed, hypotheses in zip((1, 2), found, strict=True):
+    result = beam_search(decoder, 80, 3, lp, coverage, early)
+    for seed, hypotheses in zip((1, 2), result, strict=True):
         expected = sorted(sentences(3), key=lambda y: -score(decoder, seed, y, lp, coverage))
         assert [h.tokens for h in hypotheses] == expected
         for h in hypotheses:
@@ -100,17 +100,17 @@ def test_a_wide_beam_is_an_exhaustive_search(
 def by_hand(decoder: Random, seed: int, width: int, limit: int, alpha: float) -> tuple[list[Hypothesis], int]:
     """Beam search of one sentence in plain Python, to the limit; and when W had been finished."""
     beams: list[tuple[list[int], float]] = [([], 0.0)]
-    found: list[Hypothesis] = []
+    result: list[Hypothesis] = []
     enough = limit
     for length in range(1, limit + 1):
         more = [([*y, t], log_p(decoder, seed, [*y, t])) for y, _ in beams for t in range(V)]
         more.sort(key=lambda b: -b[1])
         norm = ((5 + length) / 6) ** alpha
-        found += [Hypothesis(y, p / norm, p) for y, p in more[:width] if y[-1] == EOS]
+        result += [Hypothesis(y, p / norm, p) for y, p in more[:width] if y[-1] == EOS]
         beams = [b for b in more if b[0][-1] != EOS][:width]
-        if len(found) >= width and enough == limit:
+        if len(result) >= width and enough == limit:
             enough = length
-    return sorted(found, key=lambda h: -h.score), enough
+    return sorted(result, key=lambda h: -h.score), enough
 
 
 @pytest.mark.parametrize("alpha", [0.6, 2.0, -0.5])
@@ -119,9 +119,9 @@ def test_without_early_stopping_nothing_better_is_missed(alpha: float) -> None:
     steps = []
     for seed in range(12):
         decoder = Random([seed], end=0.5)
-        (found,) = beam_search(decoder, 2, 9, alpha, early_stopping=False)
+        (result,) = beam_search(decoder, 2, 9, alpha, early_stopping=False)
         expected, _ = by_hand(decoder, seed, 2, 9, alpha)
-        assert [h.tokens for h in found] == [h.tokens for h in expected[:2]]
+        assert [h.tokens for h in result] == [h.tokens for h in expected[:2]]
         steps.append(decoder.steps)
     assert min(steps) < 9
 
@@ -130,14 +130,14 @@ def test_early_stopping_ends_when_a_whole_beam_is_finished() -> None:
     missed = 0
     for seed in range(12):
         decoder = Random([seed])
-        (found,) = beam_search(decoder, 2, 9, 2.0)
+        (result,) = beam_search(decoder, 2, 9, 2.0)
         expected, enough = by_hand(decoder, seed, 2, 9, 2.0)
         assert decoder.steps == enough
         if not expected:  # what never ended was cut off
             continue
-        assert found == [h for h in found if any(h.tokens == e.tokens for e in expected)]
-        assert max(len(h.tokens) for h in found) <= enough
-        missed += found[0].tokens != expected[0].tokens
+        assert result == [h for h in result if any(h.tokens == e.tokens for e in expected)]
+        assert max(len(h.tokens) for h in result) <= enough
+        missed += result[0].tokens != expected[0].tokens
     assert missed  # it is a heuristic: with so large a penalty longer ones would have been better
 
 
@@ -158,18 +158,18 @@ def test_a_batch_finds_what_each_sentence_finds_alone(device: str, coverage: flo
 
 def test_greedy_takes_the_largest_each_time(device: str) -> None:
     decoder = Random(list(range(6)), device)
-    for seed, found in enumerate(greedy(decoder, 8)):
+    for seed, result in enumerate(greedy(decoder, 8)):
         expected: list[int] = []
         while len(expected) < 8 and EOS not in expected:
             expected.append(int(decoder.logits(seed, [BOS, *expected]).argmax()))
-        assert found.tokens == expected
-        assert found.score == found.log_probability
-        assert math.isclose(found.score, log_p(decoder, seed, expected), abs_tol=1e-5)
+        assert result.tokens == expected
+        assert result.score == result.log_probability
+        assert math.isclose(result.score, log_p(decoder, seed, expected), abs_tol=1e-5)
     best = [hypotheses[0] for hypotheses in beam_search(Random(list(range(6)), device), 1, 8)]
     plain = [h.tokens for h in greedy(Random(list(range(6)), device), 8)]
     assert [h.tokens for h in best] == plain
     later = beam_search(Random(list(range(6)), device), 1, 8, 2.0, early_stopping=False)
-    assert [found[0].tokens for found in later] != plain  # something longer may be ranked higher
+    assert [result[0].tokens for result in later] != plain  # something longer may be ranked higher
 
 
 def test_sentences_are_drawn_as_often_as_they_are_likely() -> None:

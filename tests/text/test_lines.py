@@ -48,9 +48,9 @@ def test_hard_lines(ending: str, block: int, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "BLOCK", block)
     for number, (head, end, closed) in enumerate(product((b"", MARK), ("\n", "\r\n"), (False, True))):
         data = head + (end.join(HARD) + end * closed).encode()
-        found = Lines(write(tmp_path / f"{number}{ending}", data))
-        assert list(found) == list(HARD)
-        assert [found[i] for i in range(len(found))] == list(HARD)
+        result = Lines(write(tmp_path / f"{number}{ending}", data))
+        assert list(result) == list(HARD)
+        assert [result[i] for i in range(len(result))] == list(HARD)
 
 
 def test_carriage_returns_end_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

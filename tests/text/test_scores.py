@@ -23,20 +23,20 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINI
 pytest.importorskip("sacrebleu")
 
 
-def by_formula(found: list[str], references: list[str]) -> float:
+def by_formula(translations: list[str], references: list[str]) -> float:
     """BLEU as Papineni et al. define it, of words between spaces, where no precision is zero."""
     logs = 0.0
     for n in range(1, 5):
         right = total = 0
-        for pair in zip(found, references, strict=True):
-            grams, wanted = (
+        for pair in zip(translations, references, strict=True):
+            grams, expected = (
                 Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
                 for words in (text.split() for text in pair)
             )
-            right += sum((grams & wanted).values())
+            right += sum((grams & expected).values())
             total += sum(grams.values())
         logs += math.log(right / total) / 4
-    length = sum(len(text.split()) for text in found)
+    length = sum(len(text.split()) for text in translations)
     wanted_length = sum(len(text.split()) for text in references)
     return 100 * math.exp(logs + min(0.0, 1 - wanted_length / length))
 
@@ -46,15 +46,15 @@ def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
     draw = random.Random(seed)
     words = [chr(97 + i) * (1 + i % 3) for i in range(26)]
     references = [[draw.choice(words) for _ in range(draw.randint(4, 15))] for _ in range(sentences)]
-    found = [[w if draw.random() < 0.8 else draw.choice(words) for w in r if draw.random() < 0.95] for r in references]
-    return [" ".join(f) for f in found], [" ".join(r) for r in references]
+    result = [[w if draw.random() < 0.8 else draw.choice(words) for w in r if draw.random() < 0.95] for r in references]
+    return [" ".join(f) for f in result], [" ".join(r) for r in references]
 
 
 def test_bleu_is_its_formula() -> None:
-    found, references = text(40, 0)
-    score = bleu(found, references, tokenize="none")
-    assert score.value == pytest.approx(by_formula(found, references), abs=1e-9)
-    lengths = [sum(len(line.split()) for line in side) for side in (found, references)]
+    result, references = text(40, 0)
+    score = bleu(result, references, tokenize="none")
+    assert score.value == pytest.approx(by_formula(result, references), abs=1e-9)
+    lengths = [sum(len(line.split()) for line in side) for side in (result, references)]
     assert score.length_ratio == pytest.approx(lengths[0] / lengths[1])
     assert score.brevity_penalty == pytest.approx(math.exp(1 - lengths[1] / lengths[0]))
     assert score.text.startswith(f"BLEU = {score.value:.2f}") and f"ref_len = {lengths[1]}" in score.text
@@ -83,13 +83,13 @@ def test_empty_sentences_count_as_wrong() -> None:
 
 
 def test_the_interval_shrinks_with_the_root_of_the_sentences() -> None:
-    found, references = text(30, 0)
-    assert bleu(found, references).interval is None
-    once = bleu(found, references, bootstrap=300)
-    again = bleu(found, references, bootstrap=300)
-    many = bleu(9 * found, 9 * references, bootstrap=300)
+    result, references = text(30, 0)
+    assert bleu(result, references).interval is None
+    once = bleu(result, references, bootstrap=300)
+    again = bleu(result, references, bootstrap=300)
+    many = bleu(9 * result, 9 * references, bootstrap=300)
     assert once == again and once.interval and many.interval
-    assert "bs:300" in once.signature and once.value == pytest.approx(bleu(found, references).value)
+    assert "bs:300" in once.signature and once.value == pytest.approx(bleu(result, references).value)
     assert 2.5 < once.interval / many.interval < 3.6
 
 

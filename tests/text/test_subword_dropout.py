@@ -37,20 +37,20 @@ def test_a_draw_is_a_function_of_seed_text_and_number(tokenizer: SubwordTokenize
 
 def test_pools_change_no_result(tokenizer: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = TEXTS[:50]
-    wanted = [SubwordSampler(tokenizer, 0.3).encode(text, 0) for text in texts]
+    expected = [SubwordSampler(tokenizer, 0.3).encode(text, 0) for text in texts]
     monkeypatch.setattr(subword_dropout, "WORDS", 3)
     monkeypatch.setattr(subword_dropout, "LONGEST", 7)
     small = SubwordSampler(tokenizer, 0.3)
-    assert [small.encode(text, 0) for text in texts] == wanted
+    assert [small.encode(text, 0) for text in texts] == expected
     assert len(small.pools) <= 3
 
 
 def test_limits(tokenizer: SubwordTokenizer) -> None:
     texts = [*TEXTS[:300], "漢 men", "", "aaaaaaaaa", "x" * 3000, "  two   spaces "]
     for text in texts:
-        wanted = tokenizer.encode(text)
-        assert SubwordSampler(tokenizer, 0.0).encode(text, 1) == wanted
-        assert SubwordSampler(tokenizer, 1e-12).encode(text, 1) == wanted  # our merging, none left out
+        expected = tokenizer.encode(text)
+        assert SubwordSampler(tokenizer, 0.0).encode(text, 1) == expected
+        assert SubwordSampler(tokenizer, 1e-12).encode(text, 1) == expected  # our merging, none left out
         characters = [
             tokenizer.tokens.index(c) if c in tokenizer.tokens else UNKNOWN
             for word in tokenizer.words(text)
@@ -64,22 +64,22 @@ def expected(sampler: SubwordSampler, ids: Segmentation) -> dict[Segmentation, f
     merges = sorted(
         (*sampler.merges[pair], i) for i, pair in enumerate(itertools.pairwise(ids)) if pair in sampler.merges
     )
-    found: dict[Segmentation, float] = collections.defaultdict(float)
-    found[ids] = sampler.dropout ** len(merges)
+    result: dict[Segmentation, float] = collections.defaultdict(float)
+    result[ids] = sampler.dropout ** len(merges)
     for n, (_, merged, i) in enumerate(merges):
         chance = sampler.dropout**n * (1 - sampler.dropout)
         for outcome, probability in expected(sampler, (*ids[:i], merged, *ids[i + 2 :])).items():
-            found[outcome] += chance * probability
-    return found
+            result[outcome] += chance * probability
+    return result
 
 
 def samples(sampler: SubwordSampler, word: str, count: int) -> collections.Counter[Segmentation]:
     """Segmentations of a word, each of another seed."""
-    found: collections.Counter[Segmentation] = collections.Counter()
+    result: collections.Counter[Segmentation] = collections.Counter()
     for sampler.seed in range(count):
         sampler.pools.clear()
-        found[tuple(sampler.encode(word.removeprefix("▁"), 0))] += 1
-    return found
+        result[tuple(sampler.encode(word.removeprefix("▁"), 0))] += 1
+    return result
 
 
 def some_words(tokenizer: SubwordTokenizer) -> list[str]:
@@ -97,13 +97,13 @@ def test_the_distribution_is_the_papers(tokenizer: SubwordTokenizer) -> None:
         assert chi_square(counts, {s: p * 1000 for s, p in chances.items()})
 
 
-def chi_square(counts: collections.Counter[Segmentation], wanted: dict[Segmentation, float]) -> bool:
+def chi_square(counts: collections.Counter[Segmentation], expected_counts: dict[Segmentation, float]) -> bool:
     """Whether counts fit expectations, within five standard deviations of chi-square; rare ones as one."""
-    rare = [s for s in wanted if wanted[s] < 5]
-    cells = [(counts[s], wanted[s]) for s in wanted if wanted[s] >= 5]
-    if sum(wanted[s] for s in rare) >= 1:
-        cells.append((sum(counts[s] for s in rare), sum(wanted[s] for s in rare)))
-    statistic = sum((found - mean) ** 2 / mean for found, mean in cells)
+    rare = [s for s in expected_counts if expected_counts[s] < 5]
+    cells = [(counts[s], expected_counts[s]) for s in expected_counts if expected_counts[s] >= 5]
+    if sum(expected_counts[s] for s in rare) >= 1:
+        cells.append((sum(counts[s] for s in rare), sum(expected_counts[s] for s in rare)))
+    statistic = sum((result - mean) ** 2 / mean for result, mean in cells)
     freedom = max(len(cells) - 1, 1)
     return statistic < freedom + 5 * (2 * freedom) ** 0.5
 

@@ -205,8 +205,8 @@ def test_windows_over_a_long_text() -> None:
     encoder = SQUAD.encoder(TOKENIZER, 40)
     features = SQUAD.features([Question("Where?", context, (("Oslo, near", start),))], encoder, [])
     assert len(features) > 2 and all(len(feature.ids) <= 40 for feature in features) and encoder.cut == 0
-    seen = {place for feature in features for place in feature.places if place is not None}
-    assert seen == set(TOKENIZER.encode(context, add_special_tokens=False).offsets)
+    visible = {place for feature in features for place in feature.places if place is not None}
+    assert visible == set(TOKENIZER.encode(context, add_special_tokens=False).offsets)
     has = [feature for feature in features if feature.target != (0, 0)]
     assert has and len(has) < len(features)
     for feature in has:

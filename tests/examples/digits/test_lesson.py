@@ -112,8 +112,8 @@ def test_the_page(results: Results, open_file: Callable[..., Any], tmp_path: Pat
     assert page.locator(".pictures").count() >= 8 and contrast(page, ".pictures figcaption") >= 4.5
     page.hover(".pictures canvas >> nth=0", position={"x": 36, "y": 12})
     image = insight.one_of_each(results.held_out).images[0]
-    told = f"0, row 2, column 5: {float(image[1, 4]):.4g}"
-    assert texts(page, ".pictures .told")[0] == told
+    message = f"0, row 2, column 5: {float(image[1, 4]):.4g}"
+    assert texts(page, ".pictures .told")[0] == message
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -194,7 +194,7 @@ def test_a_picture_is_saved_beside_the_page(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     failed = Section("Checked", (Checked("no", False),))
-    monkeypatch.setattr(layer_norm, "_checks", lambda found: failed)
+    monkeypatch.setattr(layer_norm, "_checks", lambda result: failed)
     assert cli.main(["layer-norm"]) == 1
     assert "[WRONG] no" in capsys.readouterr().out
 
@@ -216,8 +216,8 @@ def test_without_a_run_they_is_skipped(
 
 def test_by_token_and_by_word() -> None:
     weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]])
-    found = they.by_word(weights[None], [[0], [1, 2]], [[0, 1], [2]])
-    np.testing.assert_allclose(found, [[[0.3, 0.7], [(0.6 + 0.75) / 2, (0.4 + 0.25) / 2]]])
+    result = they.by_word(weights[None], [[0], [1, 2]], [[0, 1], [2]])
+    np.testing.assert_allclose(result, [[[0.3, 0.7], [(0.6 + 0.75) / 2, (0.4 + 0.25) / 2]]])
 
 
 def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -454,9 +454,9 @@ def test_small_pictures(opened: Callable[..., Any]) -> None:
 @pytest.mark.nightly
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
-    told = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
+    message = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
-        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], told)),
+        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], message)),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)),
         Pictures(EVIL[0], [Picture(square, text) for text in EVIL]),

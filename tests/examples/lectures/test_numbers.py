@@ -36,25 +36,25 @@ def soft(x: np.ndarray) -> np.ndarray:
 
 
 def test_i_like_cats() -> None:
-    found = self_attention.by_hand()
+    result = self_attention.by_hand()
     query = np.array([[1.3, 0.8], [0.7, 3.5], [1.9, 0.1]])
     key = np.array([[0.6, 2.4], [0.8, 1.7], [2.5, 0.3]])
     value = np.array([[1, 2], [3, 1], [0.5, 4]])
-    np.testing.assert_allclose(found.query.numpy(), query, atol=1e-12)
-    np.testing.assert_allclose(found.key.numpy(), key, atol=1e-12)
-    np.testing.assert_allclose(found.value.numpy(), value, atol=1e-12)
+    np.testing.assert_allclose(result.query.numpy(), query, atol=1e-12)
+    np.testing.assert_allclose(result.key.numpy(), key, atol=1e-12)
+    np.testing.assert_allclose(result.value.numpy(), value, atol=1e-12)
     scores = np.array([[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]])
-    np.testing.assert_allclose(found.scores.numpy(), scores, atol=1e-12)
+    np.testing.assert_allclose(result.scores.numpy(), scores, atol=1e-12)
     weights = soft(scores / math.sqrt(2))
-    np.testing.assert_allclose(found.weights.numpy(), weights, atol=1e-12)
-    np.testing.assert_allclose(found.output.numpy(), weights @ value, atol=1e-12)
+    np.testing.assert_allclose(result.weights.numpy(), weights, atol=1e-12)
+    np.testing.assert_allclose(result.output.numpy(), weights @ value, atol=1e-12)
 
 
 def test_the_row_and_its_sharper_versions() -> None:
     assert softmax.row().numpy().round(3).tolist() == [0.116, 0.157, 0.158, 0.426, 0.142]
     for factor in softmax.FACTORS:
-        wanted = soft(factor * np.array(softmax.LOGITS))
-        np.testing.assert_allclose(softmax.row(factor).numpy(), wanted, atol=1e-12)
+        expected = soft(factor * np.array(softmax.LOGITS))
+        np.testing.assert_allclose(softmax.row(factor).numpy(), expected, atol=1e-12)
     entropies = [softmax.entropy(softmax.row(factor)) for factor in softmax.FACTORS]
     assert entropies == sorted(entropies, reverse=True) and softmax.row(8).max() > 0.99
     assert softmax.SCALES[softmax.ONE] == 1
@@ -68,44 +68,44 @@ def test_the_gradient_is_that_of_differences() -> None:
 
 
 def test_shapes_and_results_of_four_heads() -> None:
-    found = multi_head.attend()
+    result = multi_head.attend()
     wide, heads, square = (1, 6, 512), (1, 4, 6, 128), (1, 4, 6, 6)
     shapes = {"ids": (1, 6)} | dict.fromkeys(("words", "x", "query", "joined", "output"), wide)
     shapes |= dict.fromkeys(("queries", "keys", "values", "heads"), heads) | dict.fromkeys(
         ("scores", "weights"), square
     )
-    assert {name: tuple(getattr(found, name).shape) for name in found._fields if name != "module"} == shapes
-    assert found.ids[0, 1] == found.ids[0, 5] and len(set(found.ids[0].tolist())) == 5
-    module = found.module
+    assert {name: tuple(getattr(result, name).shape) for name in result._fields if name != "module"} == shapes
+    assert result.ids[0, 1] == result.ids[0, 5] and len(set(result.ids[0].tolist())) == 5
+    module = result.module
     theirs = nn.MultiheadAttention(512, 4, batch_first=True)
     with mg.no_grad():
         theirs.in_proj_weight.copy_(mg.cat([module.query.weight, module.key.weight, module.value.weight]))
         theirs.out_proj.weight.copy_(module.output.weight)
-        output, weights = theirs(found.x, found.x, found.x, average_attn_weights=False)
-    np.testing.assert_allclose(found.output.numpy(), output.numpy(), atol=1e-5)
-    np.testing.assert_allclose(found.weights.numpy(), weights.numpy(), atol=1e-6)
+        output, weights = theirs(result.x, result.x, result.x, average_attn_weights=False)
+    np.testing.assert_allclose(result.output.numpy(), output.numpy(), atol=1e-5)
+    np.testing.assert_allclose(result.weights.numpy(), weights.numpy(), atol=1e-6)
 
 
 def test_the_causal_mask() -> None:
-    found = causal_mask.mask()
-    scores = found.scores.numpy().astype(np.float64)
-    masked = found.masked.numpy()
+    result = causal_mask.mask()
+    scores = result.scores.numpy().astype(np.float64)
+    masked = result.masked.numpy()
     for i, j in np.ndindex(6, 6):
-        assert masked[i, j] == (-math.inf if j > i else found.scores.numpy()[i, j])
+        assert masked[i, j] == (-math.inf if j > i else result.scores.numpy()[i, j])
     for i in range(6):
-        wanted = [*soft(scores[i, : i + 1]), *[0] * (5 - i)]
-        np.testing.assert_allclose(found.weights[i].numpy(), wanted, atol=1e-6)
+        expected = [*soft(scores[i, : i + 1]), *[0] * (5 - i)]
+        np.testing.assert_allclose(result.weights[i].numpy(), expected, atol=1e-6)
     late = np.tril(soft(scores))
-    np.testing.assert_allclose(found.late.numpy(), late, atol=1e-6)
+    np.testing.assert_allclose(result.late.numpy(), late, atol=1e-6)
 
 
 def test_layer_norm_of_a_batch_of_three() -> None:
-    found = layer_norm.normalise()
+    result = layer_norm.normalise()
     x = np.array(layer_norm.BATCH)
-    assert found.mean[:, 0].tolist() == [5, 50, 0] and found.variance[:, 0].tolist() == [5, 500, 3.5]
+    assert result.mean[:, 0].tolist() == [5, 50, 0] and result.variance[:, 0].tolist() == [5, 500, 3.5]
     normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
-    np.testing.assert_allclose(found.normal.numpy(), normal, atol=1e-12)
-    np.testing.assert_allclose(found.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
+    np.testing.assert_allclose(result.normal.numpy(), normal, atol=1e-12)
+    np.testing.assert_allclose(result.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
 
 
 def matrices(lesson: Lesson) -> Iterator[Matrix]:
@@ -214,8 +214,8 @@ def test_a_mixture_of_values() -> None:
 def test_three_kinds_of_positions() -> None:
     assert counting.counted(3).tolist() == [[0] * 6, [1] * 6, [2] * 6]
     assert counting.fractions(5)[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
-    wanted = [[f(t / 10000 ** (i / 3)) for i in range(3) for f in (math.sin, math.cos)] for t in range(5)]
-    np.testing.assert_allclose(counting.sines(5).numpy(), wanted, atol=1e-12)
+    expected = [[f(t / 10000 ** (i / 3)) for i in range(3) for f in (math.sin, math.cos)] for t in range(5)]
+    np.testing.assert_allclose(counting.sines(5).numpy(), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("order", permutation.SHOWN)
@@ -261,8 +261,8 @@ def test_gradients_come_where_losses_are() -> None:
     logits = network.logits(exercise.read, False)[0].detach().numpy()
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     targets = exercise.targets[0].numpy()
-    wanted = [-log_p[i, t] if t != masking.NONE else 0 for i, t in enumerate(targets)]
-    np.testing.assert_allclose(losses.each, wanted, atol=1e-12)
+    expected = [-log_p[i, t] if t != masking.NONE else 0 for i, t in enumerate(targets)]
+    np.testing.assert_allclose(losses.each, expected, atol=1e-12)
     p = np.exp(log_p)
     p[np.arange(len(p)), np.maximum(targets, 0)] -= 1  # ∂(−ln p)/∂z = p − 1 at the target
     sizes = np.linalg.norm(p, axis=-1) / 3 * (targets != masking.NONE)

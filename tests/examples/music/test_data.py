@@ -237,13 +237,13 @@ def test_pieces_are_transposed_as_a_whole() -> None:
     plain, moved = windows(batch=1), windows(batch=1, transpose=6)
     lengths = plain.music(np.random.default_rng(0))[1]
     one = plain.music(np.random.default_rng(0))[0]
-    seen = set()
+    visible = set()
     for seed in range(40):
         other = moved.music(np.random.default_rng(seed))[0]
         for difference in np.split(other - one, np.cumsum(lengths)[:-1]):
             assert difference[0] == 0 and len(set(difference[1:].tolist())) == 1
-            seen.add(int(difference[1]))
-    assert seen == set(range(-6, 6)), "twelve keys"
+            visible.add(int(difference[1]))
+    assert visible == set(range(-6, 6)), "twelve keys"
 
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))

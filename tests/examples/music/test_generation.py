@@ -85,9 +85,9 @@ def test_a_pianists_motif_is_the_beginning(piano: Path, tmp_path: Path, capsys: 
     motif, output = write_midi(tmp_path / "motif.mid", scale(60)), tmp_path / "a.mid"
     assert cli.main(music_of(piano, output, "--seed-file", str(motif), "--seconds", "2")) == 0
     assert "note: the motif has" in capsys.readouterr().err  # it is longer than the context
-    given, written = read_midi(motif).notes, read_midi(output).notes
-    assert [(n.pitch, n.velocity) for n in written[:40]] == [(n.pitch, n.velocity) for n in given]
-    np.testing.assert_allclose([n[2:4] for n in written[:40]], [n[2:4] for n in given], atol=0.006)
+    inputs, written = read_midi(motif).notes, read_midi(output).notes
+    assert [(n.pitch, n.velocity) for n in written[:40]] == [(n.pitch, n.velocity) for n in inputs]
+    np.testing.assert_allclose([n[2:4] for n in written[:40]], [n[2:4] for n in inputs], atol=0.006)
     cut = ("--seed-file", str(motif), "--seed-seconds", "1", "--seconds", "1")
     assert cli.main(music_of(piano, output, *cut)) == 0
     assert [n.pitch for n in read_midi(output).notes[:4]] == [60, 61, 62, 63]
@@ -152,11 +152,11 @@ class Table:
         self.read = self.start.numpy()[:, :0]
 
     def next_logits(self, tokens: mg.Tensor) -> mg.Tensor:
-        seen = tokens.numpy()
-        np.testing.assert_array_equal(seen[:, : self.read.shape[1]], self.read)
-        self.read = seen
-        last = seen[:, -1]
-        before = seen[:, -2] if seen.shape[1] > 1 else np.zeros_like(last)
+        read = tokens.numpy()
+        np.testing.assert_array_equal(read[:, : self.read.shape[1]], self.read)
+        self.read = read
+        last = read[:, -1]
+        before = read[:, -2] if read.shape[1] > 1 else np.zeros_like(last)
         return mg.from_numpy(self.log_p[before, last])
 
     def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
