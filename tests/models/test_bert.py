@@ -193,7 +193,14 @@ def test_a_causal_model_and_its_texts(tmp_path: Path) -> None:
 def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path) -> None:
     transformers = importlib.import_module("transformers")
     names = {} if kind is BertForQuestionAnswering else {"label_names": ["O", "B-PER", "I-PER"]}
-    changes = {"activation": "relu", "epsilon": 1e-3, "dropout": 0.25, "head_dropout": 0.5, "types": 3, "padding": 5}
+    changes: dict[str, Any] = {
+        "activation": "relu",
+        "epsilon": 1e-3,
+        "dropout": 0.25,
+        "head_dropout": 0.5,
+        "types": 3,
+        "padding": 5,
+    }
     ours = small(kind, **changes, **names, embedding_dropout=0.125, causal=kind is BertLMHeadModel)
     ours.save_pretrained(tmp_path)
     name = "BertModel" if kind is Bert else kind.__name__

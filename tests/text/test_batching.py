@@ -126,7 +126,7 @@ def test_few_pairs_and_long_ones() -> None:
 
 
 def test_bad_arguments() -> None:
-    wrong: list[tuple[Any, dict[str, int], str]] = [
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
         ([1, 2, 3], {}, r"\(N, 2\), source and target, not \(3,\)"),
         ([(1, 2, 3)], {}, r"not \(1, 3\)"),
         ([(1, 2)], {"tokens": 0}, "tokens=0"),

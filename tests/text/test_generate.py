@@ -228,7 +228,7 @@ class Broken(Random):
 
 
 def test_input_that_is_empty_or_bad() -> None:
-    assert greedy(Random([]), 5) == sample(Random([]), 5) == beam_search(Random([]), 3, 5) == []
+    assert greedy(Random([]), 5) == sample(Random([]), 5) == [] and beam_search(Random([]), 3, 5) == []
     assert beam_search(Random([3]), 4, 6, 0.8) == beam_search(Random([3]), 4, 6, wu(0.8))  # a number is the paper's
     assert wu(0.6)(1) == 1.0 and math.isclose(wu(0.6)(13), 3**0.6) and power(0.5)(9) == 3.0
     for size in (0, -1):

@@ -97,15 +97,6 @@ def test_from_a_folder_with_another_head(
     assert load(tmp_path).labels == ["negative", "positive"]
 
 
-def test_labels_never_seen_in_training(options: Callable[..., Options], data: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(data / "sst2", tmp_path / "data")
-    with (folder / "dev.tsv").open("a", encoding="utf-8") as file:
-        file.write("an odd film\todd\n")
-    with pytest.raises(ValueError, match="the label 'odd' is not among those of the training: negative, positive"):
-        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", data=folder))
-    assert not (tmp_path / "run").exists()
-
-
 def test_models_that_cannot_begin(
     options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
 ) -> None:

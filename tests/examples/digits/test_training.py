@@ -72,8 +72,8 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
     assert len(first) == 18 and len(again) == 13
     for one, other in zip(first[5:], again, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    for other in (Batches(numbered, 2, 8).epoch(3), Batches(numbered, 2, 7).epoch(4)):
-        assert not np.array_equal(next(other)[1].numpy(), first[0][1])
+    for batches in (Batches(numbered, 2, 8).epoch(3), Batches(numbered, 2, 7).epoch(4)):
+        assert not np.array_equal(next(batches)[1].numpy(), first[0][1])
     images, labels = (np.concatenate(parts) for parts in zip(*first, strict=True))
     assert len(set(labels.tolist())) == 18 * 64  # each digit at most once
     far = {(y, x) for y in range(-2, 3) for x in range(-2, 3)}

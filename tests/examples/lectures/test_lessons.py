@@ -249,11 +249,11 @@ def network() -> nn.Sequential:
 def block(labels: tuple[str, ...] = ("a", "b", "c", "b"), title: str = "Codes") -> Plane:
     first, middle, last = (layer for layer in network() if isinstance(layer, nn.Linear))
     layers = [
-        Dense(layer.weight.detach().numpy(), layer.bias.detach().numpy(), after)
+        Dense(layer.weight.detach().numpy(), layer.bias.detach().numpy(), after)  # type: ignore[arg-type]
         for layer, after in ((first, "tanh"), (middle, ""), (last, "sigmoid"))
     ]
     pictures = np.linspace(0, 1, 24).reshape(4, 2, 3)
-    return Plane(title, POINTS, labels, pictures, layers)  # type: ignore[arg-type]
+    return Plane(title, POINTS, labels, pictures, layers)
 
 
 def decoded(code: list[float]) -> np.ndarray:

@@ -69,11 +69,10 @@ def test_the_gradient_is_that_of_differences() -> None:
 
 def test_shapes_and_results_of_four_heads() -> None:
     result = multi_head.attend()
-    wide, heads, square = (1, 6, 512), (1, 4, 6, 128), (1, 4, 6, 6)
-    shapes = {"ids": (1, 6)} | dict.fromkeys(("words", "x", "query", "joined", "output"), wide)
-    shapes |= dict.fromkeys(("queries", "keys", "values", "heads"), heads) | dict.fromkeys(
-        ("scores", "weights"), square
-    )
+    shapes: dict[str, tuple[int, ...]] = {"ids": (1, 6)}
+    shapes |= dict.fromkeys(("words", "x", "query", "joined", "output"), (1, 6, 512))
+    shapes |= dict.fromkeys(("queries", "keys", "values", "heads"), (1, 4, 6, 128))
+    shapes |= dict.fromkeys(("scores", "weights"), (1, 4, 6, 6))
     assert {name: tuple(getattr(result, name).shape) for name in result._fields if name != "module"} == shapes
     assert result.ids[0, 1] == result.ids[0, 5] and len(set(result.ids[0].tolist())) == 5
     module = result.module

@@ -12,7 +12,6 @@ import pytest
 import minigrad as mg
 from examples.music import cli
 from examples.music.harmony import effective, into_range, particle_filter, resampled
-from examples.music.run import load
 from minigrad.music.chorales import grid_of, notes_of
 from minigrad.music.midi import read_midi, write_midi
 from minigrad.music.notes import Note
@@ -261,13 +260,3 @@ def test_a_seed_repeats_it_and_a_page_shows_it(run: Path, tmp_path: Path) -> Non
 def test_the_fewest_semitones_into_a_range() -> None:
     for pitches, shift in (([60, 72], 0), ([72, 80], -5), ([50, 60], 10), ([40, 91], 2), ([1, 10], 59)):
         assert into_range(np.array([0, *pitches]), 60, 75) == shift
-
-
-def test_files_without_a_melody(run: Path, piano: Path, four_voices: Path, tmp_path: Path, refused: Refused) -> None:
-    (tmp_path / "text.mid").write_text("no music")
-    write_midi(tmp_path / "empty.mid", [])
-    refused(harmonised(run, tmp_path / "text.mid"), "text.mid is no MIDI file")
-    refused(harmonised(run, tmp_path / "empty.mid"), "empty.mid has no notes")
-    refused(harmonised(run, tmp_path / "none.mid"), "none.mid")
-    refused(harmonised(piano, four_voices), "harmonise is for chorales, and .* is a model of performances")
-    assert load(piano).ranges == []
