@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
 Z = np.random.default_rng(0).standard_normal((3, 4, 5, 2))
@@ -48,7 +48,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@cases("name", PROGRAMS)
 def test_values_and_gradients(name: str) -> None:
     found = []
     for t, make in ((minigrad, ours), (torch, theirs)):
@@ -82,8 +82,8 @@ def test_numpys_spelling_and_out() -> None:
     np.testing.assert_allclose(host(out), np.fft.ifft(x), atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
+@cases(
+    "call, text",
     [
         (lambda x: minigrad.fft.fft(x, norm="other"), "Invalid normalization mode: 'other'"),
         (lambda x: minigrad.fft.fft(x, n=0), "Invalid number of data points"),
@@ -99,5 +99,4 @@ def test_numpys_spelling_and_out() -> None:
     ],
 )
 def test_bad_arguments_are_told(call: Callable[[Any], Any], text: str) -> None:
-    with pytest.raises(RuntimeError, match=text):
-        call(minigrad.ones(4))
+    raises(RuntimeError, text, lambda: call(minigrad.ones(4)))

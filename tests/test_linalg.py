@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
 
 Call = Callable[[Any, Any], Any]
@@ -77,7 +78,7 @@ def matrices() -> Any:
     return np.random.default_rng(0).standard_normal((2, 3, 3)) + 3 * np.eye(3)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@cases("name", SMOOTH)
 def test_values_and_gradients(name: str, device: str) -> None:
     a, b = ours(matrices(), True, device), theirs(matrices(), True)
     found, expected = SMOOTH[name](minigrad, a), SMOOTH[name](torch, b)
@@ -87,7 +88,7 @@ def test_values_and_gradients(name: str, device: str) -> None:
     assert_close(got[0], gradients([expected], [b], [theirs(g)])[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@cases("name", SMOOTH)
 def test_float32_is_kept(name: str, device: str) -> None:
     found = SMOOTH[name](minigrad, ours(matrices().astype(np.float32), device=device))
     assert found.dtype is minigrad.float32
@@ -168,7 +169,7 @@ def test_singular_matrices_have_an_info(device: str) -> None:
     assert_close(found.nan_to_num(7, 8, 9), torch.linalg.solve_triangular(y[1], y[0], upper=True).nan_to_num(7, 8, 9))
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 3, 3)])
+@cases("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 3, 3)])
 def test_empty_matrices(shape: tuple[int, ...], device: str) -> None:
     x, y = ours(np.zeros(shape), True, device), theirs(np.zeros(shape))
     for name in (
@@ -209,7 +210,7 @@ def test_ranks_and_pseudo_inverses_by_tolerance(device: str) -> None:
     assert_close(minigrad.pinverse(x, 0.3), torch.pinverse(y, 0.3))
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1000.0])
+@cases("size", [1e-3, 1.0, 30.0, 1000.0])
 def test_matrix_exp_of_small_and_large(size: float, device: str) -> None:
     a = np.random.default_rng(0).standard_normal((3, 4, 4))
     a = np.concatenate([(a - np.swapaxes(a, 1, 2)) * size, a[:1] * 1e-5, np.triu(a[:1], 1) * size])
@@ -223,8 +224,8 @@ def reals(x: Any) -> Any:
     return (torch if isinstance(x, torch.Tensor) else minigrad).view_as_real(x) if x.is_complex() else x
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 80])
-@pytest.mark.parametrize("kind", ["float64", "complex128", "hermitian"])
+@cases("n", [0, 1, 2, 5, 80])
+@cases("kind", ["float64", "complex128", "hermitian"])
 def test_ldl(n: int, kind: str, device: str) -> None:
     """With blocks of one and of two rows; LAPACK cuts matrices of more than 64 rows."""
     rng = np.random.default_rng(n)
@@ -250,13 +251,11 @@ def test_ldl(n: int, kind: str, device: str) -> None:
 def test_ldl_of_singular_and_wanting_a_gradient() -> None:
     x = minigrad.tensor([[0.0, 0.0], [0.0, 1.0]])
     assert int(minigrad.linalg.ldl_factor_ex(x).info) == 1
-    with pytest.raises(minigrad.linalg.LinAlgError, match=r"D\[1,1\] is zero"):
-        minigrad.linalg.ldl_factor(x)
-    with pytest.raises(NotImplementedError, match="has no gradient"):
-        minigrad.linalg.ldl_factor(x.requires_grad_())
+    raises(minigrad.linalg.LinAlgError, r"D\[1,1\] is zero", lambda: minigrad.linalg.ldl_factor(x))
+    raises(NotImplementedError, "has no gradient", lambda: minigrad.linalg.ldl_factor(x.requires_grad_()))
 
 
-@pytest.mark.parametrize("p", [1, -math.inf, "fro", "nuc"])
+@cases("p", [1, -math.inf, "fro", "nuc"])
 def test_cond_by_the_inverse(p: Any, device: str) -> None:
     x = ours(matrices(), True, device)
     assert_close(minigrad.linalg.cond(x, p), torch.linalg.cond(theirs(matrices()), p))
@@ -268,48 +267,40 @@ def test_a_result_that_the_rule_needs_may_not_be_changed() -> None:
     u, s, _ = minigrad.linalg.svd(x)
     with minigrad.no_grad():
         s.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace"):
-        u.sum().backward()
+    raises(RuntimeError, "modified by an inplace", lambda: u.sum().backward())
 
 
 def test_refusals() -> None:
     tall = ours(matrices()[:, :, :2], True)
     with pytest.raises(RuntimeError, match="not differentiable when mode='complete'"):
         minigrad.linalg.qr(tall, "complete").R.sum().backward()
-    with pytest.raises(RuntimeError, match="Incompatible shapes"):
-        minigrad.linalg.solve(minigrad.eye(3), minigrad.ones(2, 2))
+    raises(RuntimeError, "Incompatible shapes", lambda: minigrad.linalg.solve(minigrad.eye(3), minigrad.ones(2, 2)))
     with pytest.raises(RuntimeError, match="same dtype"):
         minigrad.linalg.solve_triangular(minigrad.eye(3), minigrad.ones(3, 2).double(), upper=True)
-    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
-        minigrad.linalg.svd(minigrad.ones(3))
+    raises(RuntimeError, "at least 2 dimensions", lambda: minigrad.linalg.svd(minigrad.ones(3)))
     with pytest.raises(RuntimeError, match="same number of dimensions"):
         minigrad.linalg.cross(minigrad.ones(2, 3), minigrad.ones(3))
     with pytest.raises(IndexError, match="Dimension out of range"):
         minigrad.linalg.cross(minigrad.ones(2, 3), minigrad.ones(2, 3), dim=2)
     with pytest.raises(RuntimeError, match=r"must be equal to input.shape\[-2\]"):
         minigrad.ormqr(minigrad.ones(3, 2), minigrad.ones(2), minigrad.ones(2, 3))
-    with pytest.raises(RuntimeError, match="without pivoting"):
-        minigrad.linalg.lu(minigrad.eye(3), pivot=False)
-    with pytest.raises(RuntimeError, match="square matrices"):
-        minigrad.linalg.inv(minigrad.ones(2, 3))
-    with pytest.raises(RuntimeError, match="floating point"):
-        minigrad.linalg.det(minigrad.ones(2, 2).long())
-    with pytest.raises(minigrad.linalg.LinAlgError):
-        minigrad.linalg.inv(minigrad.zeros(2, 2))
-    with pytest.raises(ValueError, match="is not one of"):
-        minigrad.linalg.matrix_norm(minigrad.ones(2, 2), 3)
+    raises(RuntimeError, "without pivoting", lambda: minigrad.linalg.lu(minigrad.eye(3), pivot=False))
+    raises(RuntimeError, "square matrices", lambda: minigrad.linalg.inv(minigrad.ones(2, 3)))
+    raises(RuntimeError, "floating point", lambda: minigrad.linalg.det(minigrad.ones(2, 2).long()))
+    raises(minigrad.linalg.LinAlgError, None, lambda: minigrad.linalg.inv(minigrad.zeros(2, 2)))
+    raises(ValueError, "is not one of", lambda: minigrad.linalg.matrix_norm(minigrad.ones(2, 2), 3))
     with pytest.raises(AttributeError, match=r"no minigrad\.linalg\.nrom; nearest: minigrad\.linalg\.norm"):
         minigrad.linalg.nrom  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("n", [None, 0, 2, 5])
-@pytest.mark.parametrize("increasing", [False, True])
+@cases("n", [None, 0, 2, 5])
+@cases("increasing", [False, True])
 def test_vander(n: int | None, increasing: bool, device: str) -> None:
     x = np.array([1.0, -2.0, 0.5])
     assert_close(minigrad.vander(ours(x, device=device), n, increasing), torch.vander(theirs(x), n, increasing))
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+@cases("p", [1.0, 2.0, math.inf])
 def test_pdist(p: float, device: str) -> None:
     x = matrices()[0]
     a, b = ours(x, True, device), theirs(x, True)
@@ -319,8 +310,8 @@ def test_pdist(p: float, device: str) -> None:
     assert_close(got[0], wanted[0])
 
 
-@pytest.mark.parametrize("order", [1, -1, 2, -2, math.inf, -math.inf])
-@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (2, 0, 3)])
+@cases("order", [1, -1, 2, -2, math.inf, -math.inf])
+@cases("shape", [(0, 0), (0, 5), (5, 0), (2, 0, 3)])
 def test_norms_of_empty_matrices(order: float, shape: tuple[int, ...]) -> None:
     """The largest of none is 0; there is no smallest."""
     try:

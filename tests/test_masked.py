@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
 
 RNG = np.random.default_rng(0)
@@ -31,17 +32,17 @@ def compare(name: str, *args: Any, mask: Any, gradients: bool = True, values: An
         assert_close(x.grad, y.grad)
 
 
-@pytest.mark.parametrize("name", OVER_AXES)
-@pytest.mark.parametrize("dim", [None, 1, (0, 2), -1], ids=str)
-@pytest.mark.parametrize("mask", [None, MASK, MASK[0, :, :1]], ids=["none", "full", "broadcast"])
+@cases("name", OVER_AXES)
+@cases("dim", [None, 1, (0, 2), -1])
+@cases("mask", [None, MASK, MASK[0, :, :1]])
 def test_over_axes(name: str, dim: Any, mask: Any) -> None:
     kwargs: dict[str, Any] = {"dim": dim, "mask": mask}
     compare(name, **kwargs, gradients=name not in ("var", "logsumexp"))  # NaN in PyTorch where nothing is left
     compare(name, **kwargs, keepdim=True, gradients=False)
 
 
-@pytest.mark.parametrize("name", ALONG)
-@pytest.mark.parametrize("mask", [None, MASK], ids=["none", "full"])
+@cases("name", ALONG)
+@cases("mask", [None, MASK])
 def test_along_an_axis(name: str, mask: Any) -> None:
     compare(name, 1, mask=mask, gradients=name in ("cumsum", "cumprod"))
 
@@ -51,15 +52,13 @@ def test_of_integers() -> None:
         compare(name, 0, mask=MASK, gradients=False, values=np.arange(24, dtype=np.int32).reshape(2, 3, 4))
     x, mask = ours(np.arange(6).reshape(2, 3)), ours(np.array([[True, True, True], [False] * 3]))
     assert minigrad.masked.median(x[:1], 1).tolist() == [1]
-    with pytest.raises(ValueError, match="no fully masked out rows"):
-        minigrad.masked.median(x, 1, mask=mask)
-    with pytest.raises(ValueError, match="could not infer output dtype"):
-        minigrad.masked.mean(x)
+    raises(ValueError, "no fully masked out rows", lambda: minigrad.masked.median(x, 1, mask=mask))
+    raises(ValueError, "could not infer output dtype", lambda: minigrad.masked.mean(x))
     assert minigrad.masked.mean(x, 1, dtype=minigrad.float32, mask=mask)[0].item() == 1
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
-@pytest.mark.parametrize("mask", [None, MASK, MASK[1, 1:2, :1]], ids=["none", "full", "nothing"])
+@cases("name", ["softmax", "log_softmax", "softmin"])
+@cases("mask", [None, MASK, MASK[1, 1:2, :1]])
 def test_softmax(name: str, mask: Any) -> None:
     """NaN along the axis where the mask leaves nothing, with a gradient of 0."""
     for dim in (0, 2):
@@ -84,8 +83,7 @@ def test_errors() -> None:
     for mask in (np.ones((1, 2, 3, 4), bool), np.ones(3, bool)):
         with pytest.raises((ValueError, RuntimeError), match=r"mask of shape|cannot be broadcast"):
             minigrad.masked.sum(x, mask=ours(mask))
-    with pytest.raises(ValueError, match="only one of unbiased and correction"):
-        minigrad.masked.var(x, 0, True, correction=1)
+    raises(ValueError, "only one of unbiased and correction", lambda: minigrad.masked.var(x, 0, True, correction=1))
 
 
 def test_logsumexp_of_complex_numbers() -> None:

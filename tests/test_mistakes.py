@@ -23,6 +23,7 @@ import pytest
 
 import minigrad
 from minigrad.tracebacks import get_traceback_filtering, set_traceback_filtering
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 TABLE = Path(__file__).with_name("mistakes.toml")
@@ -78,7 +79,7 @@ def numbers(text: str) -> set[str]:
     return set(re.findall(r"\d+", text))
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+@cases("mistake", MISTAKES)
 def test_ours_is_no_worse(mistake: Mistake, tmp_path: Path) -> None:
     before = get_traceback_filtering()
     set_traceback_filtering(True)
@@ -111,7 +112,7 @@ def check_traceback(error: Exception) -> None:
     assert error.__cause__ is None and (error.__context__ is None or error.__suppress_context__)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+@cases("mistake", MISTAKES)
 def test_theirs_is_still_so(mistake: Mistake, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     if not torch.__version__.startswith("2.13."):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words, torch
 
 SHOWN: list[Any] = [
@@ -66,7 +67,7 @@ SHOWN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("index", range(len(SHOWN)))
+@cases("index", range(len(SHOWN)))
 def test_repr_is_torchs(index: int) -> None:
     found, expected = SHOWN[index](minigrad), SHOWN[index](torch)
     assert in_torch_words(repr(found)) == repr(expected)
@@ -97,7 +98,7 @@ def test_device_is_shown() -> None:
     assert repr(minigrad.ones(2, device="strict")) == "tensor([1., 1.], device='strict')"
 
 
-@pytest.mark.parametrize("shape", [(1,), (2,), (2, 2, 2)], ids=["row", "rows", "matrices"])
+@cases("shape", [(1,), (2,), (2, 2, 2)])
 def test_where_a_line_ends_before_grad_fn(shape: tuple[int, ...]) -> None:
     for n in range(1, 14):
         x, y = (t.full((*shape[:-1], n), 0.5, requires_grad=True).sigmoid() for t in (minigrad, torch))
@@ -110,11 +111,11 @@ COMPLEX = [
 ]
 
 
-@pytest.mark.parametrize("values", COMPLEX, ids=str)
+@cases("values", COMPLEX)
 def test_complex_numbers_as_in_torch(values: list[complex]) -> None:
     assert repr(minigrad.tensor([values, values])) == repr(torch.tensor([values, values]))
 
 
-@pytest.mark.parametrize("n", [9, 10, 20])
+@cases("n", [9, 10, 20])
 def test_negative_zeros_do_not_widen_a_column(n: int) -> None:
     assert repr(minigrad.tensor([-0.0, 1.0] * n)) == repr(torch.tensor([-0.0, 1.0] * n))

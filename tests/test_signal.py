@@ -8,6 +8,7 @@ import pytest
 
 import minigrad
 from minigrad.signal import windows
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, torch
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -22,9 +23,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 5, 16])
-@pytest.mark.parametrize("sym", [True, False])
-@pytest.mark.parametrize(("name", "how"), CALLS)
+@cases("length", [0, 1, 2, 5, 16])
+@cases("sym", [True, False])
+@cases("name, how", CALLS)
 def test_windows(name: str, how: dict[str, Any], sym: bool, length: int) -> None:
     found = getattr(windows, name)(length, sym=sym, dtype=minigrad.float64, **how)
     if how.get("beta") == 900:  # PyTorch's I₀ is infinite there
@@ -42,8 +43,8 @@ def test_a_center() -> None:
     assert windows.hann(3, requires_grad=True).requires_grad
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
+@cases(
+    "call, text",
     [
         (lambda: windows.hann(-1), "hann requires non-negative window length, got M=-1"),
         (lambda: windows.hann(3, dtype=minigrad.int64), "hann expects float32 or float64 dtypes, got: minigrad.int64"),
@@ -55,7 +56,6 @@ def test_a_center() -> None:
     ],
 )
 def test_bad_arguments_are_told(call: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        call()
+    raises(ValueError, text, call)
     with pytest.raises(TypeError, match="Coefficients must be a list/tuple"):
         windows.general_cosine(3, a=0.5)  # type: ignore[arg-type]

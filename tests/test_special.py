@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad import special
+from tests.support.cases import cases
 from tests.support.parity import ours, theirs, torch
 
 
@@ -17,8 +18,8 @@ def test_names_are_pytorchs() -> None:
     assert all(callable(getattr(special, name)) for name in special.__all__)
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
+@cases(
+    "name, other",
     [
         ("expit", "sigmoid"),
         ("psi", "digamma"),
@@ -38,7 +39,7 @@ def test_a_missing_name() -> None:
         special.expitt  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 2e-15), (np.float32, 3e-7)])
+@cases("dtype, digits", [(np.float64, 2e-15), (np.float32, 3e-7)])
 def test_erfinv_to_the_last_digits(dtype: Any, digits: float) -> None:
     """Where one formula gives way to another, near the ends, and at them."""
     near = [0.0, -0.0, 1e-30, -1e-9, 0.3, 0.85, np.nextafter(0.85, 1), -0.8500001, 0.9999, -1.0, 1.0, 1.5, np.nan]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
@@ -26,12 +27,9 @@ def test_numbers() -> None:
     assert [10, 20, 30][n] == 30
     assert list(range(n)) == [0, 1]
     assert "ab" * n == "abab"
-    with pytest.raises(TypeError, match="index"):
-        [1][minigrad.tensor(0.0)]
-    with pytest.raises(RuntimeError, match="3 values is ambiguous"):
-        bool(minigrad.ones(3))
-    with pytest.raises(RuntimeError, match="3 elements cannot be converted to Scalar"):
-        minigrad.ones(3).item()
+    raises(TypeError, "index", lambda: [1][minigrad.tensor(0.0)])
+    raises(RuntimeError, "3 values is ambiguous", lambda: bool(minigrad.ones(3)))
+    raises(RuntimeError, "3 elements cannot be converted to Scalar", lambda: minigrad.ones(3).item())
     for convert in (float, int):
         with pytest.raises(ValueError, match="only one element tensors can be converted"):
             convert(minigrad.ones(2))
@@ -43,8 +41,7 @@ def test_format() -> None:
     assert f"{minigrad.tensor(7):03d}" == "007"
     assert f"{x}" == f"{x.item()}"
     assert f"{minigrad.ones(2)}" == "tensor([1., 1.])"
-    with pytest.raises(TypeError, match="unsupported format string"):
-        f"{minigrad.ones(2):.2f}"
+    raises(TypeError, "unsupported format string", lambda: f"{minigrad.ones(2):.2f}")
     assert operator.mod("%.1f", minigrad.tensor(2.5)) == "2.5"
     assert round(float(x), 1) == 3.1
 
@@ -60,8 +57,7 @@ def test_sequences() -> None:
     assert minigrad.tensor(4.0) in x
     assert [r.tolist() for r in reversed(x)] == [[3, 4], [1, 2]]
     assert [int(e) for e in reversed(x[0].long())] == [2, 1]
-    with pytest.raises(RuntimeError, match="in"):
-        operator.contains(x, "a")
+    raises(RuntimeError, "in", lambda: operator.contains(x, "a"))
     for broken in (lambda: len(minigrad.tensor(1.0)), lambda: iter(minigrad.tensor(1.0))):
         with pytest.raises(TypeError, match="0-d tensor"):
             broken()
@@ -116,8 +112,7 @@ def test_to_numpy_and_back() -> None:
 def test_numpy_of_another_device(device: str) -> None:
     x = minigrad.ones(2, device=device)
     if device != "cpu":
-        with pytest.raises(TypeError, match=r"Use Tensor\.cpu\(\)"):
-            x.numpy()
+        raises(TypeError, r"Use Tensor\.cpu\(\)", x.numpy)
     assert x.cpu().numpy().tolist() == x.numpy(force=True).tolist() == [1, 1]
     assert str(x.device) == device
     assert x.to("cpu").device.type == "cpu"
@@ -136,8 +131,7 @@ def test_copies() -> None:
     assert x.tolist() == [1, 2]
     shared = copy.deepcopy({"a": x, "b": x})
     assert shared["a"] is shared["b"]
-    with pytest.raises(RuntimeError, match="only leaf tensors"):
-        copy.deepcopy(x * 2)
+    raises(RuntimeError, "only leaf tensors", lambda: copy.deepcopy(x * 2))
     z = copy.copy(x)
     assert z.tolist() == [1, 2]
     detached = copy.deepcopy((x * 2).detach())
@@ -187,8 +181,7 @@ def test_grad_attribute() -> None:
     (leaf, slot), number = y.grad_fn.next_functions
     assert number == (None, 0)
     assert (leaf.variable is x, leaf.next_functions, slot) == (True, (), 0)
-    with pytest.raises(RuntimeError, match="leaf variables"):
-        y.requires_grad_(False)
+    raises(RuntimeError, "leaf variables", lambda: y.requires_grad_(False))
     assert not y.detach().requires_grad
     assert x.requires_grad_(False) is x
     assert not (x * 2).requires_grad
@@ -216,10 +209,8 @@ def test_conversions_keep_the_graph() -> None:
     assert x.to(minigrad.float32) is x
     assert x.to("cpu") is x
     assert x.to(x, copy=True) is not x
-    with pytest.raises(TypeError, match="is not a dtype"):
-        x.to(dtype="real")
-    with pytest.raises(RuntimeError, match="is not a device"):
-        x.to("gpu:0")
+    raises(TypeError, "is not a dtype", lambda: x.to(dtype="real"))
+    raises(RuntimeError, "is not a device", lambda: x.to("gpu:0"))
 
 
 def test_methods_equal_functions() -> None:
@@ -305,7 +296,7 @@ SAME: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("index", range(len(SAME)))
+@cases("index", range(len(SAME)))
 def test_methods(index: int) -> None:
     values = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
     assert_close(SAME[index](ours(values)), SAME[index](theirs(values)), 1e-5)
@@ -328,10 +319,8 @@ def test_hooks_after_the_gradient_has_grown() -> None:
     handle.remove()
     (leaf * 2).sum().backward()
     assert len(seen) == 2
-    with pytest.raises(RuntimeError, match="doesn't require gradient"):
-        minigrad.ones(1).register_post_accumulate_grad_hook(print)
-    with pytest.raises(RuntimeError, match="non-leaf"):
-        (leaf * 2).register_post_accumulate_grad_hook(print)
+    raises(RuntimeError, "doesn't require gradient", lambda: minigrad.ones(1).register_post_accumulate_grad_hook(print))
+    raises(RuntimeError, "non-leaf", lambda: (leaf * 2).register_post_accumulate_grad_hook(print))
 
 
 def test_an_optimiser_in_the_backward_pass() -> None:
@@ -364,8 +353,7 @@ def test_conjugate_transposes() -> None:
     assert x.H.tolist() == x.mH.tolist() == x.adjoint().tolist() == [[1 - 2j], [3 + 1j]]
     y = minigrad.arange(6).view(1, 2, 3)
     assert y.mH.shape == (1, 3, 2)
-    with pytest.raises(RuntimeError, match="Got 3-D"):
-        y.H
+    raises(RuntimeError, "Got 3-D", lambda: y.H)
 
 
 def test_a_tensor_of_one_element_is_a_number() -> None:

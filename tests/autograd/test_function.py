@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from minigrad.autograd.function import Function, once_differentiable
+from tests.support.cases import cases, raises
 
 
 def functions(t: Any) -> dict[str, Any]:
@@ -107,14 +108,14 @@ def run(t: Any, name: str) -> list[Any]:
     return [a.detach().numpy() for a in (out, *(g for g in first if g is not None), *second)]
 
 
-@pytest.mark.parametrize("name", ["Cube", "Exp", "TwoResults", "Setup", "Dirty"])
+@cases("name", ["Cube", "Exp", "TwoResults", "Setup", "Dirty"])
 def test_functions_agree_with_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch")
     for ours, theirs in zip(run(minigrad, name), run(torch, name), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["Cube", "Exp"])
+@cases("name", ["Cube", "Exp"])
 def test_gradcheck_of_functions(name: str) -> None:
     f = functions(minigrad)[name]
     x = minigrad.randn(2, 3, dtype=minigrad.float64, requires_grad=True)
@@ -184,8 +185,7 @@ def test_once_differentiable() -> None:
     x = minigrad.tensor([3.0], requires_grad=True)
     (first,) = minigrad.autograd.grad((Square.apply(x) * x).sum(), x, create_graph=True)
     assert first.tolist() == [27.0]
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        first.sum().backward()
+    raises(RuntimeError, "once_differentiable", lambda: first.sum().backward())
 
 
 def test_bad_functions_are_told() -> None:
@@ -211,8 +211,7 @@ def test_bad_functions_are_told() -> None:
         with pytest.raises((RuntimeError, TypeError), match=told):
             Wrong.apply(x, x.detach()).sum().backward()
         assert x.grad is None
-    with pytest.raises(RuntimeError, match="not instantiated"):
-        Wrong()
+    raises(RuntimeError, "not instantiated", Wrong)
     with pytest.raises(TypeError, match="can only save tensors"):
         minigrad.autograd.function.FunctionCtx().save_for_backward(1)  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match="forward"):
@@ -224,13 +223,11 @@ def test_a_second_walk_and_a_change_in_place_are_told() -> None:
     x = minigrad.ones(2, requires_grad=True)
     y = f.apply(x).sum()
     y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        y.backward()
+    raises(RuntimeError, "second time", y.backward)
     inside = x * 1
     y = f.apply(inside).sum()
     inside.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.backward()
+    raises(RuntimeError, "modified by an inplace operation", y.backward)
 
 
 def test_no_cycle_keeps_a_graph_alive() -> None:
@@ -308,6 +305,5 @@ def test_a_node_says_that_its_saved_tensors_are_gone(t: Any) -> None:
     y = functions(t)["Setup"].apply(x, x)
     assert len(y.grad_fn.saved_tensors) == 2
     y.sum().backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        y.grad_fn.saved_tensors
+    raises(RuntimeError, "second time", lambda: y.grad_fn.saved_tensors)
     assert not hasattr(y.grad_fn, "variable")  # which visualisers ask

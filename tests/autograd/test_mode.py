@@ -12,6 +12,7 @@ import minigrad
 from minigrad import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from minigrad.autograd import detect_anomaly, set_detect_anomaly
 from minigrad.ops.op import watch
+from tests.support.cases import cases, raises
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ def test_a_mode_may_be_entered_again() -> None:
     assert recorded()
 
 
-@pytest.mark.parametrize("mode", [no_grad, enable_grad, lambda: set_grad_enabled(False), detect_anomaly])
+@cases("mode", [no_grad, enable_grad, lambda: set_grad_enabled(False), detect_anomaly])
 def test_exceptions_end_it(mode: Any) -> None:
     with pytest.raises(ZeroDivisionError), mode():
         1 / 0
@@ -73,8 +74,7 @@ def test_decorators() -> None:
 
 
 def test_a_decorated_function_that_raises() -> None:
-    with pytest.raises(ZeroDivisionError):
-        no_grad()(lambda: 1 / 0)()
+    raises(ZeroDivisionError, None, lambda: no_grad()(lambda: 1 / 0)())
     assert is_grad_enabled()
 
 
@@ -146,8 +146,7 @@ def test_what_is_thrown_into_a_decorated_generator_reaches_its_body() -> None:
     generator: Any = steady()
     assert next(generator) == 0
     assert generator.throw(LookupError("again")) == 10 and is_grad_enabled()
-    with pytest.raises(ZeroDivisionError, match="not caught"):
-        generator.throw(ZeroDivisionError("not caught"))
+    raises(ZeroDivisionError, "not caught", lambda: generator.throw(ZeroDivisionError("not caught")))
     assert log == [("again", False), ("closed", False)] and is_grad_enabled()
     second: Any = steady()
     next(second)

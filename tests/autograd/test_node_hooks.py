@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from tests.support.cases import cases, raises
 
 
 def test_hooks_on_a_node_see_and_replace_gradients(t: Any) -> None:
@@ -171,8 +172,7 @@ def test_a_step_within_the_backward_pass(t: Any) -> None:
     assert modes == [False, True]
     bad = t.ones(1, requires_grad=True)
     bad.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
-    with pytest.raises(RuntimeError, match="hooks should return None"):
-        bad.sum().backward()
+    raises(RuntimeError, "hooks should return None", lambda: bad.sum().backward())
 
 
 def test_create_graph_goes_through_hooks(t: Any) -> None:
@@ -195,10 +195,8 @@ def test_gradients_for_edges_and_from_them(t: Any) -> None:
     assert t.equal(t.autograd.grad(edge, x, t.ones(2) * 2, retain_graph=True)[0], at_leaf)
     total = t.autograd.graph.get_gradient_edge(x.sum())
     assert t.autograd.grad(total, x)[0].tolist() == [1.0, 1.0]
-    with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
-        t.autograd.grad(edge, x)
-    with pytest.raises(RuntimeError, match="Mismatch in shape"):
-        t.autograd.grad(edge, x, t.ones(3))
+    raises(RuntimeError, "implicitly created only for scalar", lambda: t.autograd.grad(edge, x))
+    raises(RuntimeError, "Mismatch in shape", lambda: t.autograd.grad(edge, x, t.ones(3)))
     plain = t.autograd.graph.GradientEdge(h.grad_fn, 0)
     t.autograd.backward(h.sum(), inputs=[plain, leaf])
     assert t.allclose(x.grad, at_leaf)
@@ -243,12 +241,11 @@ def test_an_error_far_within_reaches_the_caller() -> None:
                 Down.apply(ctx.depth - 1, mg.ones(1, requires_grad=True)).sum().backward()
             return None, g
 
-    with pytest.raises(ZeroDivisionError, match="at the bottom"):
-        Down.apply(100, mg.ones(1, requires_grad=True)).sum().backward()
+    raises(ZeroDivisionError, "at the bottom", lambda: Down.apply(100, mg.ones(1, requires_grad=True)).sum().backward())
     assert mg.is_grad_enabled()
 
 
-@pytest.mark.parametrize("first", ["base", "view"])
+@cases("first", ["base", "view"])
 def test_retain_grad_before_a_change_through_a_view(t: Any, first: str) -> None:
     x = t.ones(3, requires_grad=True).clone()
     v = x.view(3)

@@ -12,6 +12,7 @@ import pytest
 import minigrad as mg
 from minigrad import viz
 from minigrad.autograd.places import at, cell, spelled
+from tests.support.cases import cases, raises
 
 FILE = "ipykernel_123/456.py"
 CELL = """x = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -44,7 +45,7 @@ def test_a_cell_and_its_line() -> None:
     assert spelled("backward()") == "backward()"
 
 
-@pytest.mark.parametrize("shell", [None, SimpleNamespace(), SimpleNamespace(compile=SimpleNamespace())])
+@cases("shell", [None, SimpleNamespace(), SimpleNamespace(compile=SimpleNamespace())])
 def test_without_a_notebook_a_file_is_a_file(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert cell(FILE) == "" and spelled(f"{FILE}:2") == f"{FILE}:2"
@@ -64,8 +65,6 @@ def test_messages_show_cells() -> None:
     names = run()
     names["loss"].backward(retain_graph=True)
     exec(compile("\n\nwith mg.no_grad(): y.mul_(2)", FILE, "exec"), names)
-    with pytest.raises(RuntimeError, match="mul_ at cell 5, line 3 has"):
-        names["loss"].backward()
+    raises(RuntimeError, "mul_ at cell 5, line 3 has", names["loss"].backward)
     bad = "x = mg.tensor([0.0], requires_grad=True)\nwith mg.autograd.detect_anomaly():\n    y = x.log()"
-    with pytest.raises(RuntimeError, match="log at cell 5, line 3 made"):
-        run(bad)
+    raises(RuntimeError, "log at cell 5, line 3 made", lambda: run(bad))

@@ -14,6 +14,7 @@ from minigrad.autograd import grad, tape
 from minigrad.autograd.calls import apply
 from minigrad.ops import elementwise, joining, linear, shape
 from minigrad.ops.op import Op
+from tests.support.cases import cases, raises
 
 Make = Callable[[str], Any]
 _VALUES = [0.5, 0.25, 2.0, 1.5]
@@ -75,7 +76,7 @@ def _assert_same(one: dict[str, Any], other: dict[str, Any], what: str) -> None:
         np.testing.assert_array_equal(a, b, err_msg=what)
 
 
-@pytest.mark.parametrize("name", ["exp", "tanh", "square", "sqrt", "relu", "floor", "isnan"])
+@cases("name", ["exp", "tanh", "square", "sqrt", "relu", "floor", "isnan"])
 def test_a_method_is_apply(name: str, device: str) -> None:
     of: Op = getattr(elementwise, name)
     for operand, make in MAKERS.items():
@@ -83,8 +84,8 @@ def test_a_method_is_apply(name: str, device: str) -> None:
         _assert_same(method, _recorded(lambda x: apply(of, (x,)), (make,), device), operand)
 
 
-@pytest.mark.parametrize("first", ["leaf", "changed view", "constant", "parameter", "float64", "column"])
-@pytest.mark.parametrize("name", ["add", "mul", "truediv", "lt"])
+@cases("first", ["leaf", "changed view", "constant", "parameter", "float64", "column"])
+@cases("name", ["add", "mul", "truediv", "lt"])
 def test_an_operator_is_apply(name: str, first: str, device: str) -> None:
     of: Op = getattr(elementwise, {"truediv": "div"}.get(name, name))
     numbers: dict[str, Make] = {"float": lambda device: 1.5, "int": lambda device: 2}
@@ -111,8 +112,7 @@ def test_the_tape_alone_computes_and_records(device: str) -> None:
 def test_errors_name_the_op_and_its_operands() -> None:
     with pytest.raises(RuntimeError, match=r"mul: .*\(given \(4,\) float32, \(3,\) float32\)"):
         apply(elementwise.mul, (mg.ones(4), mg.ones(3)))
-    with pytest.raises(TypeError, match=r"argument 'input' .* must be Tensor, not list"):
-        apply(elementwise.exp, ([1.0],))
+    raises(TypeError, r"argument 'input' .* must be Tensor, not list", lambda: apply(elementwise.exp, ([1.0],)))
 
 
 def test_nothing_is_recorded_without_grad_mode() -> None:
@@ -139,7 +139,7 @@ _CASES: dict[str, tuple[Callable[..., Any], int]] = {  # a function of tensors, 
 }
 
 
-@pytest.mark.parametrize("case", _CASES)
+@cases("case", _CASES)
 def test_rules_give_the_same_in_every_walk(case: str) -> None:
     compute, count = _CASES[case]
     inputs: list[Any] = [mg.tensor(_VALUES[i:] + _VALUES[:i], dtype=mg.float64) for i in range(count)]

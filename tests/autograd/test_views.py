@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
 Step = Callable[[Any, list[Any], Any], Any]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
@@ -121,7 +122,7 @@ def _done(step: Step, t: Any, live: list[Any], w: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(600))
+@cases("seed", range(600))
 def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
     rng = random.Random(seed)
     start, weights = np.random.default_rng(seed).standard_normal((2, 3, 4)), np.array([0.3, -0.7, 1.1, 0.9])
@@ -148,8 +149,7 @@ def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
     try:
         losses[1].backward()
     except RuntimeError:
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-            losses[0].backward()
+        raises(RuntimeError, "modified by an inplace operation", losses[0].backward)
         return
     losses[0].backward()
     for mine, other in zip(leaves[0], leaves[1], strict=True):
@@ -249,7 +249,7 @@ def wide_value(t: Any, x: Any, v: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize(
+@cases(
     "program",
     [
         positional,
@@ -265,17 +265,12 @@ def wide_value(t: Any, x: Any, v: Any) -> Any:
         scattered,
         wide_value,
     ],
-    ids=lambda p: p.__name__,
 )
 def test_known_programs(program: Callable[..., Any]) -> None:
     both(program)
 
 
-@pytest.mark.parametrize(
-    "take",
-    [lambda y: y.chunk(2, dim=1)[1], lambda y: y.split([1, 2])[1], lambda y: y.unbind(0)[2]],
-    ids=["chunk", "split", "unbind"],
-)
+@cases("take", [lambda y: y.chunk(2, dim=1)[1], lambda y: y.split([1, 2])[1], lambda y: y.unbind(0)[2]])
 def test_parts_of_a_split_can_be_changed(take: Callable[[Any], Any]) -> None:
     """PyTorch refuses these; here the gradient is that of the same change written out of place."""
     x = ours(np.arange(12.0).reshape(3, 4), True)
@@ -348,7 +343,7 @@ def _one_row(t: Any, b: Any, w: Any) -> Any:
     return v.expand(2, 3)
 
 
-@pytest.mark.parametrize("write", [_row, _element, _part_in_place, _expanded_twice, _copied_into, _one_row])
+@cases("write", [_row, _element, _part_in_place, _expanded_twice, _copied_into, _one_row])
 def test_a_part_of_an_expanded_tensor_is_written_to(write: Callable[[Any, Any, Any], Any]) -> None:
     def run(t: Any) -> list[Any]:
         x = t.arange(1.0, 4.0, dtype=t.float64, requires_grad=True)
@@ -363,19 +358,17 @@ def test_a_part_of_an_expanded_tensor_is_written_to(write: Callable[[Any, Any, A
         np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("write", [lambda v: v.mul_(2), lambda v: v.index_fill_(0, minigrad.tensor([0]), 2.0)])
+@cases("write", [lambda v: v.mul_(2), lambda v: v.index_fill_(0, minigrad.tensor([0]), 2.0)])
 def test_an_expanded_tensor_as_a_whole_is_not(write: Callable[[Any], Any]) -> None:
     b = minigrad.ones(3, requires_grad=True) * 1
-    with pytest.raises(RuntimeError, match=r"share memory|single memory location"):
-        write(b.expand(2, 3))
+    raises(RuntimeError, r"share memory|single memory location", lambda: write(b.expand(2, 3)))
     v = b.expand(2, 3)
     with pytest.raises(RuntimeError, match="share memory"):
         v[minigrad.tensor([0])] = 1.0
 
 
 def test_view_of_what_cannot_be_viewed() -> None:
-    with pytest.raises(RuntimeError, match=r"Use \.reshape"):
-        minigrad.zeros(3, 4).t().view(12)
+    raises(RuntimeError, r"Use \.reshape", lambda: minigrad.zeros(3, 4).t().view(12))
 
 
 def test_a_view_made_under_no_grad_is_a_constant() -> None:
@@ -398,5 +391,4 @@ def test_a_view_that_is_older_than_its_bases_wish_for_a_gradient() -> None:
     with minigrad.no_grad():
         further.add_(1)
     assert a.tolist() == [2.0] * 3
-    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
-        view.detach_()
+    raises(RuntimeError, "Can't detach views in-place", view.detach_)

@@ -15,6 +15,7 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad.autograd import Function, backward, grad
 from minigrad.autograd.tape import Node
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
@@ -58,7 +59,7 @@ def test_diamonds() -> None:
     assert_close(x.grad, y.grad, 1e-6)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@cases("order", [(0, 1), (1, 0)])
 def test_two_losses_in_either_order(order: tuple[int, int]) -> None:
     x = leaf(1, 2)
     h = x * x  # both losses go through it
@@ -161,14 +162,12 @@ def test_grad_of_rows_of_vectors_at_once() -> None:
 
 def test_grad_of_an_unused_input() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
-    with pytest.raises(RuntimeError, match="allow_unused"):
-        grad((x * 2).sum(), [x, y])
+    raises(RuntimeError, "allow_unused", lambda: grad((x * 2).sum(), [x, y]))
     gx, gy = grad((x * 2).sum(), [x, y], allow_unused=True)
     assert (gx.tolist(), gy) == ([2, 2], None)
     gx, gy = grad((x * 2).sum(), [x, y], materialize_grads=True)
     assert gy.tolist() == [0, 0]
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        grad(x.sum(), minigrad.ones(2))
+    raises(RuntimeError, "does not require grad", lambda: grad(x.sum(), minigrad.ones(2)))
 
 
 def test_only_paths_to_the_inputs_are_walked() -> None:
@@ -183,7 +182,7 @@ def test_only_paths_to_the_inputs_are_walked() -> None:
     assert x.grad.tolist() == [18, 24]
 
 
-@pytest.mark.parametrize("create", [False, True])
+@cases("create", [False, True])
 def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create: bool) -> None:
     """Fused ops, and a Function's backward: what they give besides goes nowhere, and no hook sees it."""
 
@@ -294,7 +293,7 @@ def test_a_hook_sees_the_whole_gradient_once() -> None:
     assert seen == [3 + 4]
 
 
-@pytest.mark.parametrize("create_graph", [False, True])
+@cases("create_graph", [False, True])
 def test_the_hooks_of_a_tensor_get_one_object(create_graph: bool) -> None:
     """Programs leave notes on a gradient for the next hook, or return one that has them."""
     for library, make in ((minigrad, ours), (torch, theirs)):
@@ -320,8 +319,7 @@ def test_a_hook_may_keep_its_gradient() -> None:
 
 def test_bad_hooks() -> None:
     x = leaf(1, 2)
-    with pytest.raises(RuntimeError, match="doesn't require gradient"):
-        minigrad.ones(2).register_hook(lambda g: g)
+    raises(RuntimeError, "doesn't require gradient", lambda: minigrad.ones(2).register_hook(lambda g: g))
     with (
         x.register_hook(lambda g: g.sum()),
         pytest.raises(RuntimeError, match="hook has changed the size of the value"),
@@ -352,8 +350,7 @@ def test_retain_grad() -> None:
     (h * h).sum().backward()
     assert h.grad.tolist() == [8, 16]
     x.retain_grad()  # a leaf has its gradient anyway
-    with pytest.raises(RuntimeError, match="retain_grad"):
-        minigrad.ones(2).retain_grad()
+    raises(RuntimeError, "retain_grad", lambda: minigrad.ones(2).retain_grad())
 
 
 # Errors ----------------------------------------------------------------------------------------------------
@@ -363,12 +360,10 @@ def test_backward_twice() -> None:
     x = leaf(1, 2)
     loss = (x * x).sum()
     loss.backward()
-    with pytest.raises(
-        RuntimeError, match=r"second time .*: mul \(gradient rule at .*elementwise\.py:\d+.*retain_graph=True"
-    ):
-        loss.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        grad(loss, x)
+    raises(
+        RuntimeError, r"second time .*: mul \(gradient rule at .*elementwise\.py:\d+.*retain_graph", loss.backward
+    )
+    raises(RuntimeError, "second time", lambda: grad(loss, x))
     loss = (x * x).sum()
     loss.backward(retain_graph=True)
     loss.backward()
@@ -385,16 +380,12 @@ def test_what_keeps_nothing_can_be_walked_again() -> None:
 
 def test_backward_of_no_scalar_and_of_nothing() -> None:
     x = leaf(1, 2)
-    with pytest.raises(RuntimeError, match=r"only for scalar outputs, and this tensor has shape \(2,\)"):
-        (x * 2).backward()
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        minigrad.ones(1).backward()
+    raises(RuntimeError, r"only for scalar outputs, and this tensor has shape \(2,\)", lambda: (x * 2).backward())
+    raises(RuntimeError, "does not require grad", lambda: minigrad.ones(1).backward())
     with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of .*\(\[3\]\) and output\[0\] has"):
         (x * 2).backward(minigrad.ones(3))
-    with pytest.raises(TypeError, match="must be Tensors"):
-        (x * 2).backward([np.ones(2)])
-    with pytest.raises(RuntimeError, match="2 tensors and 1 gradients"):
-        backward([x * 1, x * 2], [minigrad.ones(2)])
+    raises(TypeError, "must be Tensors", lambda: (x * 2).backward([np.ones(2)]))
+    raises(RuntimeError, "2 tensors and 1 gradients", lambda: backward([x * 1, x * 2], [minigrad.ones(2)]))
     assert x.grad is None
 
 
@@ -409,10 +400,11 @@ def test_a_saved_value_changed_in_place() -> None:
     h = x * 2
     loss = (h * h).sum()
     h += 1
-    with pytest.raises(
-        RuntimeError, match=r"mul \(gradient rule at .*elementwise\.py.*add_ at .*test_walk\.py:\d+ has changed"
-    ):
-        loss.backward()
+    raises(
+        RuntimeError,
+        r"mul \(gradient rule at .*elementwise\.py.*add_ at .*test_walk\.py:\d+ has",
+        loss.backward,
+    )
     assert x.grad is None
     h = x * 2
     loss = h.exp().sum()
@@ -420,7 +412,7 @@ def test_a_saved_value_changed_in_place() -> None:
     loss.backward()
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
     [
         lambda h: h.detach().mul_(2),
@@ -437,8 +429,7 @@ def test_changes_through_views_are_noticed(change: Any) -> None:
     loss = (h * h).sum()
     with minigrad.no_grad():
         change(h)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
+    raises(RuntimeError, "modified by an inplace operation", loss.backward)
 
 
 def test_changes_through_data_are_not() -> None:
@@ -448,7 +439,7 @@ def test_changes_through_data_are_not() -> None:
     loss.backward()
 
 
-@pytest.mark.parametrize(
+@cases(
     "use",
     [
         lambda x, i, m: x[i],
@@ -500,8 +491,7 @@ def test_in_place_on_a_leaf() -> None:
 
 
 def test_in_place_on_memory_that_cannot_be_written() -> None:
-    with pytest.raises(RuntimeError, match="single memory location"):
-        minigrad.ones(3).expand(2, 3).add_(1)
+    raises(RuntimeError, "single memory location", lambda: minigrad.ones(3).expand(2, 3).add_(1))
     frozen = np.ones(3, np.float32)
     frozen.flags.writeable = False
     with pytest.raises(RuntimeError, match="read-only"):
@@ -518,10 +508,11 @@ def test_anomaly_mode_names_the_forward_line() -> None:
     zero = leaf(0.0)
     with minigrad.autograd.detect_anomaly():
         loss = (zero.sqrt() * 0).sum()
-        with pytest.raises(
-            RuntimeError, match=r"gradient of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+"
-        ):
-            loss.backward()
+        raises(
+            RuntimeError,
+            r"of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+",
+            loss.backward,
+        )
     (zero.sqrt() * 0).sum().backward()  # outside, as ever
 
 

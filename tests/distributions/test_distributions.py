@@ -12,6 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import distributions
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
@@ -126,9 +127,9 @@ def draw(name: str, shape: tuple[int, ...] = (3,)) -> Any:
     return host(d.sample(shape))
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (2, 7)], ids=str)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", [n for n in KINDS if n not in OWN_DRAWS])
+@cases("shape", [(), (3,), (2, 7)])
+@cases("dtype", [np.float64, np.float32])
+@cases("name", [n for n in KINDS if n not in OWN_DRAWS])
 def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...], device: str) -> None:
     (_, mine), (_, other) = pair(name, dtype, device)
     if device != "cpu" and name.startswith(OF_CATEGORIES):
@@ -146,7 +147,7 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
         assert_close(mine.rsample(shape), other.rsample(shape), rtol)
 
 
-@pytest.mark.parametrize("name", [n for n in OWN_DRAWS if n not in ("StudentT, no variance", "LKJCholesky")])
+@cases("name", [n for n in OWN_DRAWS if n not in ("StudentT, no variance", "LKJCholesky")])
 def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     (_, mine), (_, other) = pair(name, np.float32, device)
     minigrad.manual_seed(0)
@@ -159,8 +160,7 @@ def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     minigrad.manual_seed(0)
     np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
     if not mine.has_rsample:
-        with pytest.raises(NotImplementedError):
-            mine.rsample()
+        raises(NotImplementedError, None, mine.rsample)
 
 
 def test_one_draw() -> None:
@@ -170,7 +170,7 @@ def test_one_draw() -> None:
         assert d.sample((2,)).dtype is minigrad.float32
 
 
-@pytest.mark.parametrize("name", KINDS)
+@cases("name", KINDS)
 def test_log_prob_and_its_gradients(name: str, device: str) -> None:
     value = draw(name, (3,))
     (params, mine), (expected, other) = pair(name, device=device, wants=True)
@@ -184,7 +184,7 @@ def test_log_prob_and_its_gradients(name: str, device: str) -> None:
         assert_close(p.grad, t.grad, 1e-10)
 
 
-@pytest.mark.parametrize("name", [n for n in KINDS if n not in NO_ENTROPY])
+@cases("name", [n for n in KINDS if n not in NO_ENTROPY])
 def test_entropy_and_its_gradients(name: str) -> None:
     (params, mine), (expected, other) = pair(name, wants=True)
     for d in (mine, other):
@@ -201,7 +201,7 @@ def test_entropy_and_its_gradients(name: str) -> None:
                 assert_close(p.grad, t.grad, 1e-9)
 
 
-@pytest.mark.parametrize("name", [n for n in KINDS if n not in OWN_DRAWS and pair(n)[0][1].has_rsample])
+@cases("name", [n for n in KINDS if n not in OWN_DRAWS and pair(n)[0][1].has_rsample])
 def test_rsample_has_gradients(name: str) -> None:
     minigrad.manual_seed(0)
     torch.manual_seed(0)
@@ -231,7 +231,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize("name", KINDS)
+@cases("name", KINDS)
 def test_what_it_tells_of_itself(name: str) -> None:
     (_, mine), (_, other) = pair(name)
     assert in_torch_words(repr(mine)) == repr(other)
@@ -263,7 +263,7 @@ def attribute(of: Any, what: str) -> Any:
     return tuple(value) if isinstance(value, tuple) else value
 
 
-@pytest.mark.parametrize("name", KINDS)
+@cases("name", KINDS)
 def test_expand_and_copies(name: str) -> None:
     (_, mine), (_, other) = pair(name)
     shape = (2, *mine.batch_shape)
@@ -286,7 +286,7 @@ def test_expand_and_copies(name: str) -> None:
 INVERTIBLE = ["Normal", "Uniform", "Exponential", "Gumbel", "Laplace", "Cauchy", "LogNormal", "HalfNormal"]
 
 
-@pytest.mark.parametrize("name", INVERTIBLE)
+@cases("name", INVERTIBLE)
 def test_cdf_and_its_inverse(name: str) -> None:
     value = draw(name, (3,))
     (_, mine), (_, other) = pair(name)
@@ -296,7 +296,7 @@ def test_cdf_and_its_inverse(name: str) -> None:
     assert_close(mine.icdf(ours(UNIT)), other.icdf(torch.from_numpy(UNIT)), 1e-8)
 
 
-@pytest.mark.parametrize("name", ["Gamma", "Chi2"])
+@cases("name", ["Gamma", "Chi2"])
 def test_cdf_of_gamma_numbers(name: str) -> None:
     value = draw(name, (3,))
     (_, mine), (_, other) = pair(name)
@@ -370,7 +370,7 @@ WRONG: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
+@cases("wrong", WRONG)
 def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(ValueError) as expected:
         wrong(torch.distributions, torch)
@@ -379,9 +379,7 @@ def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
     assert in_torch_words(found.value) == str(expected.value)
 
 
-@pytest.mark.parametrize(
-    ("library", "D"), [(minigrad, distributions), (torch, torch.distributions)], ids=["minigrad", "torch"]
-)
+@cases("library, D", [(minigrad, distributions), (torch, torch.distributions)])
 def test_without_checks(library: Any, D: Any) -> None:
     far = D.Uniform(0.0, 1.0, validate_args=False).log_prob(library.tensor(2.0))
     assert far.item() == -float("inf")
@@ -390,12 +388,9 @@ def test_without_checks(library: Any, D: Any) -> None:
         D.Normal(0.0, -1.0)
     finally:
         D.Distribution.set_default_validate_args(True)
-    with pytest.raises(ValueError, match="GreaterThan"):
-        D.Normal(0.0, -1.0)
-    with pytest.raises(NotImplementedError):
-        D.Categorical(library.ones(2)).rsample()
-    with pytest.raises(NotImplementedError):
-        D.Multinomial(library.ones(2), library.ones(2))
+    raises(ValueError, "GreaterThan", lambda: D.Normal(0.0, -1.0))
+    raises(NotImplementedError, None, lambda: D.Categorical(library.ones(2)).rsample())
+    raises(NotImplementedError, None, lambda: D.Multinomial(library.ones(2), library.ones(2)))
     with pytest.warns(FutureWarning, match="sample_n"):
         assert D.Normal(0.0, 1.0).sample_n(3).shape == (3,)
 
@@ -412,7 +407,7 @@ def test_extreme_probabilities() -> None:
     assert_close(a.entropy(), b.entropy(), 1e-12)
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
     [
         lambda D, m: D.Geometric(m.tensor([1.0, 1.0, 0.5])).log_prob(m.tensor([0.0, 2.0, 3.0])),
@@ -461,8 +456,7 @@ def test_a_distribution_of_ones_own() -> None:
             return self.value.expand(self._extended_shape(sample_shape))
 
     assert Always(minigrad.ones(2)).sample((3,)).shape == (3, 2)
-    with pytest.raises(ValueError, match="GreaterThan"):
-        Always(minigrad.zeros(2))
+    raises(ValueError, "GreaterThan", lambda: Always(minigrad.zeros(2)))
 
 
 def test_von_mises() -> None:

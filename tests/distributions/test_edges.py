@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from minigrad import distributions as D
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 PROBS = [0.0, 1e-30, 1e-8, 1e-3, 0.25, 0.5, 0.75, 0.999, 1 - 1e-7, 1.0]
@@ -71,7 +72,7 @@ def moments(t: Any, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", EDGES)
+@cases("name", EDGES)
 def test_values_are_pytorchs(name: str) -> None:
     """Densities, distribution functions, means and variances, infinite and NaN ones included."""
     mine, other = moments(minigrad, name), moments(torch, name)
@@ -81,7 +82,7 @@ def test_values_are_pytorchs(name: str) -> None:
         np.testing.assert_allclose(mine[what], other[what], rtol=near, atol=1e-10, err_msg=what)
 
 
-@pytest.mark.parametrize("dtype", [minigrad.float32, minigrad.float64])
+@cases("dtype", [minigrad.float32, minigrad.float64])
 def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
     """Of tiny concentrations, too, most of whose draws are below any float; half of Beta's are near 0, half near 1."""
     for small in (1e-30, 1e-4, 1e-2, 0.1, 1e3):
@@ -98,7 +99,7 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
     assert abs(seen.mean().item() - 0.4) < 0.01 and abs(seen.var().item() - 0.04) < 0.002
 
 
-@pytest.mark.parametrize("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
+@cases("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
 def test_the_slope_of_gamma_draws_is_pytorchs(alpha: float) -> None:
     """dz/dα, which PyTorch approximates to some 1e-3."""
     minigrad.manual_seed(0)
@@ -124,7 +125,7 @@ MEANS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MEANS)
+@cases("name", MEANS)
 def test_draws_have_gradients(name: str, device: str) -> None:
     """The gradient of a mean of draws is near the gradient of the mean, also of small concentrations."""
     draws, mean = MEANS[name]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from minigrad import distributions
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
@@ -40,7 +41,7 @@ PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@cases("name", PAIRS)
 def test_values_and_gradients(name: str, device: str) -> None:
     arrays, make = PAIRS[name]
     mine = [ours(a, True, device) for a in arrays]
@@ -80,8 +81,7 @@ def test_pairs_without_a_rule_and_rules_of_ones_own() -> None:
         return p.loc + 7
 
     assert distributions.kl_divergence(Mine(0.0, 1.0), normal).item() == 7
-    with pytest.raises(TypeError, match="Expected a Distribution subclass"):
-        distributions.register_kl(1, Mine)
+    raises(TypeError, "Expected a Distribution subclass", lambda: distributions.register_kl(1, Mine))
     with pytest.raises(NotImplementedError, match="different numbers of axes"):
         wide = distributions.Normal(ours(A), 1.0)
         distributions.kl_divergence(distributions.Independent(wide, 1), distributions.Independent(wide, 2))

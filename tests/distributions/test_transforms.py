@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from minigrad import distributions, nn
+from tests.support.cases import cases
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
@@ -48,8 +49,8 @@ def both() -> tuple[Any, Any]:
     return distributions, torch.distributions
 
 
-@pytest.mark.parametrize("cache_size", [0, 1])
-@pytest.mark.parametrize("name", KINDS)
+@cases("cache_size", [0, 1])
+@cases("name", KINDS)
 def test_values_inverses_and_jacobians(name: str, cache_size: int) -> None:
     array, make = KINDS[name]
     results = []
@@ -129,8 +130,8 @@ CONSTRAINTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@cases("registry", ["biject_to", "transform_to"])
+@cases("name", CONSTRAINTS)
 def test_registries(name: str, registry: str) -> None:
     array, make = CONSTRAINTS[name]
     results = []
@@ -169,7 +170,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@cases("name", BAD)
 def test_constraints_say_where_they_hold(name: str) -> None:
     make, values = BAD[name]
     mine, other = (make(library.constraints) for library in both())
@@ -196,7 +197,7 @@ def test_dependent_constraints() -> None:
             c.dependent.is_discrete
 
 
-@pytest.mark.parametrize("library", both())
+@cases("library", both())
 def test_a_subclass_of_independent_is_expanded_into_the_object_that_it_gives(library: Any) -> None:
     class Diagonal(library.Independent):  # type: ignore[misc]
         def __init__(self, loc: Any, scale: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import func
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 X = np.random.default_rng(0).normal(size=(4, 3))
@@ -53,7 +54,7 @@ def _leaves(tree: Any) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CASES)
+@cases("name", CASES)
 def test_agrees_with_torch(name: str) -> None:
     ours = _leaves(CASES[name](minigrad, func, minigrad.tensor(X)))
     theirs = _leaves(CASES[name](torch, torch.func, torch.tensor(X)))
@@ -80,9 +81,6 @@ def test_without_recording_inner_derivatives_are_still_there() -> None:
 
 
 def test_bad_use_is_told() -> None:
-    with pytest.raises(RuntimeError, match="single number"):
-        func.grad(lambda v: v)(minigrad.tensor(X))
-    with pytest.raises(RuntimeError, match="derivatives are for tensors, not float"):
-        func.grad(lambda v: v)(1.5)
-    with pytest.raises(RuntimeError, match="must return tensors"):
-        func.jacrev(lambda v: (v, 3))(minigrad.tensor(X))
+    raises(RuntimeError, "single number", lambda: func.grad(lambda v: v)(minigrad.tensor(X)))
+    raises(RuntimeError, "derivatives are for tensors, not float", lambda: func.grad(lambda v: v)(1.5))
+    raises(RuntimeError, "must return tensors", lambda: func.jacrev(lambda v: (v, 3))(minigrad.tensor(X)))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad import func, nn
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 X = np.random.default_rng(0).normal(size=(4, 3, 2))
@@ -25,7 +25,7 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@cases("name", CASES)
 def test_agrees_with_torch(name: str) -> None:
     ours, theirs = CASES[name](func, minigrad.tensor(X)), CASES[name](torch.func, torch.tensor(X))
     ours, theirs = ((r,) if not isinstance(r, tuple) else r for r in (ours, theirs))
@@ -41,16 +41,15 @@ def test_gradients_go_through() -> None:
 
 def test_random_numbers_are_refused_the_same_or_different() -> None:
     x = minigrad.tensor(X)
-    with pytest.raises(RuntimeError, match="randomness='different'"):
-        func.vmap(lambda a: a + minigrad.rand(2))(x)
+    raises(RuntimeError, "randomness='different'", lambda: func.vmap(lambda a: a + minigrad.rand(2))(x))
     same = func.vmap(lambda a: minigrad.rand(2) + 0 * a[0], randomness="same")(x)
     assert bool((same == same[0]).all())
     other = func.vmap(lambda a: minigrad.rand(2) + 0 * a[0], randomness="different")(x)
     assert len({tuple(row) for row in other.tolist()}) == len(X)
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
+@cases(
+    "call, text",
     [
         (lambda x: func.vmap(lambda a, b: a)(x, x[0]), "one number of slices"),
         (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "none of the arguments"),
@@ -60,8 +59,7 @@ def test_random_numbers_are_refused_the_same_or_different() -> None:
     ],
 )
 def test_bad_use_is_told(call: Callable[[Any], Any], text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        call(minigrad.tensor(X))
+    raises(ValueError, text, lambda: call(minigrad.tensor(X)))
 
 
 def test_an_ensemble_is_its_models() -> None:
@@ -75,7 +73,5 @@ def test_an_ensemble_is_its_models() -> None:
     alone = minigrad.stack([model(x) for model in models])
     np.testing.assert_allclose(together.numpy(force=True), alone.numpy(force=True), rtol=1e-6)
     assert set(parameters) == {"0.weight", "0.bias", "1.weight", "1.bias"} and parameters["0.weight"].is_leaf
-    with pytest.raises(RuntimeError, match="at least one model"):
-        func.stack_module_state([])
-    with pytest.raises(RuntimeError, match="one class"):
-        func.stack_module_state([models[0], nn.Linear(1, 1)])
+    raises(RuntimeError, "at least one model", lambda: func.stack_module_state([]))
+    raises(RuntimeError, "one class", lambda: func.stack_module_state([models[0], nn.Linear(1, 1)]))

@@ -10,6 +10,7 @@ import minigrad
 from minigrad import nn
 from minigrad.func.stateless import functional_call
 from tests.support.both import agree, refuse
+from tests.support.cases import cases
 
 
 def model(t: Any) -> Any:
@@ -53,8 +54,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("leaf", [False, True])
+@cases("place", PLACES)
+@cases("leaf", [False, True])
 def test_each_place(place: str, leaf: bool) -> None:
     def program(t: Any, x: Any) -> Any:
         net = model(t)
@@ -78,7 +79,7 @@ def test_a_plain_tensor_that_a_parameter_stood_for_is_plain_again() -> None:
     assert state(net) == before
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
     [
         {"number": 1},  # in place of a number

@@ -11,11 +11,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import check_first_numbers, check_float32, check_layer
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, Callable[[Any], Any]] = {
     "ReLU6": lambda n: n.ReLU6(),
@@ -37,23 +36,23 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
 SHAPE = (3, 4, 2, 2)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(LAYERS[name], SHAPE, device)
 
 
-@pytest.mark.parametrize("name", [*LAYERS, "Hardsigmoid"])
+@cases("name", [*LAYERS, "Hardsigmoid"])
 def test_layers_keep_float32(name: str, device: str) -> None:
     check_float32(LAYERS.get(name, lambda n: n.Hardsigmoid()), SHAPE, device)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_nothing_in_nothing_out(name: str, device: str) -> None:
     x = minigrad.zeros(0, 4, 2, dtype=minigrad.float32, device=device)
     assert LAYERS[name](nn).to(device)(x).shape == (0, 4, 2)
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 2, 2), (4, 2, 2)])
+@cases("shape", [(3, 4, 2, 2), (4, 2, 2)])
 def test_softmax2d(shape: tuple[int, ...], device: str) -> None:
     x, tx = pair(rng.standard_normal(shape), device, True)
     out, expected = nn.Softmax2d()(x), torch.nn.Softmax2d()(tx)
@@ -90,7 +89,7 @@ MAKERS: dict[str, Callable[[Any, bool], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@cases("name", MAKERS)
 def test_in_place_layers(name: str, device: str) -> None:
     mine, other = MAKERS[name](nn, True), MAKERS[name](torch.nn, True)
     assert repr(mine) == repr(other)
@@ -119,7 +118,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_in_place_functions(name: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((4, 5)), device)
     minigrad.manual_seed(5)
@@ -131,8 +130,8 @@ def test_in_place_functions(name: str, device: str) -> None:
     assert_close(x, tx)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("transposed", [False, True])
+@cases("dtype", [np.float32, np.float64])
+@cases("transposed", [False, True])
 def test_random_slopes_are_pytorchs(dtype: Any, transposed: bool, device: str) -> None:
     array = rng.standard_normal((3, 5)).astype(dtype)
     array[0, 0] = 0
@@ -185,15 +184,14 @@ def test_ends_of_intervals(device: str) -> None:
         assert_close(x.grad, tx.grad, what=name)
 
 
-@pytest.mark.parametrize("name", ["gelu", "hardshrink", "logsigmoid", "softplus", "softshrink"])
+@cases("name", ["gelu", "hardshrink", "logsigmoid", "softplus", "softshrink"])
 def test_results_in_memory_of_the_program(name: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((3, 2)), device)
     function, expected = getattr(F, name), getattr(torch.nn.functional, name)(tx)
     for out in (x.new_empty(0), x.new_empty(2, 3).t(), x):
         assert function(x.clone(), out=out) is out
         assert_close(out, expected)
-    with pytest.raises(RuntimeError, match="unsupported operation"):
-        function(x, out=x[:1].expand(3, 2))
+    raises(RuntimeError, "unsupported operation", lambda: function(x, out=x[:1].expand(3, 2)))
     with pytest.raises(RuntimeError, match=r"out=... arguments don't support automatic differentiation"):
         function(x.requires_grad_(), out=x.new_empty(0))
 
@@ -216,25 +214,15 @@ def test_softmax_without_an_axis_warns_and_takes_pytorchs() -> None:
 
 def test_errors() -> None:
     x = minigrad.ones(2, 3)
-    with pytest.raises(RuntimeError, match="lambda must not be negative"):
-        F.softshrink(x, -1.0)
-    with pytest.raises(RuntimeError, match="alpha cannot be 0"):
-        F.celu(x, 0.0)
-    with pytest.raises(ValueError, match="min_val cannot be greater"):
-        F.hardtanh(x, 1.0, -1.0)
-    with pytest.raises(AssertionError, match="must be greater than min_val"):
-        nn.Hardtanh(1.0, -1.0)
-    with pytest.raises(RuntimeError, match="Lower bound"):
-        F.rrelu(x, 0.5, 0.1)
-    with pytest.raises(ValueError, match="got 2D instead"):
-        nn.Softmax2d()(x)
-    with pytest.raises(RuntimeError, match="parameter numbers = 2 and channel size = 3"):
-        F.prelu(x, minigrad.ones(2))
+    raises(RuntimeError, "lambda must not be negative", lambda: F.softshrink(x, -1.0))
+    raises(RuntimeError, "alpha cannot be 0", lambda: F.celu(x, 0.0))
+    raises(ValueError, "min_val cannot be greater", lambda: F.hardtanh(x, 1.0, -1.0))
+    raises(AssertionError, "must be greater than min_val", lambda: nn.Hardtanh(1.0, -1.0))
+    raises(RuntimeError, "Lower bound", lambda: F.rrelu(x, 0.5, 0.1))
+    raises(ValueError, "got 2D instead", lambda: nn.Softmax2d()(x))
+    raises(RuntimeError, "parameter numbers = 2 and channel size = 3", lambda: F.prelu(x, minigrad.ones(2)))
     with pytest.raises(RuntimeError, match="parameter numbers = 3 and channel size = 1"):
         F.prelu(minigrad.ones(3), minigrad.ones(3))
-    with pytest.raises(RuntimeError, match="scalar or 1D tensor"):
-        F.prelu(x, minigrad.ones(1, 3))
-    with pytest.raises(RuntimeError, match="same dtype"):
-        F.prelu(x, minigrad.ones(3, dtype=minigrad.float64))
-    with pytest.raises(RuntimeError, match="channel size = 1"):
-        F.prelu(minigrad.ones(()), minigrad.ones(2))
+    raises(RuntimeError, "scalar or 1D tensor", lambda: F.prelu(x, minigrad.ones(1, 3)))
+    raises(RuntimeError, "same dtype", lambda: F.prelu(x, minigrad.ones(3, dtype=minigrad.float64)))
+    raises(RuntimeError, "channel size = 1", lambda: F.prelu(minigrad.ones(()), minigrad.ones(2)))

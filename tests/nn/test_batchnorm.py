@@ -12,11 +12,11 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import Make, check_first_numbers, check_float32, check_layer
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair, twinned
 
-rng = np.random.default_rng(0)
 one = minigrad.ones
 
 
@@ -65,23 +65,23 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layers_keep_float32(name: str, device: str) -> None:
     check_float32(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_first_numbers(name: str) -> None:
     if "evaluated" not in name:
         check_first_numbers(LAYERS[name][0])
 
 
-@pytest.mark.parametrize("momentum", [0.1, None])
+@cases("momentum", [0.1, None])
 def test_running_statistics_over_several_batches(momentum: float | None, device: str) -> None:
     mine, other = (n.BatchNorm1d(3, momentum=momentum) for n in (nn, torch.nn))
     mine, other = twinned(mine, other, device)
@@ -122,8 +122,8 @@ def test_functions_in_evaluation(device: str) -> None:
     )
 
 
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("dims", [(0, 2, 1), (1, 0), (0, 3, 1, 2), (0, 2, 1, 3)], ids=str)
+@cases("training", [True, False])
+@cases("dims", [(0, 2, 1), (1, 0), (0, 3, 1, 2), (0, 2, 1, 3)])
 def test_the_order_in_memory_is_torchs(dims: tuple[int, ...], training: bool) -> None:
     def strides(t: Any) -> tuple[int, ...]:
         x = t.rand(*range(2, 2 + len(dims))).permute(dims)
@@ -155,7 +155,7 @@ def normalised(f: Any, name: str, x: Any, weight: Any) -> Any:
     return f.layer_norm(x, (6,), weight, weight) if name == "layer_norm" else f.rms_norm(x, (6,), weight)
 
 
-@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "group_norm", "instance_norm", "normalize"])
+@cases("name", ["layer_norm", "rms_norm", "batch_norm", "group_norm", "instance_norm", "normalize"])
 def test_float16_whose_squares_overflow(name: str, device: str) -> None:
     values = (rng.standard_normal((4, 3, 6)) * 3000).astype(np.float16)
     weights, slopes = rng.uniform(0.5, 2, 6).astype(np.float16), rng.standard_normal((4, 3, 6)).astype(np.float16)
@@ -177,7 +177,7 @@ def test_float16_whose_squares_overflow(name: str, device: str) -> None:
         assert_close(slope, x.grad, 3e-3)
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 2), (2, 3, 0)], ids=str)
+@cases("shape", [(0, 3), (0, 3, 2), (2, 3, 0)])
 def test_an_empty_batch_leaves_the_statistics(shape: tuple[int, ...], device: str) -> None:
     for make in (nn.BatchNorm1d, nn.InstanceNorm1d):
         if make is nn.InstanceNorm1d and len(shape) == 2:
@@ -231,11 +231,10 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@cases("name", ERRORS)
 def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
-        call()
+    raises(error, text, call)
 
 
 def test_instance_norm_without_affine_takes_other_numbers_of_channels() -> None:

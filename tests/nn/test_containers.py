@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-import pytest
-
 import minigrad
 from minigrad import nn
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 
@@ -29,8 +28,7 @@ def test_sequential() -> None:
     net.insert(0, nn.Tanh())
     assert isinstance(net[0], nn.Tanh) and len(net) == 4
     assert isinstance(net.pop(0), nn.Tanh)
-    with pytest.raises(IndexError, match="out of range: Sequential has 3 entries"):
-        _ = net[3]
+    raises(IndexError, "out of range: Sequential has 3 entries", lambda: net[3])
 
 
 def test_sequential_of_named_modules() -> None:
@@ -49,10 +47,8 @@ def test_module_list() -> None:
     layers.insert(1, nn.ReLU())
     assert [type(m).__name__ for m in layers] == ["Linear", "ReLU", "Linear", "Linear", "Identity", "Tanh"]
     assert layers[2] in layers
-    with pytest.raises(NotImplementedError):
-        layers(minigrad.ones(1))
-    with pytest.raises(TypeError, match="not a Module subclass"):
-        layers.append(3)
+    raises(NotImplementedError, None, lambda: layers(minigrad.ones(1)))
+    raises(TypeError, "not a Module subclass", lambda: layers.append(3))
 
 
 def test_module_dict() -> None:
@@ -192,6 +188,6 @@ RUNS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@cases("name", RUNS)
 def test_as_pytorch_does(name: str) -> None:
     assert told(RUNS[name], minigrad) == told(RUNS[name], torch)

@@ -12,11 +12,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import Make, check_first_numbers, check_float32, check_layer
 from tests.support.parity import assert_close, ours, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "Conv1d": (lambda n: n.Conv1d(3, 4, 3), (2, 3, 7)),
@@ -53,17 +52,17 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", ["Conv1d strided", "Conv2d replicate", "ConvTranspose2d"])
+@cases("name", ["Conv1d strided", "Conv2d replicate", "ConvTranspose2d"])
 def test_layers_keep_float32(name: str, device: str) -> None:
     check_float32(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_first_numbers(name: str) -> None:
     check_first_numbers(LAYERS[name][0])
 
@@ -104,7 +103,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_functions(name: str, device: str) -> None:
     call, shape = FUNCTIONS[name]
     x, tx = pair(rng.standard_normal(shape), device, requires_grad=True)
@@ -179,8 +178,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@cases("name", ERRORS)
 def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
-        call()
+    raises(error, text, call)

@@ -11,10 +11,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import pair
 
-rng = np.random.default_rng(0)
 TARGETS = np.array([[1, 1, 2], [3, 2, 2], [2, 3, 1]])
 FRAMES, LENGTHS = (7, 6, 5), (3, 1, 2)
 
@@ -23,7 +23,7 @@ def spelled(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
     return tuple(c for c, _ in itertools.groupby(path) if c != blank)
 
 
-@pytest.mark.parametrize(("target", "blank"), [((1, 1), 0), ((1, 2), 0), ((), 0), ((0, 2), 1), ((1, 2, 1), 0)])
+@cases("target, blank", [((1, 1), 0), ((1, 2), 0), ((), 0), ((0, 2), 1), ((1, 2, 1), 0)])
 def test_all_paths(target: tuple[int, ...], blank: int, device: str) -> None:
     scores = np.log(rng.dirichlet(np.ones(3), 4))
     paths = [p for p in itertools.product(range(3), repeat=4) if spelled(p, blank) == target]
@@ -34,8 +34,8 @@ def test_all_paths(target: tuple[int, ...], blank: int, device: str) -> None:
     np.testing.assert_allclose(host(loss), -np.log(total))
 
 
-@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-@pytest.mark.parametrize("form", ["rows", "one row", "tensors", "blank 3"])
+@cases("reduction", ["none", "mean", "sum"])
+@cases("form", ["rows", "one row", "tensors", "blank 3"])
 def test_agrees_with_torch(form: str, reduction: str, device: str) -> None:
     logits, tlogits = pair(rng.standard_normal((7, 3, 4)), device, True)
     target = TARGETS % 3 if form == "blank 3" else TARGETS
@@ -77,7 +77,7 @@ def test_targets_and_lengths_may_be_on_the_cpu(device: str) -> None:
     assert_close(F.ctc_loss(x, t.to(device), *ends), expected)
 
 
-@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@cases("reduction", ["none", "mean", "sum"])
 def test_gradient_of_numbers_that_are_not_normalised(reduction: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((7, 3, 4)), device, True)
     t, tt = pair(TARGETS, device)
@@ -109,7 +109,7 @@ def test_a_target_too_long_for_its_frames(device: str) -> None:
     assert not host(x.grad)[:, 1:].any()
 
 
-@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@cases("reduction", ["none", "mean", "sum"])
 def test_the_gradient_of_an_impossible_target_is_nan(reduction: str, device: str) -> None:
     """In the frames that are used, and in no other sample, unless such losses are 0."""
     labels = np.array([[1, 1, 2], [1, 2, 3], [3, 3, 1], [1, 0, 0]])
@@ -148,21 +148,13 @@ def test_float32(device: str) -> None:
 
 def test_errors() -> None:
     x, t = minigrad.zeros(5, 2, 4), minigrad.tensor([[1, 2], [3, 3]])
-    with pytest.raises(RuntimeError, match="at most 5, but got value 6"):
-        F.ctc_loss(x, t, (6, 4), (2, 2))
-    with pytest.raises(RuntimeError, match="S at least 3"):
-        F.ctc_loss(x, t, (5, 4), (2, 3))
-    with pytest.raises(RuntimeError, match="input_lengths must be of size batch_size"):
-        F.ctc_loss(x, t, (5,), (2, 2))
-    with pytest.raises(RuntimeError, match="target_lengths must be of size batch_size"):
-        F.ctc_loss(x, t, (5, 5), (2,))
-    with pytest.raises(RuntimeError, match="to have size 4"):
-        F.ctc_loss(x, minigrad.tensor([1, 2, 3]), (5, 5), (2, 2))
-    with pytest.raises(RuntimeError, match="blank must be in label range"):
-        F.ctc_loss(x, t, (5, 5), (2, 2), blank=4)
+    raises(RuntimeError, "at most 5, but got value 6", lambda: F.ctc_loss(x, t, (6, 4), (2, 2)))
+    raises(RuntimeError, "S at least 3", lambda: F.ctc_loss(x, t, (5, 4), (2, 3)))
+    raises(RuntimeError, "input_lengths must be of size batch_size", lambda: F.ctc_loss(x, t, (5,), (2, 2)))
+    raises(RuntimeError, "target_lengths must be of size batch_size", lambda: F.ctc_loss(x, t, (5, 5), (2,)))
+    raises(RuntimeError, "to have size 4", lambda: F.ctc_loss(x, minigrad.tensor([1, 2, 3]), (5, 5), (2, 2)))
+    raises(RuntimeError, "blank must be in label range", lambda: F.ctc_loss(x, t, (5, 5), (2, 2), blank=4))
     with pytest.raises(RuntimeError, match="input_lengths must be integral"):
         F.ctc_loss(x, t, minigrad.tensor([5.0, 4.0]), (2, 2))
-    with pytest.raises(IndexError, match="ctc_loss: targets"):
-        F.ctc_loss(x, t + 1, (5, 5), (2, 2))
-    with pytest.raises(RuntimeError, match="log_probs must be"):
-        F.ctc_loss(minigrad.zeros(5), t, (5, 5), (2, 2))
+    raises(IndexError, "ctc_loss: targets", lambda: F.ctc_loss(x, t + 1, (5, 5), (2, 2)))
+    raises(RuntimeError, "log_probs must be", lambda: F.ctc_loss(minigrad.zeros(5), t, (5, 5), (2, 2)))

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import pytest
-
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, rng
 from tests.support.parity import assert_close, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, Callable[[Any], Any]] = {
     "CosineSimilarity": lambda n: n.CosineSimilarity(),
@@ -24,8 +20,8 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("shape", [(4, 5), (1, 5)], ids=str)
+@cases("name", LAYERS)
+@cases("shape", [(4, 5), (1, 5)])
 def test_layer(name: str, shape: tuple[int, ...], device: str) -> None:
     mine, other = LAYERS[name](nn), LAYERS[name](torch.nn)
     assert repr(mine) == repr(other)
@@ -39,7 +35,7 @@ def test_layer(name: str, shape: tuple[int, ...], device: str) -> None:
     assert_close(b.grad, tb.grad)
 
 
-@pytest.mark.parametrize("shapes", [((1, 2, 3), (2, 1, 3)), ((4, 1), (4, 3)), ((3,), (2, 3, 3))], ids=str)
+@cases("shapes", [((1, 2, 3), (2, 1, 3)), ((4, 1), (4, 3)), ((3,), (2, 3, 3))])
 def test_cosine_similarity_along_an_axis_that_is_repeated(shapes: tuple[Any, Any], device: str) -> None:
     (a, ta), (b, tb) = (pair(rng.standard_normal(shape), device, requires_grad=True) for shape in shapes)
     for dim in (-1, -2) if len(shapes[1]) > 2 else (1,):

@@ -11,10 +11,9 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "Dropout1d": (lambda n: n.Dropout1d(0.3), (4, 5, 3)),
@@ -38,7 +37,7 @@ def stream() -> Iterator[None]:
     minigrad.set_dropout_stream(before)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, stream: None, device: str) -> None:
     make, shape = LAYERS[name]
     mine, other = make(nn), make(torch.nn)
@@ -93,14 +92,10 @@ def test_functions_that_do_not_train_by_default() -> None:
 
 
 def test_errors_and_warnings() -> None:
-    with pytest.raises(RuntimeError, match="Expected 2D or 3D input, but received a 1D input"):
-        F.dropout1d(minigrad.ones(4))
-    with pytest.raises(ValueError, match=r"between 0 and 1, but got 1\.5"):
-        F.alpha_dropout(minigrad.ones(4), 1.5)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        nn.Dropout2d(-0.1)
-    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
-        F.feature_alpha_dropout(minigrad.ones(4), training=True)
+    raises(RuntimeError, "Expected 2D or 3D input, but received a 1D input", lambda: F.dropout1d(minigrad.ones(4)))
+    raises(ValueError, r"between 0 and 1, but got 1\.5", lambda: F.alpha_dropout(minigrad.ones(4), 1.5))
+    raises(ValueError, "between 0 and 1", lambda: nn.Dropout2d(-0.1))
+    raises(RuntimeError, "at least 2 dimensions", lambda: F.feature_alpha_dropout(minigrad.ones(4), training=True))
     with pytest.warns(UserWarning, match="Received a 3D input"):
         F.dropout2d(minigrad.ones(2, 3, 4))
     with pytest.warns(UserWarning, match="dropout3d: Received a 2-D input"):

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 import minigrad.nn.functional as F
+from tests.support.cases import cases, raises
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +38,8 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@cases("p", [0.0, 0.1, 0.5, 1.0])
+@cases("layout", LAYOUTS)
 def test_masks_are_pytorchs_and_so_is_the_number_after_them(layout: str, p: float) -> None:
     torch = pytest.importorskip("torch")
     ours, after = kept(minigrad, LAYOUTS[layout], p)
@@ -69,8 +70,8 @@ def losses(t: Any, batch_first: bool, norm_first: bool) -> list[float]:
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("norm_first", [False, True])
+@cases("batch_first", [False, True])
+@cases("norm_first", [False, True])
 def test_20_steps_with_dropout_follow_pytorch(batch_first: bool, norm_first: bool) -> None:
     torch = pytest.importorskip("torch")
     np.testing.assert_allclose(
@@ -89,6 +90,5 @@ def test_it_runs_on_every_device(device: str) -> None:
 
 
 def test_another_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of 'auto', 'fast', 'pytorch'"):
-        minigrad.set_dropout_stream("torch")
+    raises(ValueError, "one of 'auto', 'fast', 'pytorch'", lambda: minigrad.set_dropout_stream("torch"))
     assert minigrad.get_dropout_stream() == "pytorch"

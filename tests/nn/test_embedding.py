@@ -10,11 +10,12 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn import functional as F
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
-rng = np.random.default_rng(1)
-TABLE = rng.standard_normal((6, 4))
+draw = np.random.default_rng(1)
+TABLE = draw.standard_normal((6, 4))
 INDICES = np.array([[0, 1, 1], [5, 1, 2]])
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -27,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@cases("options", OPTIONS)
 def test_results_gradients_and_the_table(options: str, device: str) -> None:
     weight, tweight = pair(TABLE, device)
     indices, tindices = pair(INDICES, device)
@@ -77,8 +78,7 @@ def test_shortening_is_seen_by_graphs_recorded_before() -> None:
     layer = nn.Embedding(4, 3, max_norm=0.1).double()
     loss = (layer.weight * layer.weight).sum()
     layer(minigrad.tensor([1]))
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
+    raises(RuntimeError, "modified by an inplace operation", loss.backward)
 
 
 def test_keywords_become_attributes() -> None:
@@ -86,10 +86,8 @@ def test_keywords_become_attributes() -> None:
     names = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
     assert [getattr(layer, name) for name in names] == [6, 4, 2, 1.0, 1.0, True, True]
     assert nn.Embedding(6, 4, _weight=minigrad.ones(6, 4), _freeze=True).weight.requires_grad is False
-    with pytest.raises(AssertionError, match="within num_embeddings"):
-        nn.Embedding(3, 4, padding_idx=7)
-    with pytest.raises(AssertionError, match="2-dimensional"):
-        nn.Embedding.from_pretrained(minigrad.ones(3))
+    raises(AssertionError, "within num_embeddings", lambda: nn.Embedding(3, 4, padding_idx=7))
+    raises(AssertionError, "2-dimensional", lambda: nn.Embedding.from_pretrained(minigrad.ones(3)))
 
 
 def test_one_hot() -> None:
@@ -104,7 +102,6 @@ def test_one_hot() -> None:
             F.one_hot(minigrad.tensor(values), classes)
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (3, 2, 2)], ids=str)
+@cases("shape", [(), (3,), (3, 2, 2)])
 def test_the_weight_is_a_matrix(shape: tuple[int, ...]) -> None:
-    with pytest.raises(RuntimeError, match="'weight' must be 2-D"):
-        F.embedding(minigrad.tensor([0]), minigrad.ones(shape))
+    raises(RuntimeError, "'weight' must be 2-D", lambda: F.embedding(minigrad.tensor([0]), minigrad.ones(shape)))

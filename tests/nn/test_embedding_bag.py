@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree, numbers, refuse
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import check_first_numbers
 from tests.support.parity import assert_close, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-rng = np.random.default_rng(0)
 FLAT = np.array([1, 2, 4, 4, 0, 3, 2])
 BAGS = {
     "rows": (FLAT[:6].reshape(3, 2), None),
@@ -26,9 +25,9 @@ BAGS = {
 }
 
 
-@pytest.mark.parametrize("padding_idx", [None, 4, -3])
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
-@pytest.mark.parametrize("bags", BAGS)
+@cases("padding_idx", [None, 4, -3])
+@cases("mode", ["sum", "mean", "max"])
+@cases("bags", BAGS)
 def test_layer(bags: str, mode: str, padding_idx: int | None, device: str) -> None:
     how = {"mode": mode, "padding_idx": padding_idx}
     mine, other = twinned(nn.EmbeddingBag(5, 3, **how), torch.nn.EmbeddingBag(5, 3, **how), device)
@@ -41,9 +40,9 @@ def test_layer(bags: str, mode: str, padding_idx: int | None, device: str) -> No
     assert repr(mine) == repr(other)
 
 
-@pytest.mark.parametrize("how", [{"mode": "max"}, {"norm_type": 1.0}, {"mode": "sum"}])
-@pytest.mark.parametrize("padding_idx", [None, 4])
-@pytest.mark.parametrize("bags", BAGS)
+@cases("how", [{"mode": "max"}, {"norm_type": 1.0}, {"mode": "sum"}])
+@cases("padding_idx", [None, 4])
+@cases("bags", BAGS)
 def test_longest_norm(bags: str, padding_idx: int | None, how: dict[str, Any], device: str) -> None:
     how = {"padding_idx": padding_idx, "max_norm": 0.3, **how}
     mine, other = twinned(nn.EmbeddingBag(5, 3, **how), torch.nn.EmbeddingBag(5, 3, **how), device)
@@ -55,8 +54,8 @@ def test_longest_norm(bags: str, padding_idx: int | None, how: dict[str, Any], d
     assert repr(mine) == repr(other)
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean"])
-@pytest.mark.parametrize("bags", BAGS)
+@cases("mode", ["sum", "mean"])
+@cases("bags", BAGS)
 def test_gradients_by_frequency(bags: str, mode: str, device: str) -> None:
     """Each row's gradient is divided by the number of its lookups. PyTorch on a CPU takes another row's number."""
     index, offsets = (None if a is None else minigrad.tensor(a, device=device) for a in BAGS[bags])
@@ -70,7 +69,7 @@ def test_gradients_by_frequency(bags: str, mode: str, device: str) -> None:
     assert_close(gradient(scale=True), gradient(scale=False) / minigrad.tensor(counts, device=device))
 
 
-@pytest.mark.parametrize("bags", BAGS)
+@cases("bags", BAGS)
 def test_factors(bags: str, device: str) -> None:
     weight, tweight = pair(rng.standard_normal((5, 3)), device, requires_grad=True)
     (x, tx), (o, to) = ((None, None) if a is None else pair(a, device) for a in BAGS[bags])
@@ -134,19 +133,18 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@cases("name", ERRORS)
 def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
-        call()
+    raises(error, text, call)
 
 
 NOTHING = np.zeros(0, np.int64)
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
-@pytest.mark.parametrize(
-    ("indices", "offsets", "last"),
+@cases("mode", ["sum", "mean", "max"])
+@cases(
+    "indices, offsets, last",
     [
         (NOTHING, [0, 0], False),
         (NOTHING, [], False),
@@ -178,8 +176,8 @@ REFUSED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@cases("case", REFUSED)
+@cases("mode", ["sum", "mean", "max"])
 def test_refused(case: str, mode: str) -> None:
     def program(t: Any) -> None:
         def bag(indices: Any, offsets: Any = None, **options: Any) -> Any:

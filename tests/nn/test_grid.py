@@ -12,15 +12,15 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, ours, torch
 from tests.support.twins import pair
 
-rng = np.random.default_rng(0)
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 CASES = [case for case in itertools.product((2, 3), MODES, PADDINGS, (False, True)) if case[:2] != (3, "bicubic")]
 
 
-@pytest.mark.parametrize(("axes", "mode", "padding", "align_corners"), CASES)
+@cases("axes, mode, padding, align_corners", CASES)
 def test_grid_sample(axes: int, mode: str, padding: str, align_corners: bool, device: str) -> None:
     lengths, places = ((4, 5), (3, 4)) if axes == 2 else ((3, 1, 5), (2, 3, 2))
     grid = rng.uniform(-2.5, 2.5, (2, *places, axes))
@@ -36,7 +36,7 @@ def test_grid_sample(axes: int, mode: str, padding: str, align_corners: bool, de
     assert_close(g.grad, tg.grad)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@cases("mode", MODES)
 def test_second_order_and_float32(mode: str) -> None:
     x = ours(rng.standard_normal((1, 2, 3, 4)), True)
     grid = ours(rng.uniform(-0.9, 0.9, (1, 2, 2, 2)), True)
@@ -53,8 +53,8 @@ def test_places_that_are_no_numbers(device: str) -> None:
     assert F.grid_sample(x, grid, "nearest", align_corners=False).tolist() == [[[[0, 0]]]]
 
 
-@pytest.mark.parametrize("align_corners", [False, True])
-@pytest.mark.parametrize("size", [(2, 1, 4, 5), (2, 1, 3, 4, 5)], ids=str)
+@cases("align_corners", [False, True])
+@cases("size", [(2, 1, 4, 5), (2, 1, 3, 4, 5)])
 def test_affine_grid(size: tuple[int, ...], align_corners: bool, device: str) -> None:
     n = len(size) - 2
     theta, ttheta = pair(rng.standard_normal((2, n, n + 1)), device, requires_grad=True)
@@ -65,9 +65,7 @@ def test_affine_grid(size: tuple[int, ...], align_corners: bool, device: str) ->
     assert_close(theta.grad, ttheta.grad)
 
 
-@pytest.mark.parametrize(
-    ("images", "places"), [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))]
-)
+@cases("images, places", [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))])
 def test_nothing_in_nothing_out(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
     (x, tx), (grid, tgrid) = pair(np.ones(images), device), pair(np.ones(places), device)
     out = F.grid_sample(x, grid, align_corners=False)
@@ -108,9 +106,8 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@cases("name", ERRORS)
 @pytest.mark.filterwarnings("ignore:Default grid_sample")
 def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
-        call()
+    raises(error, text, call)

@@ -11,6 +11,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn import hooks as modules
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")
@@ -50,7 +51,7 @@ def compare(run: Callable[[Any, Any], list[Any]]) -> None:
                 assert_close(f, e)
 
 
-@pytest.mark.parametrize("wanted", [False, True])
+@cases("wanted", [False, True])
 def test_backward_hooks_see_pytorchs_gradients(wanted: bool) -> None:
     def run(library: Any, net: Any) -> list[Any]:
         seen: list[Any] = []
@@ -141,8 +142,7 @@ def test_errors_of_backward_hooks() -> None:
         net(minigrad.ones(1, 2, requires_grad=True)).sum().backward()
     handle.remove()
     net.register_full_backward_hook(lambda m, gi, go: (go[0],))
-    with pytest.raises(RuntimeError, match="where no input requires gradient"):
-        net(minigrad.ones(1, 2)).sum().backward()
+    raises(RuntimeError, "where no input requires gradient", lambda: net(minigrad.ones(1, 2)).sum().backward())
     with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
         net.register_backward_hook(lambda m, gi, go: None)
 
@@ -161,8 +161,7 @@ def test_the_old_backward_hook_tells_the_gradient_of_the_result() -> None:
     net.register_backward_hook(lambda m, gi, go: seen.append(go[0].tolist()))
     net(minigrad.ones(1, 2)).sum().backward()
     assert seen == [[[1.0, 1.0]]]
-    with pytest.raises(RuntimeError, match="Cannot use both"):
-        net.register_full_backward_hook(lambda m, gi, go: None)
+    raises(RuntimeError, "Cannot use both", lambda: net.register_full_backward_hook(lambda m, gi, go: None))
 
 
 def test_hooks_for_all_modules() -> None:
@@ -265,8 +264,7 @@ def test_a_failure_of_a_hook_after_a_failure_is_told() -> None:
 def test_a_pre_hook_with_keywords_must_return_both() -> None:
     net = nn.Identity()
     net.register_forward_pre_hook(lambda m, args, kwargs: args, with_kwargs=True)
-    with pytest.raises(RuntimeError, match="None or a tuple of"):
-        net(1, 2, 3)
+    raises(RuntimeError, "None or a tuple of", lambda: net(1, 2, 3))
 
 
 def test_second_order_passes_backward_hooks() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.cases import cases, raises
 from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -61,7 +62,7 @@ def both(make: Callable[[Any], Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return make(nn).state_dict(), make(torch.nn).state_dict()
 
 
-@pytest.mark.parametrize("name", EXACT)
+@cases("name", EXACT)
 def test_one_seed_gives_pytorchs_bits(name: str) -> None:
     found, expected = both(EXACT[name])
     assert list(found) == list(expected)
@@ -69,7 +70,7 @@ def test_one_seed_gives_pytorchs_bits(name: str) -> None:
         np.testing.assert_array_equal(host(found[key]), host(expected[key]), err_msg=key)
 
 
-@pytest.mark.parametrize("name", NEAR)
+@cases("name", NEAR)
 def test_one_seed_gives_pytorchs_numbers(name: str) -> None:
     found, expected = both(NEAR[name])
     assert list(found) == list(expected)
@@ -77,7 +78,7 @@ def test_one_seed_gives_pytorchs_numbers(name: str) -> None:
         np.testing.assert_allclose(host(found[key]), host(expected[key]), rtol=0, atol=1e-6, err_msg=key)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_functions(name: str) -> None:
     mine, other = nn.Parameter(minigrad.empty(12, 9)), torch.nn.Parameter(torch.empty(12, 9))
     minigrad.manual_seed(3)
@@ -88,10 +89,8 @@ def test_functions(name: str) -> None:
     assert mine.requires_grad and mine.is_leaf
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(
-    "bounds", [(0.5, 2, -1, 3), (0.2, 1.5, -2, 1), (0, 1, 5, 6), (0, 1, -0.01, 0.01), (0, 1e-3, -2, 2)]
-)
+@cases("dtype", ["float32", "float64"])
+@cases("bounds", [(0.5, 2, -1, 3), (0.2, 1.5, -2, 1), (0, 1, 5, 6), (0, 1, -0.01, 0.01), (0, 1e-3, -2, 2)])
 def test_trunc_normal(bounds: tuple[float, ...], dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -111,15 +110,15 @@ def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[An
     return out[0], out[2]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(3, 4), (40, 7), (5, 50)])
+@cases("dtype", ["float32", "float64"])
+@cases("shape", [(3, 4), (40, 7), (5, 50)])
 def test_sparse_and_orthogonal_draw_as_pytorch(shape: tuple[int, ...], dtype: str) -> None:
     for fill in (lambda i, t: i.sparse_(t, 0.3, 0.5), lambda i, t: i.orthogonal_(t, 2)):
         found, expected = drawn(fill, shape, dtype)
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
 
 
-@pytest.mark.parametrize(("shape", "groups"), [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)])
+@cases("shape, groups", [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)])
 def test_dirac(shape: tuple[int, ...], groups: int) -> None:
     np.testing.assert_array_equal(*drawn(lambda i, t: i.dirac_(t, groups), shape))
 
@@ -140,7 +139,7 @@ NAMES = (
 MORE: dict[str, tuple[Any, ...]] = {"constant": (0.5,), "sparse": (0.3,)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_old_names_warn_and_work(name: str) -> None:
     shape = (3, 2, 3) if name == "dirac" else (3, 4)
     with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated in favor of"):
@@ -148,7 +147,7 @@ def test_old_names_warn_and_work(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7)
 
 
-@pytest.mark.parametrize("name", [*sorted({*NAMES} - {"constant", "eye", "dirac"}), "trunc_normal"])
+@cases("name", [*sorted({*NAMES} - {"constant", "eye", "dirac"}), "trunc_normal"])
 def test_every_function_takes_a_generator(name: str) -> None:
     def fill(init: Any, tensor: Any) -> Any:
         library = minigrad if init is nn.init else torch
@@ -181,7 +180,7 @@ def test_errors() -> None:
     assert gains == [torch.nn.init.calculate_gain(name) for name in names]
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (4, 2, 3)])
+@cases("shape", [(5, 5), (3, 7), (7, 3), (4, 2, 3)])
 def test_orthogonal(shape: tuple[int, ...]) -> None:
     values = nn.init.orthogonal_(minigrad.empty(shape, dtype="float64"), gain=2).numpy().reshape(shape[0], -1)
     small = values @ values.T if values.shape[0] <= values.shape[1] else values.T @ values
@@ -191,10 +190,8 @@ def test_orthogonal(shape: tuple[int, ...]) -> None:
 def test_gain_and_fans() -> None:
     assert nn.init.calculate_gain("leaky_relu", 0.2) == pytest.approx(math.sqrt(2 / 1.04))
     assert nn.init._calculate_fan_in_and_fan_out(minigrad.empty(4, 3, 2)) == (6, 8)
-    with pytest.raises(ValueError, match="fewer than 2 dimensions"):
-        nn.init.xavier_uniform_(minigrad.empty(3))
-    with pytest.raises(ValueError, match="Unsupported nonlinearity"):
-        nn.init.calculate_gain("swish")
+    raises(ValueError, "fewer than 2 dimensions", lambda: nn.init.xavier_uniform_(minigrad.empty(3)))
+    raises(ValueError, "Unsupported nonlinearity", lambda: nn.init.calculate_gain("swish"))
     with pytest.raises(ValueError, match="Mode fan_avg not supported"):
         nn.init.kaiming_uniform_(minigrad.empty(3, 3), mode="fan_avg")
 
@@ -205,12 +202,11 @@ def test_a_generator_of_its_own() -> None:
     assert nn.init.normal_(minigrad.empty(20)).tolist() == first
 
 
-@pytest.mark.parametrize("mode", ["fan_in", "FAN_OUT"])
+@cases("mode", ["fan_in", "FAN_OUT"])
 def test_fans(mode: str) -> None:
     shape = (3, 4, 5)
     found = nn.init._calculate_correct_fan(minigrad.empty(shape), mode)
     assert (
         found == {"fan_in": 20, "FAN_OUT": 15}[mode] == torch.nn.init._calculate_correct_fan(torch.empty(shape), mode)
     )
-    with pytest.raises(ValueError, match="not supported"):
-        nn.init._calculate_correct_fan(minigrad.empty(shape), "fan")
+    raises(ValueError, "not supported", lambda: nn.init._calculate_correct_fan(minigrad.empty(shape), "fan"))

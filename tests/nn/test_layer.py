@@ -12,6 +12,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn.layer import FunctionLayer
+from tests.support.cases import raises
 
 
 def scale(input: Any, factor: float, weight: Any = None, *, training: bool = True) -> Any:
@@ -70,14 +71,12 @@ def test_the_function_gets_what_it_takes() -> None:
 
 
 def test_an_error_names_the_layer_and_the_argument() -> None:
-    with pytest.raises(TypeError, match=r"Scale.__init__\(\): missing a required argument: 'factor'"):
-        Scale()  # type: ignore[call-arg]
+    raises(TypeError, r"Scale.__init__\(\): missing a required argument: 'factor'", Scale)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"LeakyReLU.__init__\(\): got an unexpected keyword argument 'slope'"):
         nn.LeakyReLU(slope=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"Keywords.__init__\(\): too many positional arguments"):
         Keywords(2.0)  # type: ignore[misc]
-    with pytest.raises(ValueError, match="negative"):
-        Scale(-1.0)
+    raises(ValueError, "negative", lambda: Scale(-1.0))
 
 
 def test_a_subclass_without_the_decorator_is_ordinary() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from minigrad.nn import functional as F
+from tests.support.cases import cases
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
 # PyTorch refuses a bias with an input of two axes
-@pytest.mark.parametrize(
-    ("shape", "bias"), [((3,), False), ((3,), True), ((2, 3), False), ((2, 4, 3), False), ((2, 4, 3), True)]
-)
+@cases("shape, bias", [((3,), False), ((3,), True), ((2, 3), False), ((2, 4, 3), False), ((2, 4, 3), True)])
 def test_a_weight_of_one_axis(shape: tuple[int, ...], bias: bool) -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape), rng.standard_normal(3), *([np.array(0.5)] if bias else [])]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.support.both import agree, numbers
+from tests.support.cases import cases
 
 F: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "layer_norm": lambda t, x, w, b: t.nn.functional.layer_norm(x, (6,), w, b),
@@ -19,9 +18,9 @@ F: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", F)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("has_bias", [True, False])
+@cases("name", F)
+@cases("dtype", ["float16", "bfloat16"])
+@cases("has_bias", [True, False])
 def test_weights_in_float32(name: str, dtype: str, has_bias: bool) -> None:
     def program(t: Any, x: Any, w: Any, b: Any) -> Any:
         out = F[name](t, x.to(getattr(t, dtype)), w, b if has_bias else None)
@@ -30,7 +29,7 @@ def test_weights_in_float32(name: str, dtype: str, has_bias: bool) -> None:
     agree(program, *(numbers(*shape).astype("float32") for shape in [(8, 6), (6,), (6,)]), near=0.02)
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("InstanceNorm1d", (2, 3, 5)), ("InstanceNorm2d", (2, 3, 5, 2))])
+@cases("kind, shape", [("InstanceNorm1d", (2, 3, 5)), ("InstanceNorm2d", (2, 3, 5, 2))])
 def test_instance_norm_without_eps(kind: str, shape: tuple[int, ...]) -> None:
     def program(t: Any, x: Any) -> Any:
         layer = getattr(t.nn, kind)(3, eps=0, track_running_stats=True).double()

@@ -12,6 +12,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from tests.support.both import agree, refuse
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 
@@ -67,8 +68,7 @@ def test_assignment_before_init_is_refused() -> None:
         def __init__(self, value: Any) -> None:
             self.layer = value
 
-    with pytest.raises(AttributeError, match=r"cannot assign module before Module.__init__\(\) call"):
-        Early(nn.Linear(1, 1))
+    raises(AttributeError, r"cannot assign module before Module.__init__\(\) call", lambda: Early(nn.Linear(1, 1)))
     with pytest.raises(AttributeError, match=r"cannot assign parameters before Module.__init__\(\) call"):
         Early(nn.Parameter(minigrad.ones(1)))
 
@@ -104,39 +104,28 @@ def test_a_tensor_is_a_plain_attribute() -> None:
 
 
 def test_missing_attributes_are_named() -> None:
-    with pytest.raises(AttributeError, match="'Net' object has no attribute 'third'"):
-        _ = Net().third
-    with pytest.raises(AttributeError, match=r"has no attribute `third`"):
-        Net().get_submodule("third.layer")
-    with pytest.raises(AttributeError, match="no parameter 'wait'"):
-        Net().get_parameter("first.wait")
+    raises(AttributeError, "'Net' object has no attribute 'third'", lambda: Net().third)
+    raises(AttributeError, r"has no attribute `third`", lambda: Net().get_submodule("third.layer"))
+    raises(AttributeError, "no parameter 'wait'", lambda: Net().get_parameter("first.wait"))
     assert Net().get_parameter("first.weight").shape == (4, 3)
 
 
-@pytest.mark.parametrize(
-    ("name", "error"), [("a.b", "name can.*t contain"), ("", "name can.*t be empty"), ("forward", "already exists")]
-)
+@cases("name, error", [("a.b", "name can.*t contain"), ("", "name can.*t be empty"), ("forward", "already exists")])
 def test_names_that_cannot_be_registered(name: str, error: str) -> None:
-    with pytest.raises(KeyError, match=error):
-        Net().register_parameter(name, nn.Parameter(minigrad.ones(1)))
-    with pytest.raises(KeyError, match=error):
-        Net().register_buffer(name, minigrad.ones(1))
-    with pytest.raises(KeyError, match=error):
-        Net().add_module(name, nn.Identity())
+    raises(KeyError, error, lambda: Net().register_parameter(name, nn.Parameter(minigrad.ones(1))))
+    raises(KeyError, error, lambda: Net().register_buffer(name, minigrad.ones(1)))
+    raises(KeyError, error, lambda: Net().add_module(name, nn.Identity()))
 
 
 def test_values_that_cannot_be_registered() -> None:
     with pytest.raises(TypeError, match="Parameter or None required"):
         Net().register_parameter("x", minigrad.ones(1))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="not a Module subclass"):
-        Net().add_module("x", 3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Tensor or None required"):
-        Net().register_buffer("x", 3)  # type: ignore[arg-type]
+    raises(TypeError, "not a Module subclass", lambda: Net().add_module("x", 3))  # type: ignore[arg-type]
+    raises(TypeError, "Tensor or None required", lambda: Net().register_buffer("x", 3))  # type: ignore[arg-type]
 
 
 def test_a_module_without_forward_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r'\[Module\] is missing the required "forward" function'):
-        nn.Module()(1)
+    raises(NotImplementedError, r'\[Module\] is missing the required "forward" function', lambda: nn.Module()(1))
 
 
 def test_train_and_eval() -> None:
@@ -144,8 +133,7 @@ def test_train_and_eval() -> None:
     assert net.eval() is net
     assert not any(m.training for m in net.modules())
     assert all(m.training for m in net.train().modules())
-    with pytest.raises(ValueError, match="boolean"):
-        net.train(1)  # type: ignore[arg-type]
+    raises(ValueError, "boolean", lambda: net.train(1))  # type: ignore[arg-type]
 
 
 def test_eval_does_not_switch_gradients_off() -> None:
@@ -194,8 +182,7 @@ def test_to_moves_buffers_and_leaves_integers(device: str) -> None:
     assert net.float().first.weight.dtype is minigrad.float32
     assert net.to(minigrad.ones(1).double()).first.weight.dtype is minigrad.float64
     assert net.cpu().first.weight.device.type == "cpu"
-    with pytest.raises(TypeError, match="only accepts floating point or complex dtypes"):
-        net.to(minigrad.int64)
+    raises(TypeError, "only accepts floating point or complex dtypes", lambda: net.to(minigrad.int64))
 
 
 def test_the_optimiser_sees_a_moved_module() -> None:
@@ -277,10 +264,8 @@ def test_parameter() -> None:
     assert parameter[0].item() == 5
     assert not nn.Parameter(data, requires_grad=False).requires_grad
     assert type(parameter * 2) is minigrad.Tensor
-    with pytest.raises(RuntimeError, match="floating point"):
-        nn.Parameter(minigrad.tensor([1]))
-    with pytest.raises(TypeError, match=r"minigrad\.tensor"):
-        nn.Parameter([1.0])  # type: ignore[arg-type]
+    raises(RuntimeError, "floating point", lambda: nn.Parameter(minigrad.tensor([1])))
+    raises(TypeError, r"minigrad\.tensor", lambda: nn.Parameter([1.0]))  # type: ignore[arg-type]
 
 
 # As in PyTorch, to the word -------------------------------------------------------------------------------
@@ -302,7 +287,7 @@ def empty_module(library: Any) -> Any:
     return type("Own", (library.nn.Module,), {})
 
 
-@pytest.mark.parametrize("arguments", [((3,), {}), ((), {"a": 3}), ((1, 2), {"a": 3})])
+@cases("arguments", [((3,), {}), ((), {"a": 3}), ((1, 2), {"a": 3})])
 def test_arguments_for_a_base_that_takes_none(arguments: Any) -> None:
     both(lambda library: empty_module(library)(*arguments[0], **arguments[1]))
 
@@ -372,8 +357,7 @@ def test_set_submodule() -> None:
 
     both(run)
     net = Net()
-    with pytest.raises(ValueError, match="without a target name"):
-        net.set_submodule("", nn.ReLU())
+    raises(ValueError, "without a target name", lambda: net.set_submodule("", nn.ReLU()))
     with pytest.raises(ValueError, match=r"`module` is not an nn\.Module"):
         net.set_submodule("first", 3)  # type: ignore[arg-type]
     for name, strict in (("third", True), ("third.layer", False), ("first.weight", False)):
@@ -402,8 +386,7 @@ def test_buffers_by_assignment() -> None:
     both(run)
     buffer = nn.Buffer(minigrad.ones(2), persistent=False)
     assert type(buffer * 2) is minigrad.Tensor and not buffer.requires_grad
-    with pytest.raises(TypeError, match=r"Buffer takes a Tensor, not list"):
-        nn.Buffer([1.0])  # type: ignore[arg-type]
+    raises(TypeError, r"Buffer takes a Tensor, not list", lambda: nn.Buffer([1.0]))  # type: ignore[arg-type]
 
 
 def test_conversions() -> None:
@@ -434,8 +417,7 @@ def test_compile_changes_nothing() -> None:
 
 
 def test_memory_shared_between_processes_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="Send"):
-        nn.Linear(1, 1).share_memory()
+    raises(NotImplementedError, "Send", lambda: nn.Linear(1, 1).share_memory())
 
 
 def test_to_takes_what_tensors_take() -> None:

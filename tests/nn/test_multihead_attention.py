@@ -11,131 +11,95 @@ import minigrad
 from minigrad import nn
 from minigrad.nn import functional as F
 from minigrad.nn.attention import SDPBackend, sdpa_kernel
+from tests.support.cases import cases, pairwise, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
-from tests.support.twins import compare_gradients, pair, twinned
+from tests.support.twins import check_twins, pair, twinned
 
-rng = np.random.default_rng(3)
 B, T, S, D, H = 3, 5, 6, 8, 2
-
-CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "batch_first": {"batch_first": True},
-    "no bias": {"bias": False},
-    "other widths": {"kdim": 6, "vdim": 10},
-    "other widths, no bias": {"kdim": 6, "vdim": 10, "bias": False, "batch_first": True},
-    "add_bias_kv": {"add_bias_kv": True},
-    "add_zero_attn": {"add_zero_attn": True, "batch_first": True},
-    "both": {"add_bias_kv": True, "add_zero_attn": True},
-}
+CONFIGURATIONS: list[dict[str, Any]] = [
+    {},
+    {"batch_first": True},
+    {"bias": False},
+    {"kdim": 6, "vdim": 10},
+    {"kdim": 6, "vdim": 10, "bias": False, "batch_first": True},
+    {"add_bias_kv": True},
+    {"add_zero_attn": True, "batch_first": True},
+    {"add_bias_kv": True, "add_zero_attn": True},
+]
 CAUSAL = np.triu(np.ones((T, S), bool), 1)
+SQUARE = np.triu(np.ones((S, S), bool), 1)
 PADDING = np.arange(S)[None] >= np.array([[6], [4], [1]])
-MASKS: dict[str, dict[str, Any]] = {
-    "no mask": {},
-    "bool attn_mask": {"attn_mask": CAUSAL},
-    "float attn_mask": {"attn_mask": rng.standard_normal((T, S))},
-    "attn_mask a head": {"attn_mask": np.concatenate([CAUSAL[None]] * B * H) & (rng.random((B * H, T, S)) < 0.5)},
-    "padding": {"key_padding_mask": PADDING},
-    "float padding": {"key_padding_mask": np.where(PADDING, -1.5, 0.0)},
-    "bool and padding": {"attn_mask": CAUSAL, "key_padding_mask": PADDING},
-    "mixed": {"attn_mask": rng.standard_normal((T, S)), "key_padding_mask": PADDING},
-}
+NUMBERS = np.random.default_rng(3).standard_normal((T, S))
+OF_HEADS = np.concatenate([CAUSAL[None]] * B * H) & (np.random.default_rng(3).random((B * H, T, S)) < 0.5)
+MASKS: list[dict[str, Any]] = [
+    {},
+    {"attn_mask": CAUSAL},
+    {"attn_mask": NUMBERS},
+    {"attn_mask": OF_HEADS},
+    {"key_padding_mask": PADDING},
+    {"key_padding_mask": np.where(PADDING, -1.5, 0.0)},
+    {"attn_mask": CAUSAL, "key_padding_mask": PADDING},
+    {"attn_mask": NUMBERS, "key_padding_mask": PADDING},
+]
 
 
-def made(device: str, **options: Any) -> tuple[Any, Any]:
-    return twinned(nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options), device)
+def check(
+    options: dict[str, Any], masks: dict[str, Any], device: str, same: str = "", batch: bool = True, **how: Any
+) -> None:
+    """A layer in both libraries; ``same`` says which of query, key and value are one tensor."""
+    lengths, widths = (S if same == "all" else T, S, S), (D, options.get("kdim", D), options.get("vdim", D))
+    first = options.get("batch_first", False)
+    shapes = [((B, n, w) if first else (n, B, w)) if batch else (n, w) for n, w in zip(lengths, widths, strict=True)]
+    order = {"": (0, 1, 2), "key is value": (0, 1, 1), "all": (0, 0, 0)}[same]
+    leaves = [rng.standard_normal(shapes[i]) for i in dict.fromkeys(order)]
+
+    def call(t: Any, layer: Any, *tensors: Any) -> Any:
+        inputs, others = tensors[: len(leaves)], tensors[len(leaves) :]
+        given = {name: mask.detach() for name, mask in zip(masks, others, strict=True)}
+        return layer(*(inputs[i] for i in order), **given, **how)
+
+    check_twins(lambda n: n.MultiheadAttention(D, H, **options), *leaves, *masks.values(), device=device, call=call)
 
 
-def inputs(layer: Any, device: str, same: str = "none", batch: bool = True) -> tuple[list[Any], list[Any], list[Any]]:
-    """(query, key, value) of each library, and the pairs of leaves behind them."""
-    lengths, widths = (S if same == "all" else T, S, S), (D, layer.kdim, layer.vdim)
-
-    def leaf(i: int) -> tuple[Any, Any]:
-        shape = (B, lengths[i], widths[i]) if layer.batch_first else (lengths[i], B, widths[i])
-        return pair(rng.standard_normal(shape if batch else (lengths[i], widths[i])), device, requires_grad=True)
-
-    leaves = [leaf(0)] + ([leaf(1)] if same != "all" else []) + ([leaf(2)] if same == "none" else [])
-    order = {"none": (0, 1, 2), "key is value": (0, 1, 1), "all": (0, 0, 0)}[same]
-    return [leaves[i][0] for i in order], [leaves[i][1] for i in order], leaves
-
-
-def compare(mine: Any, other: Any, results: Any, expected: Any, leaves: list[Any], device: str) -> None:
-    for found, wanted in zip(results, expected, strict=True):
-        assert (found is None) == (wanted is None)
-        if found is not None:
-            assert_close(found, wanted)
-    g, tg = pair(rng.standard_normal(host(results[0]).shape), device)
-    total, ttotal = (results[0] * g).sum(), (expected[0] * tg).sum()
-    if results[1] is not None:  # gradients through the weights, too
-        total, ttotal = total + results[1].square().sum(), ttotal + expected[1].square().sum()
-    total.backward()
-    ttotal.backward()
-    for leaf, other_leaf in leaves:
-        assert_close(leaf.grad, other_leaf.grad)
-    compare_gradients(mine, other)
-
-
-def tensors(masks: dict[str, Any], device: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    pairs = {name: pair(array, device) for name, array in masks.items()}
-    return {n: a for n, (a, _) in pairs.items()}, {n: b for n, (_, b) in pairs.items()}
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("masks", MASKS)
-@pytest.mark.parametrize("options", CONFIGURATIONS)
+@cases("options, masks, need_weights", pairwise(CONFIGURATIONS, MASKS, (False, True)))
 @pytest.mark.filterwarnings("ignore:Support for mismatched")
-def test_configurations_and_masks(options: str, masks: str, need_weights: bool, device: str) -> None:
-    mine, other = made(device, **CONFIGURATIONS[options])
-    x, tx, leaves = inputs(mine, device)
-    m, tm = tensors(MASKS[masks], device)
-    results = mine(*x, need_weights=need_weights, **m)
-    compare(mine, other, results, other(*tx, need_weights=need_weights, **tm), leaves, device)
+def test_configurations_and_masks(
+    options: dict[str, Any], masks: dict[str, Any], need_weights: bool, device: str
+) -> None:
+    check(options, masks, device, need_weights=need_weights)
 
 
-@pytest.mark.parametrize("same", ["key is value", "all"])
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("batch_first", [False, True])
+@cases("same, average, batch_first", pairwise(["key is value", "all"], (False, True), (False, True)))
 def test_inputs_that_are_one_tensor(same: str, average: bool, batch_first: bool, device: str) -> None:
-    mine, other = made(device, batch_first=batch_first)
-    x, tx, leaves = inputs(mine, device, same)
-    results = mine(*x, average_attn_weights=average)
-    compare(mine, other, results, other(*tx, average_attn_weights=average), leaves, device)
+    check({"batch_first": batch_first}, {}, device, same, average_attn_weights=average)
 
 
-@pytest.mark.parametrize("same", ["none", "all"])
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("batch_first", [False, True])
+@cases("same, need_weights, batch_first", pairwise(["", "all"], (False, True), (False, True)))
 def test_without_a_batch(same: str, need_weights: bool, batch_first: bool, device: str) -> None:
-    mine, other = made(device, batch_first=batch_first)
-    x, tx, leaves = inputs(mine, device, same, batch=False)
-    length = S if same == "all" else T
-    masks = {"key_padding_mask": PADDING[1], "attn_mask": np.triu(np.ones((length, S), bool), 1)}
-    m, tm = tensors(masks, device)
-    results = mine(*x, need_weights=need_weights, **m)
-    compare(mine, other, results, other(*tx, need_weights=need_weights, **tm), leaves, device)
+    masks = {"key_padding_mask": PADDING[1], "attn_mask": SQUARE if same == "all" else CAUSAL}
+    check({"batch_first": batch_first}, masks, device, same, batch=False, need_weights=need_weights)
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("options", ["plain", "both"])
-def test_is_causal(need_weights: bool, padded: bool, options: str, device: str) -> None:
-    mine, other = made(device, **CONFIGURATIONS[options])
-    x, tx, leaves = inputs(mine, device, "all")
-    square = np.triu(np.ones((S, S), bool), 1)
-    m, tm = tensors({"attn_mask": square, **({"key_padding_mask": PADDING} if padded else {})}, device)
-    expected = other(*tx, need_weights=need_weights, **tm)
-    alone = mine(*x, need_weights=need_weights, **{**m, "attn_mask": None}, is_causal=True)
-    assert_close(alone[0], expected[0])
-    compare(mine, other, mine(*x, need_weights=need_weights, **m, is_causal=True), expected, leaves, device)
+@cases("options, padded, need_weights", pairwise([{}, CONFIGURATIONS[-1]], (False, True), (False, True)))
+def test_is_causal(options: dict[str, Any], padded: bool, need_weights: bool, device: str) -> None:
+    masks = {"attn_mask": SQUARE, **({"key_padding_mask": PADDING} if padded else {})}
+    check(options, masks, device, "all", need_weights=need_weights, is_causal=True)
+    layer, x = nn.MultiheadAttention(D, H, **options).to(device), minigrad.randn(S, B, D, device=device)
+    mask = ours(SQUARE, device=device)
+    found, expected = (
+        layer(x, x, x, need_weights=need_weights, **how)[0] for how in ({"is_causal": True}, {"attn_mask": mask})
+    )
+    assert_close(found, expected, 1e-6)
 
 
 def test_names_and_order_of_parameters() -> None:
-    for options in CONFIGURATIONS.values():
+    for options in CONFIGURATIONS:
         mine, other = nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options)
         assert [n for n, _ in mine.named_parameters()] == [n for n, _ in other.named_parameters()]
         assert list(mine.state_dict()) == list(other.state_dict())
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@cases("need_weights", [False, True])
 def test_a_fully_masked_row_gives_zeros(need_weights: bool, device: str) -> None:
     layer = nn.MultiheadAttention(D, H, bias=False, batch_first=True).to(device)
     x = ours(rng.standard_normal((1, T, D)).astype(np.float32), True, device)
@@ -151,71 +115,58 @@ def test_a_fully_masked_row_gives_zeros(need_weights: bool, device: str) -> None
 def test_dropout_is_for_training(device: str) -> None:
     layer = nn.MultiheadAttention(D, H, dropout=0.5).to(device)
     x = minigrad.randn(T, B, D, device=device)
-    assert layer(x, x, x)[0].tolist() != layer(x, x, x)[0].tolist()
-    assert layer(x, x, x, need_weights=False)[0].tolist() != layer(x, x, x, need_weights=False)[0].tolist()
+    for need_weights in (True, False):
+        first, second = (layer(x, x, x, need_weights=need_weights)[0].tolist() for _ in range(2))
+        assert first != second
     layer.eval()
     np.testing.assert_allclose(host(layer(x, x, x)[0]), host(layer(x, x, x, need_weights=False)[0]), atol=1e-6)
 
 
 def test_errors_are_told_in_terms_of_the_layer() -> None:
-    layer = nn.MultiheadAttention(D, H, batch_first=True)
-    x = minigrad.ones(B, T, D)
-    with pytest.raises(AssertionError, match=r"query, key and value must be \(8, 8, 8\) wide"):
-        layer(minigrad.ones(B, T, 4), x, x)
-    with pytest.raises(RuntimeError, match=r"attn_mask must have shape \(5, 5\) or \(6, 5, 5\), not \(4, 5\)"):
-        layer(x, x, x, attn_mask=minigrad.ones(4, 5).bool())
-    with pytest.raises(AssertionError, match=r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"):
-        layer(x, x, x, key_padding_mask=minigrad.ones(T, B).bool())
-    with pytest.raises(AssertionError, match="only bool and floating types of attn_mask are supported"):
-        layer(x, x, x, attn_mask=minigrad.ones(T, T).long())
-    with pytest.raises(AssertionError, match="batches must be equal"):
-        layer(x, minigrad.ones(2, T, D), minigrad.ones(2, T, D))
-    with pytest.raises(AssertionError, match=r"inputs must be \(B, T, D\)"):
-        layer(x, x, minigrad.ones(1, B, T, D))
-    with pytest.raises(AssertionError, match="must be divisible by num_heads, did get embed_dim=8 and num_"):
-        nn.MultiheadAttention(8, 3)
-    with pytest.raises(ValueError, match="must be greater than 0"):
-        nn.MultiheadAttention(8, 0)
+    layer, x, one = nn.MultiheadAttention(D, H, batch_first=True), minigrad.ones(B, T, D), minigrad.ones
+    e: Any = AssertionError
+    raises(e, r"query, key and value must be \(8, 8, 8\) wide", lambda: layer(one(B, T, 4), x, x))
+    wrong = r"attn_mask must have shape \(5, 5\) or \(6, 5, 5\), not \(4, 5\)"
+    raises(RuntimeError, wrong, lambda: layer(x, x, x, attn_mask=one(4, 5).bool()))
+    wrong = r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"
+    raises(e, wrong, lambda: layer(x, x, x, key_padding_mask=one(T, B).bool()))
+    raises(e, "only bool and floating types of attn_mask", lambda: layer(x, x, x, attn_mask=one(T, T).long()))
+    raises(e, "batches must be equal", lambda: layer(x, one(2, T, D), one(2, T, D)))
+    raises(e, r"inputs must be \(B, T, D\)", lambda: layer(x, x, one(1, B, T, D)))
+    raises(e, "divisible by num_heads, did get embed_dim=8 and num_", lambda: nn.MultiheadAttention(8, 3))
+    raises(ValueError, "must be greater than 0", lambda: nn.MultiheadAttention(8, 0))
 
 
-@pytest.mark.parametrize("options", CONFIGURATIONS)
-@pytest.mark.parametrize("static", [False, True])
-def test_the_function(options: str, static: bool, device: str) -> None:
+PARAMETERS = ("in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "add_zero_attn")
+
+
+@cases("options, static", pairwise([o for o in CONFIGURATIONS if "batch_first" not in o], (False, True)))
+def test_the_function(options: dict[str, Any], static: bool, device: str) -> None:
     """F.multi_head_attention_forward with the parameters of a layer, and with keys projected elsewhere."""
-    how = {**CONFIGURATIONS[options], "batch_first": False}
-    mine, other = made(device, **how)
-    x, tx, leaves = inputs(mine, device)
-    fixed = pair(rng.standard_normal((B * H, S, D // H)), device)
-    results = []
-    if static and mine.bias_k is not None:
-        pytest.skip("a bias cannot be added to keys that are given")
-    for layer, values, functional, at in ((mine, x, F, 0), (other, tx, torch.nn.functional, 1)):
-        results.append(
-            functional.multi_head_attention_forward(
-                *values,
-                D,
-                H,
-                layer.in_proj_weight,
-                layer.in_proj_bias,
-                layer.bias_k,
-                layer.bias_v,
-                layer.add_zero_attn,
-                0.0,
-                layer.out_proj.weight,
-                layer.out_proj.bias,
-                use_separate_proj_weight=layer.in_proj_weight is None,
-                q_proj_weight=layer.q_proj_weight,
-                k_proj_weight=layer.k_proj_weight,
-                v_proj_weight=layer.v_proj_weight,
-                static_k=fixed[at] if static else None,
-                static_v=fixed[at] if static else None,
-                average_attn_weights=False,
-            )
+    static = static and "add_bias_kv" not in options  # a bias cannot be added to keys that are there
+    kinds = (nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options))
+    mine, other = twinned(*kinds, device)
+    widths = (D, options.get("kdim", D), options.get("vdim", D))
+    inputs = [pair(rng.standard_normal((n, B, w)), device, True) for n, w in zip((T, S, S), widths, strict=True)]
+    fixed, results = pair(rng.standard_normal((B * H, S, D // H)), device), []
+    for layer, library, at in ((mine, minigrad, 0), (other, torch, 1)):
+        values = [x[at] for x in inputs]
+        more = {f"{name}_proj_weight": getattr(layer, f"{name}_proj_weight") for name in "qkv"}
+        out, weights = library.nn.functional.multi_head_attention_forward(
+            *(*values, D, H, *(getattr(layer, name) for name in PARAMETERS), 0.0),
+            *(layer.out_proj.weight, layer.out_proj.bias),
+            use_separate_proj_weight=layer.in_proj_weight is None,
+            static_k=fixed[at] if static else None,
+            static_v=fixed[at] if static else None,
+            average_attn_weights=False,
+            **more,
         )
+        slopes = library.autograd.grad(out.square().sum() + weights.square().sum(), values, allow_unused=True)
+        results.append([out, weights, *slopes])
     for found, expected in zip(*results, strict=True):
-        assert_close(found, expected)
-    if not static:
-        compare(mine, other, *results, leaves, device)
+        assert (found is None) == (expected is None)
+        if expected is not None:
+            assert_close(found, expected)
 
 
 def test_choosing_a_kernel_changes_nothing() -> None:

@@ -13,10 +13,10 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn.utils import rnn
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
-rng = np.random.default_rng(8)
 T, B, I, H = 5, 4, 3, 2
 LENGTHS = [3, 5, 1, 3]
 theirs_rnn = torch.nn.utils.rnn
@@ -41,9 +41,9 @@ def assert_same(found: Any, expected: Any) -> None:
             assert str(mine.dtype).split(".")[-1] == str(other.dtype).split(".")[-1]
 
 
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("enforce_sorted", [False, True])
-@pytest.mark.parametrize("rest", [(), (I,), (2, I)], ids=str)
+@cases("batch_first", [False, True])
+@cases("enforce_sorted", [False, True])
+@cases("rest", [(), (I,), (2, I)])
 def test_there_and_back(batch_first: bool, enforce_sorted: bool, rest: tuple[int, ...], device: str) -> None:
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
     x, tx = pair(rng.standard_normal((*((B, T) if batch_first else (T, B)), *rest)), device, True)
@@ -65,7 +65,7 @@ def test_there_and_back(batch_first: bool, enforce_sorted: bool, rest: tuple[int
     assert_close(x.grad, tx.grad)
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS, tuple(LENGTHS), np.array(LENGTHS)], ids=lambda v: type(v).__name__)
+@cases("lengths", [LENGTHS, tuple(LENGTHS), np.array(LENGTHS)])
 def test_lengths_in_any_form(lengths: Any) -> None:
     x = ours(rng.standard_normal((T, B, I)))
     expected = rnn.pack_padded_sequence(x, minigrad.tensor(LENGTHS), enforce_sorted=False)
@@ -83,8 +83,8 @@ def test_integers_stay() -> None:
     assert_close(rnn.pad_packed_sequence(found, padding_value=-1)[0], padded)
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("batch_first", [False, True])
+@cases("side", ["right", "left"])
+@cases("batch_first", [False, True])
 def test_pad_sequence_passes_gradients_on(batch_first: bool, side: str, device: str) -> None:
     pairs = [pair(rng.standard_normal((n, I)), device, True) for n in LENGTHS]
     found = rnn.pad_sequence([a for a, _ in pairs], batch_first, 0.5, side)
@@ -107,7 +107,7 @@ def test_sequences_of_any_kind() -> None:
     assert rnn.pad_sequence([minigrad.zeros(0, 2), minigrad.zeros(0, 2)]).shape == (0, 2, 2)
 
 
-@pytest.mark.parametrize("enforce_sorted", [False, True])
+@cases("enforce_sorted", [False, True])
 def test_pack_and_unpack_sequences(enforce_sorted: bool, device: str) -> None:
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
     pairs = [pair(rng.standard_normal((n, I)), device) for n in lengths]
@@ -155,7 +155,7 @@ def test_is_a_named_tuple() -> None:
     assert_close(made.unsorted_indices, other.unsorted_indices)
 
 
-@pytest.mark.parametrize("name", ["double", "float", "half", "long", "int", "short", "char", "byte", "cpu"])
+@cases("name", ["double", "float", "half", "long", "int", "short", "char", "byte", "cpu"])
 def test_conversions(name: str) -> None:
     mine, other = packed(np.float32)
     assert_same(getattr(mine, name)(), getattr(other, name)())
@@ -179,7 +179,7 @@ def test_copies_and_pickles() -> None:
         assert_same(again, other)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_signatures(name: str) -> None:
     found, expected = (inspect.signature(getattr(m, name)).parameters for m in (rnn, theirs_rnn))
     assert [(p.name, p.default) for p in found.values()] == [(p.name, p.default) for p in expected.values()]
@@ -188,12 +188,10 @@ def test_signatures(name: str) -> None:
 # Through layers -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("enforce_sorted", [False, True])
-@pytest.mark.parametrize("given", [False, True])
-@pytest.mark.parametrize(
-    ("kind", "own"),
-    [("RNN", {}), ("GRU", {"bias": False}), ("LSTM", {"batch_first": True}), ("LSTM", {"proj_size": 1})],
-    ids=str,
+@cases("enforce_sorted", [False, True])
+@cases("given", [False, True])
+@cases(
+    "kind, own", [("RNN", {}), ("GRU", {"bias": False}), ("LSTM", {"batch_first": True}), ("LSTM", {"proj_size": 1})]
 )
 def test_layers(kind: str, own: dict[str, Any], given: bool, enforce_sorted: bool, device: str) -> None:
     mine, other = twinned(
@@ -257,7 +255,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@cases("program", PROGRAMS)
 def test_refusals(program: str) -> None:
     told = []
     for library, module, p in zip((minigrad, torch), (rnn, theirs_rnn), packed(), strict=True):
@@ -278,5 +276,4 @@ def test_a_length_beyond_the_input_is_refused() -> None:
 def test_a_hidden_state_of_another_batch_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Expected hidden"):
         nn.GRU(I, H).double()(packed()[0], minigrad.zeros(1, B + 1, H).double())
-    with pytest.raises(ValueError, match="does not match weight dtype"):
-        nn.GRU(I, H)(packed()[0])
+    raises(ValueError, "does not match weight dtype", lambda: nn.GRU(I, H)(packed()[0]))

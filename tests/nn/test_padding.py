@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import minigrad
 import minigrad.nn.functional as F
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import Make, check_float32, check_layer
 from tests.support.parity import assert_close, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 SHAPES = {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (1, 2, 3, 4, 5)}
 LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {}
@@ -28,7 +26,7 @@ LAYERS["ReflectionPad2d of one sample"] = (lambda n: n.ReflectionPad2d(1), (3, 4
 LAYERS["CircularPad1d of one sample"] = (lambda n: n.CircularPad1d((5, 0)), (3, 5))
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(*LAYERS[name], device)
 
@@ -46,7 +44,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_functions(name: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((2, 3, 5)), device, requires_grad=True)
     out, expected = FUNCTIONS[name](F, x), FUNCTIONS[name](torch.nn.functional, tx)
@@ -57,15 +55,14 @@ def test_functions(name: str, device: str) -> None:
 WIDTHS = [(-1, 2), (3, -1), (-3, -1), (-2, 2), (2, -2), (-5, 8), (-1, 2, 2, -1), (0, 0, -2, 1), (-3, 2, -1, -2)]
 
 
-@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
-@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+@cases("mode", ["constant", "reflect", "replicate", "circular"])
+@cases("widths", WIDTHS)
 def test_negative_widths(mode: str, widths: tuple[int, ...], device: str) -> None:
     x, tx = pair(rng.standard_normal((2, 3, 4, 5)[2 - len(widths) // 2 :]), device, requires_grad=True)
     try:
         expected = torch.nn.functional.pad(tx, widths, mode=mode)
     except RuntimeError:
-        with pytest.raises(RuntimeError, match="pad: "):
-            F.pad(x, widths, mode=mode)
+        raises(RuntimeError, "pad: ", lambda: F.pad(x, widths, mode=mode))
         return
     out = F.pad(x, widths, mode=mode)
     assert_close(out, expected)
@@ -95,13 +92,8 @@ def test_errors() -> None:
     x = minigrad.ones(2, 3)
     with pytest.raises(ValueError, match=r"expected 2D or 3D input \(got 4D input\)"):
         minigrad.nn.CircularPad1d(1)(minigrad.ones(2, 3, 4, 5))
-    with pytest.raises(NotImplementedError, match="Unrecognised padding mode foo"):
-        F.pad(x, (1, 1), mode="foo")
-    with pytest.raises(RuntimeError, match=r"less than .* \(3, 1\) at dimension 1 of 3"):
-        F.pad(x, (3, 1), mode="reflect")
-    with pytest.raises(RuntimeError, match=r"at most .* \(4, 1\) at dimension 1 of 3"):
-        F.pad(x, (4, 1), mode="circular")
-    with pytest.raises(NotImplementedError, match="1 pairs for 1 axes"):
-        F.pad(minigrad.ones(3), (1, 1), mode="replicate")
-    with pytest.raises(RuntimeError, match="doesn't take in value argument"):
-        F.pad(x, (1, 1), mode="reflect", value=1.0)
+    raises(NotImplementedError, "Unrecognised padding mode foo", lambda: F.pad(x, (1, 1), mode="foo"))
+    raises(RuntimeError, r"less than .* \(3, 1\) at dimension 1 of 3", lambda: F.pad(x, (3, 1), mode="reflect"))
+    raises(RuntimeError, r"at most .* \(4, 1\) at dimension 1 of 3", lambda: F.pad(x, (4, 1), mode="circular"))
+    raises(NotImplementedError, "1 pairs for 1 axes", lambda: F.pad(minigrad.ones(3), (1, 1), mode="replicate"))
+    raises(RuntimeError, "doesn't take in value argument", lambda: F.pad(x, (1, 1), mode="reflect", value=1.0))

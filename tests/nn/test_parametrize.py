@@ -12,6 +12,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn.utils import parametrizations, parametrize
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, torch
 
 pytestmark = [pytest.mark.filterwarnings("ignore:`torch.nn.utils.(weight|spectral)_norm` is deprecated")]
@@ -51,7 +52,7 @@ WAYS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS)
+@cases("name", WAYS)
 def test_training_steps(name: str) -> None:
     runs = []
     for library, net in nets():
@@ -85,19 +86,15 @@ def test_removing_spectral_norm() -> None:
     net = nn.utils.spectral_norm(nn.Linear(3, 4)).eval()
     x = minigrad.randn(2, 3)
     expected = net(x).tolist()
-    with pytest.raises(RuntimeError, match="two spectral_norm hooks"):
-        nn.utils.spectral_norm(net)
+    raises(RuntimeError, "two spectral_norm hooks", lambda: nn.utils.spectral_norm(net))
     nn.utils.remove_spectral_norm(net)
     assert net(x).tolist() == expected
     assert sorted(net.state_dict()) == ["bias", "weight"] and isinstance(net.weight, nn.Parameter)
-    with pytest.raises(ValueError, match="spectral_norm of 'weight' not found"):
-        nn.utils.remove_spectral_norm(net)
-    with pytest.raises(ValueError, match="n_power_iterations to be positive"):
-        nn.utils.spectral_norm(net, n_power_iterations=0)
+    raises(ValueError, "spectral_norm of 'weight' not found", lambda: nn.utils.remove_spectral_norm(net))
+    raises(ValueError, "n_power_iterations to be positive", lambda: nn.utils.spectral_norm(net, n_power_iterations=0))
     with pytest.raises(ValueError, match="n_power_iterations to be positive"):
         parametrizations.spectral_norm(net, n_power_iterations=0)
-    with pytest.raises(IndexError, match="Dimension out of range"):
-        parametrizations.spectral_norm(net, dim=4)
+    raises(IndexError, "Dimension out of range", lambda: parametrizations.spectral_norm(net, dim=4))
 
 
 def symmetric(library: Any) -> Any:
@@ -186,5 +183,4 @@ def test_copies_of_parametrized_modules() -> None:
     assert twin.weight.tolist() == (2 * net.weight).tolist()
     parametrize.remove_parametrizations(twin, "weight")
     assert type(twin) is nn.Linear and parametrize.is_parametrized(net) and net(x).shape == (2, 4)
-    with pytest.raises(RuntimeError, match="only supported through state_dict"):
-        pickle.dumps(net)
+    raises(RuntimeError, "only supported through state_dict", lambda: pickle.dumps(net))

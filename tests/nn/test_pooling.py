@@ -11,11 +11,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import Make, check_float32, check_layer
 from tests.support.parity import assert_close, host, listed, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "MaxPool1d": (lambda n: n.MaxPool1d(2), (2, 3, 7)),
@@ -53,17 +52,17 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", ["MaxPool2d", "AvgPool1d without padding", "AdaptiveAvgPool2d"])
+@cases("name", ["MaxPool2d", "AvgPool1d without padding", "AdaptiveAvgPool2d"])
 def test_layers_keep_float32(name: str, device: str) -> None:
     check_float32(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("p", [2, 3.0])
+@cases("p", [2, 3.0])
 def test_lp_pool(p: float, device: str) -> None:
     x, tx = pair(rng.uniform(0.5, 2, (2, 3, 7)), device, requires_grad=True)
     for make in (lambda n: n.LPPool1d(p, 3), lambda n: n.LPPool1d(p, 3, 2, ceil_mode=True)):
@@ -100,7 +99,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
+@cases("name", VALUES)
 def test_values_that_are_not_usual(name: str, device: str) -> None:
     x, tx = pair(VALUES[name], device)
     for padding in (0, 1):
@@ -113,7 +112,7 @@ def test_values_that_are_not_usual(name: str, device: str) -> None:
 
 
 def test_integers(device: str) -> None:
-    x, tx = pair(rng.integers(-9, 9, (2, 2, 5, 5)), device)
+    x, tx = pair(rng.randint(-9, 9, (2, 2, 5, 5)), device)
     assert_close(F.max_pool2d(x, 2, padding=1), torch.nn.functional.max_pool2d(tx, 2, padding=1))
     for options in ({}, {"padding": 1, "count_include_pad": False}, {"divisor_override": -3}):
         mean, expected = F.avg_pool2d(x, 2, **options), torch.nn.functional.avg_pool2d(tx, 2, **options)
@@ -123,7 +122,7 @@ def test_integers(device: str) -> None:
         F.avg_pool2d(x.to(minigrad.int8), 2)
 
 
-@pytest.mark.parametrize("stride", [None, (), []], ids=str)
+@cases("stride", [None, (), []])
 def test_no_stride_is_the_kernel_size(stride: Any) -> None:
     x = minigrad.arange(16.0).reshape(1, 4, 4)
     assert F.avg_pool2d(x, 2, stride).tolist() == F.avg_pool2d(x, 2, 2).tolist()
@@ -163,16 +162,13 @@ def test_errors() -> None:
     x = minigrad.ones(1, 2, 5)
     with pytest.raises(RuntimeError, match="max_pool1d: padding should be at most half of kernel size"):
         F.max_pool1d(x, 3, padding=2)
-    with pytest.raises(RuntimeError, match=r"max_pool1d: .*Calculated output size: \(0,\)"):
-        F.max_pool1d(x, 6)
-    with pytest.raises(RuntimeError, match="stride must be greater than zero"):
-        F.max_pool1d(x, 3, stride=0)
+    raises(RuntimeError, r"max_pool1d: .*Calculated output size: \(0,\)", lambda: F.max_pool1d(x, 6))
+    raises(RuntimeError, "stride must be greater than zero", lambda: F.max_pool1d(x, 3, stride=0))
     with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D .* input to avg_pool2d"):
         F.avg_pool2d(minigrad.ones(2, 5), 2)
     with pytest.raises(RuntimeError, match="divisor must be not zero"):
         F.avg_pool2d(minigrad.ones(1, 2, 5, 5), 2, divisor_override=0)
-    with pytest.raises(RuntimeError, match="output_size must be 2"):
-        F.adaptive_avg_pool2d(minigrad.ones(1, 2, 5, 5), (2, 2, 2))
+    raises(RuntimeError, "output_size must be 2", lambda: F.adaptive_avg_pool2d(minigrad.ones(1, 2, 5, 5), (2, 2, 2)))
     with pytest.raises(RuntimeError, match="expected indices of the input's shape"):
         F.max_unpool1d(x, minigrad.zeros(1, 2, 4, dtype=minigrad.int64), 2)
 
@@ -187,8 +183,8 @@ def test_indices_name_places_of_the_input(device: str) -> None:
     )
 
 
-@pytest.mark.parametrize("axes", [2, 3])
-@pytest.mark.parametrize("how", [{"output_size": 2}, {"output_ratio": 0.6}, {"output_size": 1}], ids=str)
+@cases("axes", [2, 3])
+@cases("how", [{"output_size": 2}, {"output_ratio": 0.6}, {"output_size": 1}])
 def test_fractional_max_pool(axes: int, how: dict[str, Any], device: str) -> None:
     name = f"FractionalMaxPool{axes}d"
     mine, other = (getattr(n, name)(2, **how, return_indices=True) for n in (nn, torch.nn))
@@ -203,14 +199,10 @@ def test_fractional_max_pool(axes: int, how: dict[str, Any], device: str) -> Non
         out.exp().sum().backward()
         expected.exp().sum().backward()
         assert_close(x.grad, tx.grad)
-    with pytest.raises(RuntimeError, match=r"pool size and output size are too large"):
-        getattr(nn, name)(5, output_size=4)(x)
-    with pytest.raises(ValueError, match="requires specifying either"):
-        getattr(nn, name)(2)
-    with pytest.raises(ValueError, match="only one of output_size and output_ratio"):
-        getattr(nn, name)(2, 2, 0.5)
-    with pytest.raises(ValueError, match="must be between 0 and 1"):
-        getattr(nn, name)(2, output_ratio=1.5)
+    raises(RuntimeError, r"pool size and output size are too large", lambda: getattr(nn, name)(5, output_size=4)(x))
+    raises(ValueError, "requires specifying either", lambda: getattr(nn, name)(2))
+    raises(ValueError, "only one of output_size and output_ratio", lambda: getattr(nn, name)(2, 2, 0.5))
+    raises(ValueError, "must be between 0 and 1", lambda: getattr(nn, name)(2, output_ratio=1.5))
 
 
 def test_three_axes_there_and_back(device: str) -> None:
@@ -225,8 +217,8 @@ def test_three_axes_there_and_back(device: str) -> None:
     assert_close(x.grad, tx.grad)
 
 
-@pytest.mark.parametrize("pool", ["max_pool", "avg_pool"])
-@pytest.mark.parametrize("axes", [1, 2, 3])
+@cases("pool", ["max_pool", "avg_pool"])
+@cases("axes", [1, 2, 3])
 def test_only_a_batch_may_be_empty(pool: str, axes: int, device: str) -> None:
     mine, others = (getattr(f, f"{pool}{axes}d") for f in (F, torch.nn.functional))
     lengths = (4,) * axes

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.cases import cases, raises
 
 
 def host(tensor: Any) -> Any:
@@ -22,7 +23,7 @@ def formula(t: int, j: int, width: int) -> float:
     return math.cos(angle) if j % 2 else math.sin(angle)
 
 
-@pytest.mark.parametrize("width", [6, 7])
+@cases("width", [6, 7])
 def test_sinusoids_follow_the_formula(width: int, device: str) -> None:
     layer = nn.SinusoidalPositionalEncoding(width, max_len=50).to(device)
     found = host(layer(minigrad.zeros(1, 50, width, device=device)))[0]
@@ -31,7 +32,7 @@ def test_sinusoids_follow_the_formula(width: int, device: str) -> None:
     assert not layer.state_dict() and not list(layer.parameters())
 
 
-@pytest.mark.parametrize("kind", [nn.SinusoidalPositionalEncoding, nn.LearnedPositionalEncoding])
+@cases("kind", [nn.SinusoidalPositionalEncoding, nn.LearnedPositionalEncoding])
 def test_layouts_and_offsets(kind: type[nn.Module], device: str) -> None:
     first, second = kind(4, max_len=10), kind(4, max_len=10, batch_first=False)
     if isinstance(first, nn.LearnedPositionalEncoding):
@@ -54,8 +55,7 @@ def test_errors() -> None:
     layer = nn.SinusoidalPositionalEncoding(4, max_len=5)
     with pytest.raises(RuntimeError, match=r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"):
         layer(minigrad.ones(1, 3, 4), offset=3)
-    with pytest.raises(RuntimeError, match="with D = d_model = 4"):
-        layer(minigrad.ones(1, 3, 5))
+    raises(RuntimeError, "with D = d_model = 4", lambda: layer(minigrad.ones(1, 3, 5)))
 
 
 def test_dropout_and_dtype() -> None:
@@ -117,15 +117,11 @@ def test_dtypes_of_rotary_positions(device: str) -> None:
 
 
 def test_errors_of_rotary_positions() -> None:
-    with pytest.raises(ValueError, match=r"head_dim \(5\) must be even"):
-        nn.RotaryPositionalEncoding(5)
+    raises(ValueError, r"head_dim \(5\) must be even", lambda: nn.RotaryPositionalEncoding(5))
     layer = nn.RotaryPositionalEncoding(4, max_len=5)
     with pytest.raises(RuntimeError, match=r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"):
         layer(minigrad.ones(1, 3, 4), offset=3)
-    with pytest.raises(RuntimeError, match=r"positions -1 \.\. 1 are outside"):
-        layer(minigrad.ones(1, 3, 4), offset=-1)
-    with pytest.raises(RuntimeError, match=r"expected \(\.\.\., T, 4\), but got \(1, 3, 6\)"):
-        layer(minigrad.ones(1, 3, 6))
-    with pytest.raises(RuntimeError, match=r"expected \(\.\.\., T, 4\), but got \(4,\)"):
-        layer(minigrad.ones(4))
+    raises(RuntimeError, r"positions -1 \.\. 1 are outside", lambda: layer(minigrad.ones(1, 3, 4), offset=-1))
+    raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(1, 3, 6\)", lambda: layer(minigrad.ones(1, 3, 6)))
+    raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(4,\)", lambda: layer(minigrad.ones(4)))
     assert repr(layer) == "RotaryPositionalEncoding(4, max_len=5, base=10000)"

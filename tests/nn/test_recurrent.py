@@ -14,10 +14,11 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from tests.support.parity import assert_close, host, listed, ours, theirs, torch
-from tests.support.twins import compare_gradients, pair, twinned
+from tests.support.cases import cases, pairwise, raises, rng
+from tests.support.layer_checks import check_first_numbers
+from tests.support.parity import assert_close, listed, ours, theirs, torch
+from tests.support.twins import check_twins, compare_gradients, twinned
 
-rng = np.random.default_rng(7)
 T, B, I, H = 5, 3, 4, 6
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("RNN", {}),
@@ -41,119 +42,78 @@ CELLS: list[tuple[str, dict[str, Any]]] = [
     ("LSTMCell", {}),
     ("LSTMCell", {"bias": False}),
 ]
-kinds = pytest.mark.parametrize(("kind", "own"), KINDS, ids=str)
-cells = pytest.mark.parametrize(("kind", "own"), CELLS, ids=str)
+kinds = cases("kind, own", KINDS)
+cells = cases("kind, own", CELLS)
 
 
-def made(kind: str, device: str = "cpu", **options: Any) -> tuple[Any, Any]:
-    return twinned(getattr(nn, kind)(I, H, **options), getattr(torch.nn, kind)(I, H, **options), device)
-
-
-def states(mine: Any, device: str, batch: int | None = B) -> tuple[Any, Any]:
-    """Random states to begin with: a tensor, or a pair, of each library."""
-    layers = mine.num_layers * (1 + mine.bidirectional)
+def states(kind: str, layers: int, batch: int | None = B, **own: Any) -> list[Any]:
+    """Random states to begin with: one array, or two."""
     lead = (layers,) if batch is None else (layers, batch)
-    widths = [mine.proj_size or H] + ([H] if mine.mode == "LSTM" else [])
-    found = [pair(rng.standard_normal((*lead, w)), device, True) for w in widths]
-    if len(found) == 1:
-        return found[0]
-    return tuple(a for a, _ in found), tuple(b for _, b in found)
+    widths = [own.get("proj_size", H), H][: 1 + (kind == "LSTM")]
+    return [rng.standard_normal((*lead, w)) for w in widths]
 
 
-def flat(results: Any) -> list[Any]:
-    """(out, state) or (out, (h, c)) as a list of tensors."""
-    return [t for r in listed(results) for t in listed(r)]
+def check(kind: str, options: dict[str, Any], device: str, *arrays: Any) -> tuple[Any, Any]:
+    """A layer or cell in both libraries, on an input and its states if there are any."""
+
+    def call(t: Any, module: Any, x: Any, *hx: Any) -> Any:
+        return module(x, *([hx] if len(hx) == 2 else hx))
+
+    make = lambda n: getattr(n, kind)(I, H, **options)
+    return check_twins(make, *arrays, device=device, call=call)
 
 
-def compare(mine: Any, other: Any, results: Any, expected: Any, leaves: list[tuple[Any, Any]], device: str) -> None:
-    """All results, and the gradients of leaves and parameters along random directions at every result."""
-    total = ttotal = 0
-    for found, wanted in zip(flat(results), flat(expected), strict=True):
-        assert_close(found, wanted)
-        g, tg = pair(rng.standard_normal(host(found).shape), device)
-        total, ttotal = total + (found * g).sum(), ttotal + (wanted * tg).sum()
-    total.backward()
-    ttotal.backward()
-    for leaf, wanted in leaves:
-        assert_close(leaf.grad, wanted.grad)
-    compare_gradients(mine, other)
-
-
-@kinds
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_layers(kind: str, own: dict[str, Any], options: dict[str, Any], device: str) -> None:
-    mine, other = made(kind, device, **own, **options)
+@cases("kind, options", [(k, {**own, **o}) for (k, own), o in pairwise(KINDS, OPTIONS)])
+def test_layers(kind: str, options: dict[str, Any], device: str) -> None:
     shape = (B, T, I) if options.get("batch_first") else (T, B, I)
-    x, tx = pair(rng.standard_normal(shape), device, True)
-    hx, thx = states(mine, device)
-    leaves = [(x, tx), *zip(listed(hx), listed(thx), strict=True)]
-    compare(mine, other, mine(x, hx), other(tx, thx), leaves, device)
+    layers = options.get("num_layers", 1) * (1 + options.get("bidirectional", False))
+    hx = states(kind, layers, **{k: v for k, v in options.items() if k == "proj_size"})
+    check(kind, options, device, rng.standard_normal(shape), *hx)
+
+
+@cases("kind_, has_state, batch_first", pairwise(KINDS, (False, True), (False, True)))
+def test_one_sequence_without_a_batch(kind_: Any, has_state: bool, batch_first: bool, device: str) -> None:
+    kind, own = kind_
+    options = {**own, "bidirectional": True, "batch_first": batch_first}
+    check(kind, options, device, rng.standard_normal((T, I)), *(states(kind, 2, None, **own) if has_state else []))
 
 
 @kinds
-@pytest.mark.parametrize("given", [False, True])
-@pytest.mark.parametrize("batch_first", [False, True])
-def test_one_sequence_without_a_batch(
-    kind: str, own: dict[str, Any], given: bool, batch_first: bool, device: str
+@cases("shape", [(T, B), (1, 1), (T, 0), (1, B)])
+def test_zeros_to_begin_with_and_short_and_empty_batches(
+    kind: str, own: dict[str, Any], shape: tuple[int, int], device: str
 ) -> None:
-    mine, other = made(kind, device, **own, bidirectional=True, batch_first=batch_first)
-    x, tx = pair(rng.standard_normal((T, I)), device, True)
-    hx, thx = states(mine, device, None) if given else (None, None)
-    leaves = [(x, tx), *(zip(listed(hx), listed(thx), strict=True) if given else ())]
-    compare(mine, other, mine(x, hx), other(tx, thx), leaves, device)
-
-
-@kinds
-def test_begins_with_zeros(kind: str, own: dict[str, Any], device: str) -> None:
-    mine, other = made(kind, device, **own, num_layers=2)
-    x, tx = pair(rng.standard_normal((T, B, I)), device, True)
-    compare(mine, other, mine(x), other(tx), [(x, tx)], device)
+    check(kind, {**own, "num_layers": 2}, device, rng.standard_normal((*shape, I)))
 
 
 @kinds
 def test_second_order(kind: str, own: dict[str, Any], device: str) -> None:
-    mine, other = made(kind, device, **own, bidirectional=True)
-    x, tx = pair(rng.standard_normal((3, 2, I)), device, True)
-    first = minigrad.autograd.grad(mine(x)[0].square().sum(), [x, *mine.parameters()], create_graph=True)
-    expected = torch.autograd.grad(other(tx)[0].square().sum(), [tx, *other.parameters()], create_graph=True)
-    sum(f.square().sum() for f in first).backward()
-    sum(f.square().sum() for f in expected).backward()
-    assert_close(x.grad, tx.grad)
+    array, pairs = rng.standard_normal((3, 2, I)), []
+    mine, other = twinned(*(getattr(n, kind)(I, H, **own, bidirectional=True) for n in (nn, torch.nn)), device)
+    for t, module, x in ((minigrad, mine, ours(array, True, device)), (torch, other, theirs(array, True))):
+        slopes = t.autograd.grad(module(x)[0].square().sum(), [x, *module.parameters()], create_graph=True)
+        sum(f.square().sum() for f in slopes).backward()
+        pairs.append(x.grad)
+    assert_close(*pairs)
     compare_gradients(mine, other, 1e-9)
 
 
 @kinds
-@pytest.mark.parametrize("shape", [(1, 1), (T, 0), (1, B)], ids=str)
-def test_short_and_empty_batches(kind: str, own: dict[str, Any], shape: tuple[int, int], device: str) -> None:
-    mine, other = made(kind, device, **own, num_layers=2)
-    x, tx = pair(rng.standard_normal((*shape, I)), device, True)
-    for found, wanted in zip(flat(mine(x)), flat(other(tx)), strict=True):
-        assert_close(found, wanted)
-
-
-@kinds
 def test_keeps_float32_and_layouts(kind: str, own: dict[str, Any], device: str) -> None:
-    mine, other = made(kind, device, **own)
     x = rng.standard_normal((B, I, T))
-    expected = flat(other(theirs(x).permute(2, 0, 1)))
-    for found, wanted in zip(flat(mine(ours(x, device=device).permute(2, 0, 1))), expected, strict=True):
-        assert_close(found, wanted)
-    mine.float()
-    for found, wanted in zip(flat(mine(ours(x, device=device).float().permute(2, 0, 1))), expected, strict=True):
-        assert found.dtype == minigrad.float32
-        assert_close(found, wanted, 1e-5)
+    turned = lambda t, module, x: module(x.permute(2, 0, 1))
+    mine, other = check_twins(lambda n: getattr(n, kind)(I, H, **own), x, device=device, call=turned)
+    expected = other(theirs(x).permute(2, 0, 1))[0]
+    found = mine.float()(ours(x, device=device).float().permute(2, 0, 1))[0]
+    assert found.dtype == minigrad.float32
+    assert_close(found, expected, 1e-5)
 
 
-@kinds
-@pytest.mark.parametrize("options", [o for o in OPTIONS if "batch_first" not in o] + [{"num_layers": 2}], ids=str)
-def test_one_seed_gives_pytorchs_weights_and_names(kind: str, own: dict[str, Any], options: dict[str, Any]) -> None:
-    minigrad.manual_seed(11)
-    torch.manual_seed(11)
-    mine, other = getattr(nn, kind)(I, H, **own, **options), getattr(torch.nn, kind)(I, H, **own, **options)
-    expected = other.state_dict()
-    assert list(mine.state_dict()) == list(expected)
-    for name, value in mine.state_dict().items():
-        np.testing.assert_array_equal(host(value), host(expected[name]), err_msg=name)
+@cases("kind_, options", pairwise(KINDS, [o for o in OPTIONS if "batch_first" not in o] + [{"num_layers": 2}]))
+def test_one_seed_gives_pytorchs_weights_and_names(kind_: Any, options: dict[str, Any]) -> None:
+    kind, own = kind_
+    check_first_numbers(lambda n: getattr(n, kind)(I, H, **own, **options), exact=True)
+    mine, other = (getattr(n, kind)(I, H, **own, **options) for n in (nn, torch.nn))
     assert mine._all_weights == other._all_weights
     assert [len(w) for w in mine.all_weights] == [len(w) for w in other.all_weights]
     assert mine._flat_weights_names == other._flat_weights_names
@@ -161,19 +121,13 @@ def test_one_seed_gives_pytorchs_weights_and_names(kind: str, own: dict[str, Any
 
 
 @kinds
-def test_dropout_between_layers_is_pytorchs(kind: str, own: dict[str, Any]) -> None:
-    mine, other = made(kind, "cpu", **own, num_layers=3, dropout=0.4, bidirectional=True)
-    x, tx = pair(rng.standard_normal((T, B, I)), "cpu", True)
-    before = minigrad.get_dropout_stream()
-    minigrad.set_dropout_stream("pytorch")
-    try:
-        minigrad.manual_seed(2)
-        torch.manual_seed(2)
-        compare(mine, other, mine(x), other(tx), [(x, tx)], "cpu")
-    finally:
-        minigrad.set_dropout_stream(before)
-    compare_gradients(mine, other)
-    assert_close(mine.eval()(x)[0], other.eval()(tx)[0])
+def test_dropout_between_layers_is_pytorchs(kind: str, own: dict[str, Any], dropout_of_pytorch: None) -> None:
+    def call(t: Any, module: Any, x: Any) -> Any:
+        t.manual_seed(2)
+        return module(x), module.eval()(x.detach())[0].detach()
+
+    make = lambda n: getattr(n, kind)(I, H, **own, num_layers=3, dropout=0.4, bidirectional=True)
+    check_twins(make, rng.standard_normal((T, B, I)), call=call)
 
 
 def test_representations() -> None:
@@ -186,7 +140,7 @@ def test_representations() -> None:
     assert repr(nn.RNNBase("LSTM", I, H)) == repr(torch.nn.RNNBase("LSTM", I, H))
 
 
-@pytest.mark.parametrize("name", ["RNNBase", "RNNCellBase", "RNNCell", "GRUCell", "LSTMCell"])
+@cases("name", ["RNNBase", "RNNCellBase", "RNNCell", "GRUCell", "LSTMCell"])
 def test_signatures(name: str) -> None:
     found, expected = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
     assert list(found) == list(expected)
@@ -207,17 +161,8 @@ def test_positional_arguments() -> None:
 
 def test_attributes_and_harmless_methods() -> None:
     mine, other = nn.LSTM(I, H, 2, dropout=0.1), torch.nn.LSTM(I, H, 2, dropout=0.1)
-    for name in (
-        "mode",
-        "input_size",
-        "hidden_size",
-        "num_layers",
-        "bias",
-        "batch_first",
-        "dropout",
-        "bidirectional",
-        "proj_size",
-    ):
+    names = "mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size"
+    for name in names.split():
         assert getattr(mine, name) == getattr(other, name)
     mine.flatten_parameters()
     x = minigrad.zeros(T, B, I)
@@ -252,14 +197,8 @@ def test_a_weight_may_be_replaced_or_made_by_ops() -> None:
 
 
 def test_results_may_be_changed_in_place() -> None:
-    mine, other = made("LSTM")
-    x, tx = pair(rng.standard_normal((T, B, I)), "cpu", True)
-    out, _ = mine(x)
-    out.mul_(2)
-    out.sum().backward()
-    (other(tx)[0] * 2).sum().backward()
-    assert_close(x.grad, tx.grad)
-    compare_gradients(mine, other)
+    call = lambda t, module, x: module(x)[0].mul_(2) if t is minigrad else module(x)[0] * 2
+    check_twins(lambda n: n.LSTM(I, H), rng.standard_normal((T, B, I)), call=call)
 
 
 def test_a_weight_changed_before_backward_is_noticed() -> None:
@@ -267,53 +206,40 @@ def test_a_weight_changed_before_backward_is_noticed() -> None:
     out, _ = mine(minigrad.randn(T, B, I))
     with minigrad.no_grad():
         mine.weight_hh_l0.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace"):
-        out.sum().backward()
+    raises(RuntimeError, "modified by an inplace", lambda: out.sum().backward())
 
 
 # Cells ----------------------------------------------------------------------------------------------------
 
 
 @cells
-@pytest.mark.parametrize("lead", [(B,), (), (0,)], ids=str)
-@pytest.mark.parametrize("given", [False, True])
-def test_cells(kind: str, own: dict[str, Any], lead: tuple[int, ...], given: bool, device: str) -> None:
-    mine, other = made(kind, device, **own)
-    x, tx = pair(rng.standard_normal((*lead, I)), device, True)
-    leaves = [(x, tx)]
-    args, targs = [], []
-    if given:
-        leaves += [pair(rng.standard_normal((*lead, H)), device, True) for _ in range(1 + (kind == "LSTMCell"))]
-        first, second = tuple(a for a, _ in leaves[1:]), tuple(b for _, b in leaves[1:])
-        args, targs = ([first if kind == "LSTMCell" else first[0]], [second if kind == "LSTMCell" else second[0]])
-    compare(mine, other, mine(x, *args), other(tx, *targs), leaves, device)
+@cases("lead, has_state", pairwise([(B,), (), (0,)], (False, True)))
+def test_cells(kind: str, own: dict[str, Any], lead: tuple[int, ...], has_state: bool, device: str) -> None:
+    hx = [rng.standard_normal((*lead, H)) for _ in range(has_state * (1 + (kind == "LSTMCell")))]
+    check(kind, own, device, rng.standard_normal((*lead, I)), *hx)
 
 
 @cells
 def test_cells_in_a_loop_are_the_layer(kind: str, own: dict[str, Any], device: str) -> None:
-    cell, other = made(kind, device, **own)
+    def call(t: Any, cell: Any, x: Any) -> Any:
+        h, outs = None, []
+        for row in x:
+            h = cell(row, h)
+            outs.append(listed(h)[0])
+        return t.stack(outs)
+
+    x = rng.standard_normal((T, B, I))
+    cell, _ = check_twins(lambda n: getattr(n, kind)(I, H, **own), x, device=device, call=call)
     layer = getattr(nn, kind.removesuffix("Cell"))(I, H, **own).double().to(device)
     layer.load_state_dict({f"{name}_l0": value for name, value in cell.state_dict().items()})
-    x, tx = pair(rng.standard_normal((T, B, I)), device, True)
-    h = th = None
-    outs, expected = [], []
-    for t in range(T):
-        h, th = cell(x[t], h), other(tx[t], th)
-        outs.append(listed(h)[0])
-        expected.append(listed(th)[0])
-    assert_close(minigrad.stack(outs), layer(x)[0])
-    compare(cell, other, minigrad.stack(outs), torch.stack(expected), [(x, tx)], device)
+    x = ours(x, device=device)
+    assert_close(call(minigrad, cell, x), layer(x)[0])
 
 
 @cells
 def test_one_seed_gives_pytorchs_cells(kind: str, own: dict[str, Any]) -> None:
-    minigrad.manual_seed(4)
-    torch.manual_seed(4)
-    mine, other = getattr(nn, kind)(I, H, **own), getattr(torch.nn, kind)(I, H, **own)
-    expected = other.state_dict()
-    assert list(mine.state_dict()) == list(expected)
-    for name, value in mine.state_dict().items():
-        np.testing.assert_array_equal(host(value), host(expected[name]), err_msg=name)
+    check_first_numbers(lambda n: getattr(n, kind)(I, H, **own), exact=True)
+    mine, other = (getattr(n, kind)(I, H, **own) for n in (nn, torch.nn))
     assert (mine.bias_ih is None) == (other.bias_ih is None)
 
 
@@ -376,7 +302,7 @@ def error(program: str, library: Any) -> Exception:
     return raised.value
 
 
-@pytest.mark.parametrize("program", BAD_OPTIONS + BAD_INPUTS)
+@cases("program", BAD_OPTIONS + BAD_INPUTS)
 def test_refusals(program: str) -> None:
     found, expected = error(program, minigrad), error(program, torch)
     assert isinstance(found, type(expected)), f"{found!r} for {expected!r}"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -98,7 +99,7 @@ CALLS: dict[str, tuple[Call, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@cases("name", CALLS)
 def test_both_refuse(name: str) -> None:
     call, words = CALLS[name]
     errors = []
@@ -119,7 +120,7 @@ WARNINGS: dict[str, tuple[Call, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WARNINGS)
+@cases("name", WARNINGS)
 def test_both_warn(name: str) -> None:
     for library in (torch, minigrad):
         with pytest.warns(UserWarning, match=WARNINGS[name][1]):

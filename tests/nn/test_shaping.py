@@ -12,11 +12,10 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.layer_checks import Make, check_float32, check_layer
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
-
-rng = np.random.default_rng(0)
 
 LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "Flatten": (lambda n: n.Flatten(), (2, 3, 4)),
@@ -41,12 +40,12 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 def test_layer(name: str, device: str) -> None:
     check_layer(*LAYERS[name], device)
 
 
-@pytest.mark.parametrize("name", ["Upsample bilinear", "Upsample bicubic"])
+@cases("name", ["Upsample bilinear", "Upsample bicubic"])
 def test_layers_keep_float32(name: str, device: str) -> None:
     check_float32(*LAYERS[name], device)
 
@@ -54,7 +53,7 @@ def test_layers_keep_float32(name: str, device: str) -> None:
 MODES = {"nearest": 1, "nearest-exact": 1, "linear": 1, "area": 1, "bilinear": 2, "bicubic": 2}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@cases("mode", MODES)
 def test_lengths_and_factors_one_by_one(mode: str) -> None:
     plane = (2,) * (MODES[mode] - 1)
     for length in range(1, 8):
@@ -77,7 +76,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_functions(name: str, device: str) -> None:
     x, tx = pair(rng.standard_normal((2, 3, 4, 5)), device, requires_grad=True)
     out, expected = FUNCTIONS[name](F, x), FUNCTIONS[name](torch.nn.functional, tx)
@@ -87,9 +86,9 @@ def test_functions(name: str, device: str) -> None:
     assert_close(x.grad, tx.grad)
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-@pytest.mark.parametrize("align_corners", [False, True])
-@pytest.mark.parametrize("antialias", [False, True])
+@cases("mode", ["bilinear", "bicubic"])
+@cases("align_corners", [False, True])
+@cases("antialias", [False, True])
 def test_antialias_and_uint8(mode: str, align_corners: bool, antialias: bool, device: str) -> None:
     values = np.random.default_rng(0).integers(0, 256, (2, 3, 7, 9)).astype(np.uint8)
     options: dict[str, Any] = {"mode": mode, "align_corners": align_corners, "antialias": antialias}
@@ -125,7 +124,7 @@ def test_the_old_name() -> None:
         nn.Upsample(6)(x)
 
 
-@pytest.mark.parametrize("name", ["upsample_nearest", "upsample_bilinear"])
+@cases("name", ["upsample_nearest", "upsample_bilinear"])
 def test_older_names(name: str) -> None:
     x, tx = pair(rng.standard_normal((1, 2, 3, 4)))
     for how in ({"size": (5, 3)}, {"scale_factor": 2}):
@@ -175,8 +174,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@cases("name", ERRORS)
 def test_errors(name: str) -> None:
     call, error, text = ERRORS[name]
-    with pytest.raises(error, match=text):
-        call()
+    raises(error, text, call)

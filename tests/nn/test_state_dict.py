@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.cases import raises
 from tests.support.parity import in_torch_words, torch
 
 from .test_module import Net, Tied
@@ -75,17 +76,14 @@ def test_not_strict() -> None:
     assert net.load_state_dict(state, strict=False) == (["first.bias"], ["third"])
     np.testing.assert_array_equal(net.first.weight.detach().numpy(), state["first.weight"].numpy())
     state["first.weight"] = minigrad.zeros(1)
-    with pytest.raises(RuntimeError, match="size mismatch"):
-        net.load_state_dict(state, strict=False)
+    raises(RuntimeError, "size mismatch", lambda: net.load_state_dict(state, strict=False))
 
 
 def test_values_of_another_type() -> None:
     state: dict[str, Any] = dict(Net().state_dict())
     state["scale"] = [1.0, 1.0]
-    with pytest.raises(RuntimeError, match='the parameter named "scale", expected a Tensor'):
-        Net().load_state_dict(state)
-    with pytest.raises(TypeError, match="dict-like"):
-        Net().load_state_dict([])  # type: ignore[arg-type]
+    raises(RuntimeError, 'the parameter named "scale", expected a Tensor', lambda: Net().load_state_dict(state))
+    raises(TypeError, "dict-like", lambda: Net().load_state_dict([]))  # type: ignore[arg-type]
 
 
 def test_assign_takes_the_tensors_and_keeps_ties() -> None:
@@ -102,8 +100,7 @@ def test_loading_is_seen_by_graphs_recorded_before() -> None:
     net = nn.Linear(2, 2)
     loss = net(minigrad.ones(1, 2, requires_grad=True)).sum()
     net.load_state_dict(nn.Linear(2, 2).state_dict())
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
+    raises(RuntimeError, "modified by an inplace operation", loss.backward)
 
 
 def test_an_overridden_state_dict_of_a_submodule_is_used() -> None:
@@ -295,6 +292,5 @@ def test_nothing_is_copied_where_a_later_module_does_not_fit() -> None:
     before = listed(net)
     state = {name: value + 1 for name, value in net.state_dict().items()}
     state["1.bias"] = minigrad.ones(5)
-    with pytest.raises(RuntimeError, match=r"size mismatch for 1\.bias"):
-        net.load_state_dict(state)
+    raises(RuntimeError, r"size mismatch for 1\.bias", lambda: net.load_state_dict(state))
     assert listed(net) == before

@@ -11,11 +11,11 @@ import minigrad
 from minigrad import nn
 from minigrad.autograd.walk import nodes_behind
 from minigrad.nn.transformer import _detect_is_causal_mask, _get_clones
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
 pytestmark = [pytest.mark.filterwarnings("ignore:enable_nested_tensor", "ignore:Support for mismatched")]
-rng = np.random.default_rng(4)
 B, T, S, D, H = 3, 5, 6, 8, 2
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -43,8 +43,8 @@ def causal(size: int) -> Any:
     return np.triu(np.ones((size, size), bool), 1)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("masked", [False, True])
+@cases("options", OPTIONS)
+@cases("masked", [False, True])
 def test_encoder_layer(options: str, masked: bool, device: str) -> None:
     how = {"dropout": 0.0, **OPTIONS[options]}
     mine, other = twinned(
@@ -59,8 +59,8 @@ def test_encoder_layer(options: str, masked: bool, device: str) -> None:
     compare_gradients(mine, other)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("masked", [False, True])
+@cases("options", OPTIONS)
+@cases("masked", [False, True])
 def test_decoder_layer(options: str, masked: bool, device: str) -> None:
     how = {"dropout": 0.0, **OPTIONS[options]}
     mine, other = twinned(
@@ -80,8 +80,8 @@ def test_decoder_layer(options: str, masked: bool, device: str) -> None:
     compare_gradients(mine, other)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("batch", [True, False])
+@cases("options", OPTIONS)
+@cases("batch", [True, False])
 def test_transformer(options: str, batch: bool, device: str) -> None:
     how = {"dropout": 0.0, **OPTIONS[options]}
     mine, other = twinned(nn.Transformer(D, H, 2, 3, 16, **how), torch.nn.Transformer(D, H, 2, 3, 16, **how), device)
@@ -120,7 +120,7 @@ def test_attention_weights_of_a_layer_inside(device: str) -> None:
     assert_close(weights, other.encoder.layers[0].self_attn(tx, tx, tx, average_attn_weights=False)[1])
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@cases("dtype", ["float64", "float32"])
 def test_the_loss_over_50_steps_of_adam(dtype: str, device: str) -> None:
     """A small translator in both libraries: equal losses, step by step (fewer steps where they take long)."""
     classes, steps = 11, 8 if device == "strict" else 50
@@ -136,7 +136,7 @@ def test_the_loss_over_50_steps_of_adam(dtype: str, device: str) -> None:
     mine, other = twinned(model(nn), model(torch.nn), device)
     if dtype == "float32":
         mine, other = mine.float(), other.float()
-    source, target = rng.integers(0, classes, (B, S)), rng.integers(0, classes, (B, T + 1))
+    source, target = rng.randint(0, classes, (B, S)), rng.randint(0, classes, (B, T + 1))
 
     def loss_of(m: Any, n: Any, s: Any, t: Any, mask: Any) -> Any:
         out = m["core"](m["embed"](s), m["embed"](t[:, :-1]), tgt_mask=mask)
@@ -207,8 +207,7 @@ def test_errors() -> None:
     net = nn.Transformer(D, H, 1, 1, 16)
     with pytest.raises(RuntimeError, match="batch number of src and tgt must be equal"):
         net(minigrad.ones(S, 2, D), minigrad.ones(T, 3, D))
-    with pytest.raises(RuntimeError, match="must be equal to d_model = 8"):
-        net(minigrad.ones(S, 2, 4), minigrad.ones(T, 2, 4))
+    raises(RuntimeError, "must be equal to d_model = 8", lambda: net(minigrad.ones(S, 2, 4), minigrad.ones(T, 2, 4)))
 
 
 def test_float32_is_kept(device: str) -> None:
@@ -236,9 +235,9 @@ PADDINGS = {
 }
 
 
-@pytest.mark.parametrize("norm", [False, True])
-@pytest.mark.parametrize("padding", PADDINGS)
-@pytest.mark.parametrize("options", ENCODERS)
+@cases("norm", [False, True])
+@cases("padding", PADDINGS)
+@cases("options", ENCODERS)
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested", "ignore:.*prototype")
 def test_padded_places_in_evaluation(options: str, padding: str, norm: bool) -> None:
     """PyTorch leaves them out and gives zeros, under conditions; the same ones hold here."""
@@ -273,14 +272,13 @@ def test_blocks_that_a_subclass_replaces() -> None:
     x = minigrad.randn(2, 3, 8)
     layer = Quiet(8, 2, norm_first=True)
     np.testing.assert_allclose(host(layer(x)), host(x + layer.norm2(x)))
-    with pytest.raises(RuntimeError, match="should be relu/gelu, not swish"):
-        nn.TransformerEncoderLayer(8, 2, activation="swish")
+    raises(RuntimeError, "should be relu/gelu, not swish", lambda: nn.TransformerEncoderLayer(8, 2, activation="swish"))
     copies = _get_clones(layer, 2)
     assert isinstance(copies, nn.ModuleList) and copies[0] is not copies[1]
     assert host(copies[0].linear1.weight).tolist() == host(layer.linear1.weight).tolist()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@cases("dtype", ["float32", "float64", "float16"])
 def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: str, device: str) -> None:
     """The same bits as two ops, which a hook brings back."""
     layer = nn.TransformerEncoderLayer(D, H, 16, 0.4, device=device, dtype=getattr(minigrad, dtype))

@@ -9,10 +9,11 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.cases import cases, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
 
-rng = np.random.default_rng(5)
-ARRAYS = [rng.standard_normal((3, 4)), rng.standard_normal(5), rng.standard_normal(())]
+draw = np.random.default_rng(5)
+ARRAYS = [draw.standard_normal((3, 4)), draw.standard_normal(5), draw.standard_normal(())]
 
 
 def parameters(device: str) -> tuple[list[Any], list[Any]]:
@@ -24,8 +25,8 @@ def parameters(device: str) -> tuple[list[Any], list[Any]]:
     return mine, other
 
 
-@pytest.mark.parametrize("norm_type", [2.0, 1.0, float("inf"), 3])
-@pytest.mark.parametrize("limit", [0.5, 1e4])
+@cases("norm_type", [2.0, 1.0, float("inf"), 3])
+@cases("limit", [0.5, 1e4])
 def test_clip_grad_norm(norm_type: float, limit: float, device: str) -> None:
     mine, other = parameters(device)
     found = nn.utils.clip_grad_norm_(mine, limit, norm_type)
@@ -47,8 +48,7 @@ def test_clip_grad_norm_takes_generators_single_tensors_and_nothing() -> None:
 def test_clip_grad_norm_of_what_is_not_finite() -> None:
     p = nn.Parameter(minigrad.ones(2))
     p.grad = minigrad.tensor([float("inf"), 1.0])
-    with pytest.raises(RuntimeError, match="non-finite"):
-        nn.utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)
+    raises(RuntimeError, "non-finite", lambda: nn.utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True))
     assert p.grad[1].item() == 1
 
 
@@ -70,8 +70,8 @@ def test_vector_and_back(device: str) -> None:
         nn.utils.vector_to_parameters(minigrad.ones(3), mine)
 
 
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("side", ["left", "right"])
+@cases("batch_first", [False, True])
+@cases("side", ["left", "right"])
 def test_pad_sequence(batch_first: bool, side: str, device: str) -> None:
     arrays = [np.arange(n * 2).reshape(n, 2) for n in (2, 4, 1)]
     found = nn.utils.rnn.pad_sequence([ours(a, device=device) for a in arrays], batch_first, -1, side)
@@ -107,7 +107,7 @@ LAYERS: dict[str, Any] = {
 DIMS = {"Linear": 0, "Linear, one norm": None, "Linear, by column": 1}
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@cases("name", LAYERS)
 @pytest.mark.filterwarnings("ignore:`(torch.)?nn.utils.weight_norm`")
 def test_weight_norm(name: str) -> None:
     x = rng.standard_normal(LAYERS[name](nn)[1])
@@ -127,13 +127,11 @@ def test_weight_norm(name: str) -> None:
         assert_close(p.grad, t.grad, what=key)
     mine.weight_g.data *= 2
     assert_close(host(mine(minigrad.tensor(x))) - 0.25, 2 * (x @ weight.T))
-    with pytest.raises(RuntimeError, match="two weight_norm hooks on the same parameter weight"):
-        nn.utils.weight_norm(mine)
+    raises(RuntimeError, "two weight_norm hooks on the same parameter weight", lambda: nn.utils.weight_norm(mine))
     nn.utils.remove_weight_norm(mine)
     assert sorted(mine.state_dict()) == ["bias", "weight"] and isinstance(mine.weight, nn.Parameter)
     assert_close(mine.weight, 2 * weight)
-    with pytest.raises(ValueError, match="weight_norm of 'weight' not found"):
-        nn.utils.remove_weight_norm(mine)
+    raises(ValueError, "weight_norm of 'weight' not found", lambda: nn.utils.remove_weight_norm(mine))
 
 
 def test_a_module_made_without_drawing() -> None:
@@ -143,10 +141,8 @@ def test_a_module_made_without_drawing() -> None:
     made = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
     assert minigrad.rand(2).tolist() == expected
     assert made.weight.shape == (4, 3) and made.weight.dtype is minigrad.float64
-    with pytest.raises(RuntimeError, match="must support a 'device' arg"):
-        nn.utils.skip_init(nn.ReLU)
-    with pytest.raises(TypeError):
-        nn.utils.skip_init(nn.Linear, 3, 4, 5, 6, 7, 8, 9)
+    raises(RuntimeError, "must support a 'device' arg", lambda: nn.utils.skip_init(nn.ReLU))
+    raises(TypeError, None, lambda: nn.utils.skip_init(nn.Linear, 3, 4, 5, 6, 7, 8, 9))
     assert minigrad.zeros(3).normal_().any()  # what follows is drawn again
 
 
@@ -163,8 +159,7 @@ def test_a_module_called_with_other_values() -> None:
     out.sum().backward()
     assert given["0.weight"].grad is not None and net[0].weight.grad is None
     assert all(before[name] is p for name, p in net.named_parameters())
-    with pytest.raises(AttributeError, match="Sequential has no attribute `2`"):
-        functional_call(net, {"2.weight": x}, (x,))
+    raises(AttributeError, "Sequential has no attribute `2`", lambda: functional_call(net, {"2.weight": x}, (x,)))
     with pytest.raises(RuntimeError, match=r"Missing key\(s\): '0.bias'"):
         functional_call(net, [{"0.weight": minigrad.eye(2)}], x, strict=True)
     assert functional_call(net, {"0.weight": minigrad.eye(2)}, (x,), tie_weights=False).shape == (1, 2)

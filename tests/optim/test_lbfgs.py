@@ -11,6 +11,7 @@ import pytest
 import minigrad
 from minigrad import nn, optim
 from minigrad.optim.lbfgs import Point, cubic_minimum
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, ours, torch
 
 OPTIONS: list[dict[str, Any]] = [
@@ -46,8 +47,8 @@ def walk(library: Any, how: dict[str, Any], calls: int, make: Any) -> tuple[list
     return losses, params, optimiser
 
 
-@pytest.mark.parametrize("how", OPTIONS, ids=str)
-@pytest.mark.parametrize("calls", [1, 6])
+@cases("how", OPTIONS)
+@cases("calls", [1, 6])
 def test_against_pytorch(how: dict[str, Any], calls: int, device: str) -> None:
     found = walk(minigrad, how, calls, lambda a: nn.Parameter(ours(a, device=device)))
     expected = walk(torch, how, calls, lambda a: torch.nn.Parameter(torch.from_numpy(a.copy())))
@@ -98,8 +99,7 @@ def test_it_stops_at_once_at_the_bottom() -> None:
 
 def test_errors() -> None:
     p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(2))
-    with pytest.raises(ValueError, match="doesn't support per-parameter options"):
-        optim.LBFGS([{"params": [p]}, {"params": [q]}])
+    raises(ValueError, "doesn't support per-parameter options", lambda: optim.LBFGS([{"params": [p]}, {"params": [q]}]))
 
     def closure() -> Any:
         loss = p.square().sum()
@@ -108,8 +108,7 @@ def test_errors() -> None:
 
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
         optim.LBFGS([p], line_search_fn="armijo").step(closure)
-    with pytest.raises(TypeError, match="closure"):
-        optim.LBFGS([p]).step()  # type: ignore[call-arg]
+    raises(TypeError, "closure", lambda: optim.LBFGS([p]).step())  # type: ignore[call-arg]
 
 
 def test_the_minimum_of_a_cubic() -> None:

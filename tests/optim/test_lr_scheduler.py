@@ -14,6 +14,7 @@ import pytest
 import minigrad
 from minigrad import nn, optim
 from minigrad.optim import lr_scheduler
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 pytestmark = [
@@ -108,7 +109,7 @@ def rates(optimiser: Any) -> list[float]:
     return [float(g["lr"]) for g in optimiser.param_groups]
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@cases("name", SCHEDULES)
 def test_against_the_closed_form_and_pytorch(name: str) -> None:
     make, formula = SCHEDULES[name]
     mine, other = groups(minigrad), groups(torch)
@@ -130,9 +131,9 @@ def outcome(call: Callable[[], Any]) -> Any:
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("begin", [-1, 2, 5])
-@pytest.mark.parametrize("optimiser", ["SGD", "Adam"])
-@pytest.mark.parametrize("name", MORE)
+@cases("begin", [-1, 2, 5])
+@cases("optimiser", ["SGD", "Adam"])
+@cases("name", MORE)
 def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
     """From the start, and going on by ``last_epoch``; a call too many, too."""
     both = [groups(library, optimiser, begin >= 0) for library in (minigrad, torch)]
@@ -149,7 +150,7 @@ def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
         assert schedules[0].last_epoch == schedules[1].last_epoch
 
 
-@pytest.mark.parametrize("name", MORE)
+@cases("name", MORE)
 def test_epochs_given_against_pytorch(name: str) -> None:
     both = [groups(library) for library in (minigrad, torch)]
     schedules = [
@@ -161,7 +162,7 @@ def test_epochs_given_against_pytorch(name: str) -> None:
         assert options(both[0]) == options(both[1])
 
 
-@pytest.mark.parametrize("name", MORE)
+@cases("name", MORE)
 def test_states_go_from_library_to_library(name: str) -> None:
     a, b = groups(minigrad), groups(torch)
     mine = MORE[name](lr_scheduler, a, -1)
@@ -179,7 +180,7 @@ def test_states_go_from_library_to_library(name: str) -> None:
         source.step()  # so that there is something to take over
 
 
-@pytest.mark.parametrize("name", COMBINED)
+@cases("name", COMBINED)
 def test_combined_schedules(name: str) -> None:
     both = [groups(library) for library in (minigrad, torch)]
     a, b = (COMBINED[name](library.optim.lr_scheduler, o) for library, o in zip((minigrad, torch), both, strict=True))
@@ -213,7 +214,7 @@ def test_warm_restarts_in_fractions() -> None:
         assert rates(both[0]) == rates(both[1])
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_a_schedule_of_ones_own(library: Any) -> None:
     class Warmup(library.optim.lr_scheduler._LRScheduler):  # type: ignore[misc, name-defined]
         def __init__(self, optimizer: Any, warmup: int, last_epoch: int = -1) -> None:
@@ -234,7 +235,7 @@ def test_a_schedule_of_ones_own(library: Any) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_warnings(library: Any) -> None:
     optimiser = groups(library)
     schedule = library.optim.lr_scheduler.ExponentialLR(optimiser, 0.9)
@@ -252,7 +253,7 @@ def test_warnings(library: Any) -> None:
         schedule.step()
 
 
-@pytest.mark.parametrize("name", OURS)
+@cases("name", OURS)
 def test_schedules_of_our_own(name: str) -> None:
     make, formula = OURS[name]
     optimiser = groups(minigrad)
@@ -263,7 +264,7 @@ def test_schedules_of_our_own(name: str) -> None:
     assert formula(1.0, 6) > formula(1.0, 5) and formula(1.0, 6) > formula(1.0, 7)  # the summit
 
 
-@pytest.mark.parametrize("name", [*SCHEDULES, *OURS])
+@cases("name", [*SCHEDULES, *OURS])
 def test_an_epoch_given_is_the_closed_form(name: str) -> None:
     make, formula = {**{n: (lambda o, m=m: m(lr_scheduler, o), f) for n, (m, f) in SCHEDULES.items()}, **OURS}[name]
     optimiser = groups(minigrad)
@@ -273,7 +274,7 @@ def test_an_epoch_given_is_the_closed_form(name: str) -> None:
         assert rates(optimiser) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
+@cases("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
 def test_no_iterations_as_in_pytorch(name: str) -> None:
     mine, other = groups(minigrad), groups(torch)
     ours = getattr(lr_scheduler, name)(mine, total_iters=0)
@@ -297,7 +298,7 @@ def test_two_schedules_on_one_optimiser() -> None:
                 schedule.step()
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@cases("name", SCHEDULES)
 def test_going_on_from_a_state_dict(name: str) -> None:
     make, formula = SCHEDULES[name]
     a = groups(minigrad)
@@ -319,8 +320,7 @@ def test_a_lambda_for_each_group() -> None:
     schedule = lr_scheduler.LambdaLR(optimiser, [lambda e: 1.0, lambda e: e])
     schedule.step()
     assert rates(optimiser) == [0.5, 0.1]
-    with pytest.raises(ValueError, match="Expected 2 lr_lambdas, but got 1"):
-        lr_scheduler.LambdaLR(optimiser, [lambda e: 1.0])
+    raises(ValueError, "Expected 2 lr_lambdas, but got 1", lambda: lr_scheduler.LambdaLR(optimiser, [lambda e: 1.0]))
 
 
 def test_the_state_of_a_lambda_object() -> None:
@@ -341,14 +341,13 @@ def test_the_state_of_a_lambda_object() -> None:
 METRICS = [1.0, 0.9, 0.9, 0.9, 0.9, 0.85, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3]
 
 
-@pytest.mark.parametrize(
+@cases(
     "how",
     [
         {"patience": 1},
         {"factor": 0.5, "patience": 2, "cooldown": 2, "min_lr": [0.1, 0.01]},
         {"mode": "max", "patience": 0, "threshold": 0.1, "threshold_mode": "abs", "min_lr": 0.01},
     ],
-    ids=str,
 )
 def test_reduce_on_plateau(how: dict[str, Any]) -> None:
     mine, other = groups(minigrad), groups(torch)
@@ -364,16 +363,12 @@ def test_reduce_on_plateau(how: dict[str, Any]) -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(TypeError, match="int is not an Optimizer"):
-        lr_scheduler.ExponentialLR(3, 0.9)  # type: ignore[arg-type]
+    raises(TypeError, "int is not an Optimizer", lambda: lr_scheduler.ExponentialLR(3, 0.9))  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="'initial_lr' is not specified"):
         lr_scheduler.ExponentialLR(groups(minigrad), 0.9, last_epoch=3)
-    with pytest.raises(ValueError, match="greater than 0"):
-        lr_scheduler.LinearLR(groups(minigrad), 0.0)
-    with pytest.raises(ValueError, match="must be positive"):
-        lr_scheduler.NoamLR(groups(minigrad), 0)
-    with pytest.raises(ValueError, match=r"Factor should be < 1\.0"):
-        lr_scheduler.ReduceLROnPlateau(groups(minigrad), factor=1.0)
+    raises(ValueError, "greater than 0", lambda: lr_scheduler.LinearLR(groups(minigrad), 0.0))
+    raises(ValueError, "must be positive", lambda: lr_scheduler.NoamLR(groups(minigrad), 0))
+    raises(ValueError, r"Factor should be < 1\.0", lambda: lr_scheduler.ReduceLROnPlateau(groups(minigrad), factor=1.0))
     assert lr_scheduler._LRScheduler is lr_scheduler.LRScheduler
     assert issubclass(lr_scheduler.ReduceLROnPlateau, lr_scheduler.LRScheduler)
 
@@ -401,7 +396,7 @@ WRONG: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
+@cases("wrong", WRONG)
 def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(ValueError) as expected:
         wrong(torch.optim.lr_scheduler, groups(torch))
@@ -412,16 +407,12 @@ def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
 
 def test_no_momentum_to_cycle() -> None:
     optimiser = optim.Adagrad([nn.Parameter(minigrad.ones(1))])
-    with pytest.raises(ValueError, match="must support momentum or beta1"):
-        lr_scheduler.CyclicLR(optimiser, 0.1, 0.5)
-    with pytest.raises(ValueError, match="must support momentum or beta1"):
-        lr_scheduler.OneCycleLR(optimiser, 0.5, 10)
+    raises(ValueError, "must support momentum or beta1", lambda: lr_scheduler.CyclicLR(optimiser, 0.1, 0.5))
+    raises(ValueError, "must support momentum or beta1", lambda: lr_scheduler.OneCycleLR(optimiser, 0.5, 10))
     lr_scheduler.OneCycleLR(optimiser, 0.5, 10, cycle_momentum=False).step()
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in lr_scheduler.__all__ if n not in ("LRScheduler", "NoamLR", "InverseSquareRootLR")]
-)
+@cases("name", [n for n in lr_scheduler.__all__ if n not in ("LRScheduler", "NoamLR", "InverseSquareRootLR")])
 def test_signatures_are_pytorchs(name: str) -> None:
     found = inspect.signature(getattr(lr_scheduler, name)).parameters
     expected = inspect.signature(getattr(torch.optim.lr_scheduler, name)).parameters
@@ -429,7 +420,7 @@ def test_signatures_are_pytorchs(name: str) -> None:
     assert all(found[n].default == p.default for n, p in expected.items())
 
 
-@pytest.mark.parametrize("name", optim.lr_scheduler.__all__)
+@cases("name", optim.lr_scheduler.__all__)
 def test_programs_find_the_module_of_a_schedule(name: str) -> None:
     from minigrad.optim import lr_scheduler
 

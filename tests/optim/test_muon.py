@@ -12,6 +12,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.backend import parallel
 from minigrad.optim.muon import orthogonal
+from tests.support.cases import cases, raises
 from tests.support.parity import host, in_torch_words, ours, torch
 
 SHAPES = ((8, 8), (6, 20), (20, 6))
@@ -29,7 +30,7 @@ def matrices(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
     return mine, other
 
 
-@pytest.mark.parametrize(
+@cases(
     "how",
     [
         {},
@@ -76,7 +77,7 @@ def test_signature_and_errors_are_pytorchs() -> None:
     assert in_torch_words(own.value) == str(theirs.value)
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (3, 40), (40, 3), (1, 7), (2, 0)])
+@cases("shape", [(5, 5), (3, 40), (40, 3), (1, 7), (2, 0)])
 def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
     matrix = np.random.default_rng(1).standard_normal(shape) * 1e-3
     found = orthogonal(matrix)
@@ -110,8 +111,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
                 optimiser.step()
             found.append([host(p).copy() for p in params])
         optimiser.param_groups[0]["ns_coefficients"] = (1.0, 2.0)
-        with pytest.raises(ValueError, match="unpack"):
-            optimiser.step()
+        raises(ValueError, "unpack", optimiser.step)
     finally:
         parallel.set_num_threads(before)
     assert all((one == three).all() for one, three in zip(*found, strict=True))

@@ -13,6 +13,7 @@ import pytest
 import minigrad
 from minigrad import nn, optim
 from minigrad.optim.optimizer import required
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, in_torch_words, ours, torch
 
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -101,8 +102,8 @@ def check(mine: list[Any], other: list[Any], dtype: Any) -> None:
         np.testing.assert_allclose(host(p), host(t), rtol=rtol, atol=rtol)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("options", OPTIONS)
+@cases("dtype", [np.float64, np.float32])
+@cases("options", OPTIONS)
 def test_50_steps(options: str, dtype: Any, device: str) -> None:
     name, how = OPTIONS[options]
     mine, other = start(dtype, device)
@@ -117,7 +118,7 @@ def test_50_steps(options: str, dtype: Any, device: str) -> None:
             assert host(found[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
 
 
-@pytest.mark.parametrize("options", [o for o in OPTIONS if OPTIONS[o][0] != "Adafactor"])  # PyTorch's refuses them, too
+@cases("options", [o for o in OPTIONS if OPTIONS[o][0] != "Adafactor"])
 def test_complex_parameters(options: str) -> None:
     """A rule works on the two parts as on two numbers; the state is complex where PyTorch's is."""
     name, how = OPTIONS[options]
@@ -159,7 +160,7 @@ def test_lbfgs_of_complex_parameters_and_muon() -> None:
         optim.Muon([nn.Parameter(minigrad.ones(2, 2) * 1j)])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_groups_and_rates_that_change(name: str, device: str) -> None:
     mine, other = start(np.float64, device)
 
@@ -192,7 +193,7 @@ def test_the_first_step_of_adam_has_the_length_of_the_rate(device: str) -> None:
     np.testing.assert_allclose(host(p), [0.9, 2.1], rtol=1e-5)
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
     [
         "SGD",
@@ -278,18 +279,17 @@ def test_zero_grad_and_closure() -> None:
     assert p.grad is None
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@cases("name", ["SGD", "Adam"])
 def test_a_step_is_noticed_by_graphs_recorded_before(name: str) -> None:
     layer = nn.Linear(2, 2)
     x = minigrad.ones(1, 2, requires_grad=True)
     loss = layer(x).sum()
     loss.backward(retain_graph=True)
     getattr(optim, name)(layer.parameters(), lr=0.1).step()
-    with pytest.raises(RuntimeError, match=rf"modified by an inplace operation.*{name}\.step\(\)"):
-        loss.backward()
+    raises(RuntimeError, rf"modified by an inplace operation.*{name}\.step\(\)", loss.backward)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@cases("name", ["SGD", "Adam"])
 def test_parameters_in_any_memory_order(name: str, device: str) -> None:
     values = np.random.default_rng(0).standard_normal((200, 150))
     a = nn.Parameter(ours(values, device=device))
@@ -312,22 +312,18 @@ def test_add_param_group_and_repr() -> None:
 
 def test_construction_errors() -> None:
     p = nn.Parameter(minigrad.ones(2))
-    with pytest.raises(ValueError, match="optimizer got an empty parameter list"):
-        optim.SGD([], lr=0.1)
+    raises(ValueError, "optimizer got an empty parameter list", lambda: optim.SGD([], lr=0.1))
     with pytest.raises(TypeError, match="should be an iterable of Tensors or dicts"):
         optim.SGD(p, lr=0.1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="can only optimize Tensors, but one of the params is <class 'int'>"):
         optim.SGD([3], lr=0.1)  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
-        optim.SGD([p * 2], lr=0.1)
+    raises(ValueError, "can't optimize a non-leaf Tensor", lambda: optim.SGD([p * 2], lr=0.1))
     with pytest.raises(ValueError, match="appear in more than one parameter group"):
         optim.SGD([{"params": [p]}, {"params": [p]}], lr=0.1)
-    with pytest.raises(TypeError, match="Please use a list instead"):
-        optim.SGD([{"params": {p}}], lr=0.1)
+    raises(TypeError, "Please use a list instead", lambda: optim.SGD([{"params": {p}}], lr=0.1))
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optim.SGD([p, p], lr=0.1)
-    with pytest.raises(ValueError, match="lr must be 1-element"):
-        optim.Adam([p], lr=minigrad.ones(2))
+    raises(ValueError, "lr must be 1-element", lambda: optim.Adam([p], lr=minigrad.ones(2)))
     with pytest.raises(ValueError, match="lr as a Tensor is not supported"):
         optim.Adam([p], lr=minigrad.tensor(0.1), foreach=True)
     with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter lr"):
@@ -341,13 +337,12 @@ def test_names_of_parameters() -> None:
     assert optimiser.state_dict()["param_groups"][0]["param_names"] == ["a", "b"]
     optimiser.load_state_dict(optim.SGD([p, q], lr=0.2).state_dict())
     assert optimiser.param_groups[0]["param_names"] == ["a", "b"] and optimiser.param_groups[0]["lr"] == 0.2
-    with pytest.raises(ValueError, match="Some param names are missing"):
-        optim.SGD([("a", p), q])  # type: ignore[list-item]
+    raises(ValueError, "Some param names are missing", lambda: optim.SGD([("a", p), q]))  # type: ignore[list-item]
     with pytest.raises(ValueError, match="cannot add param group without names"):
         optimiser.add_param_group({"params": [nn.Parameter(minigrad.ones(1))]})
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_hooks(library: Any) -> None:
     p = library.nn.Parameter(library.ones(2))
     optimiser, seen = library.optim.SGD([p], lr=0.1), []
@@ -372,7 +367,7 @@ def test_hooks(library: Any) -> None:
     assert seen[3:] == [{"x": 1}]
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
     """Libraries derive one from Optimizer, and do not call its ``__init__``."""
 
@@ -395,7 +390,7 @@ def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_an_optimiser_of_ones_own(library: Any) -> None:
     """As people write them: ``step`` whole, on ``.data`` and ``self.state[p]``."""
 
@@ -445,7 +440,7 @@ class Loud(optim.Adam):
         return super().step(closure)
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_an_optimiser_that_wraps_another_and_never_called_init(library: Any) -> None:
     class Wrapper(library.optim.Optimizer):  # type: ignore[misc, name-defined]
         def __init__(self, inner: Any) -> None:
@@ -477,8 +472,7 @@ def test_an_optimiser_that_wraps_another_and_never_called_init(library: Any) -> 
 def test_an_optimiser_without_a_rule() -> None:
     p = nn.Parameter(minigrad.ones(2))
     p.grad = minigrad.ones(2)
-    with pytest.raises(NotImplementedError, match="Optimizer has no rule"):
-        optim.Optimizer([p], {}).step()
+    raises(NotImplementedError, "Optimizer has no rule", lambda: optim.Optimizer([p], {}).step())
     seen: list[int] = []
     loud = Loud([p])
     loud.register_step_post_hook(lambda *_: seen.append(1))
@@ -487,10 +481,8 @@ def test_an_optimiser_without_a_rule() -> None:
     assert list(inspect.signature(Loud.step).parameters) == ["self", "closure"]
 
 
-@pytest.mark.parametrize(
-    "how", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))], ids=["deepcopy", "pickle"]
-)
-@pytest.mark.parametrize("name", ["Adam", "NAdam", "SGD"])
+@cases("how", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
+@cases("name", ["Adam", "NAdam", "SGD"])
 def test_copies_go_on_alike(name: str, how: Any) -> None:
     layer = nn.Linear(3, 2)
     optimiser = getattr(optim, name)(layer.parameters(), lr=0.1)
@@ -509,7 +501,7 @@ def test_copies_go_on_alike(name: str, how: Any) -> None:
     np.testing.assert_array_equal(host(layer.weight), host(other.weight))
 
 
-@pytest.mark.parametrize("library", [minigrad, torch], ids=["minigrad", "torch"])
+@cases("library", [minigrad, torch])
 def test_a_rate_that_is_a_tensor(library: Any) -> None:
     p, rate = library.nn.Parameter(library.ones(2)), library.tensor(0.5)
     optimiser = library.optim.SGD([p], lr=rate)
@@ -549,7 +541,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "how"), BAD, ids=str)
+@cases("name, how", BAD)
 def test_option_errors_are_pytorchs(name: str, how: dict[str, Any]) -> None:
     with pytest.raises((ValueError, RuntimeError)) as expected:
         getattr(torch.optim, name)([torch.nn.Parameter(torch.ones(1))], **how)
@@ -563,7 +555,7 @@ def test_steps_are_not_recorded() -> None:
         optim.RMSprop([nn.Parameter(minigrad.ones(1))], differentiable=True)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "SparseAdam", "LBFGS", "Optimizer"])
+@cases("name", [*NAMES, "SparseAdam", "LBFGS", "Optimizer"])
 def test_signatures_and_defaults_are_pytorchs(name: str) -> None:
     found = inspect.signature(getattr(optim, name)).parameters
     expected = inspect.signature(getattr(torch.optim, name)).parameters
@@ -572,7 +564,7 @@ def test_signatures_and_defaults_are_pytorchs(name: str) -> None:
         assert found[key].default == parameter.default and found[key].kind == parameter.kind, key
 
 
-@pytest.mark.parametrize(("name", "shape"), [("Adafactor", (2,)), ("Muon", (2, 2)), ("SparseAdam", (2,))])
+@cases("name, shape", [("Adafactor", (2,)), ("Muon", (2, 2)), ("SparseAdam", (2,))])
 def test_no_complex_parameters(name: str, shape: tuple[int, ...]) -> None:
     p = nn.Parameter(minigrad.ones(shape, dtype=minigrad.complex64))
     p.grad = minigrad.ones_like(p)
@@ -588,8 +580,8 @@ def test_betas_that_are_tensors() -> None:
         optim.Adam([p], betas=(beta, beta), foreach=True)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", [*NAMES, "Adafactor", "Muon"])
+@cases("dtype", ["float16", "bfloat16"])
+@cases("name", [*NAMES, "Adafactor", "Muon"])
 def test_parameters_of_16_bits(name: str, dtype: str) -> None:
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
@@ -613,7 +605,7 @@ def test_parameters_of_16_bits(name: str, dtype: str) -> None:
     assert mine.tolist() != start.tolist()
 
 
-@pytest.mark.parametrize("name", ["Adam", "Adagrad", "RMSprop", "SGD"])
+@cases("name", ["Adam", "Adagrad", "RMSprop", "SGD"])
 def test_steps_of_float16_are_computed_in_float32(name: str) -> None:
     """An epsilon of 1e-8, a square of 1e-5 and a rate of 1e5 are beyond float16: the step would be infinite or 0."""
     ends = []

@@ -7,10 +7,11 @@ import pytest
 
 import minigrad
 from minigrad import nn, optim
+from tests.support.cases import cases
 from tests.support.parity import assert_close, host, ours, torch
 
 
-@pytest.mark.parametrize("maximize", [False, True])
+@cases("maximize", [False, True])
 def test_50_steps_of_an_embedding(maximize: bool, device: str) -> None:
     table, rng = np.random.default_rng(0).standard_normal((7, 3)), np.random.default_rng(1)
     mine = nn.Parameter(ours(table, device=device))

@@ -10,6 +10,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.optim import swa_utils
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Detected call of")
@@ -22,8 +23,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("use_buffers", [False, True])
+@cases("name", FUNCTIONS)
+@cases("use_buffers", [False, True])
 def test_averages(name: str, use_buffers: bool) -> None:
     models, averages = [], []
     for library, utils in ((minigrad, swa_utils), (torch, torch.optim.swa_utils)):
@@ -46,7 +47,7 @@ def test_averages(name: str, use_buffers: bool) -> None:
     assert_close(averages[0](minigrad.tensor(x)), averages[1](torch.tensor(x)), 1e-6)
 
 
-@pytest.mark.parametrize(
+@cases(
     "how",
     [
         {"anneal_epochs": 5},
@@ -54,7 +55,6 @@ def test_averages(name: str, use_buffers: bool) -> None:
         {"anneal_epochs": 0},
         {"anneal_epochs": 5, "last_epoch": 3},
     ],
-    ids=str,
 )
 def test_the_schedule(how: dict[str, Any]) -> None:
     optimisers, schedules = [], []
@@ -75,12 +75,14 @@ def test_errors() -> None:
         swa_utils.SWALR(optimiser, 0.1, anneal_strategy="square")
     with pytest.raises(ValueError, match="anneal_epochs must be equal or greater than 0"):
         swa_utils.SWALR(optimiser, 0.1, anneal_epochs=-1)
-    with pytest.raises(ValueError, match="Invalid decay value 2"):
-        swa_utils.get_ema_multi_avg_fn(2)
-    with pytest.raises(AssertionError, match="Only one of"):
-        swa_utils.AveragedModel(
+    raises(ValueError, "Invalid decay value 2", lambda: swa_utils.get_ema_multi_avg_fn(2))
+    raises(
+        AssertionError,
+        "Only one of",
+        lambda: swa_utils.AveragedModel(
             nn.Linear(1, 1), avg_fn=swa_utils.get_swa_avg_fn(), multi_avg_fn=swa_utils.get_swa_multi_avg_fn()
-        )
+        ),
+    )
 
 
 def test_the_model_is_a_copy() -> None:

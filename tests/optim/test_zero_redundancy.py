@@ -7,6 +7,7 @@ import pytest
 from minigrad import nn, optim
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 from tests.optim import zero_checks
+from tests.support.cases import cases
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
@@ -14,7 +15,7 @@ pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
 CASES = [(ranks, check) for ranks in (1, 2, 3) for check in checks(zero_checks, ranks)]
 
 
-@pytest.mark.parametrize(("ranks", "check"), CASES)
+@cases("ranks, check", CASES)
 def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
     outcomes.confirm(zero_checks.__name__, ranks, check)
 

@@ -26,11 +26,11 @@ def complexes(*shape: int, seed: int = 0) -> Any:
     return numbers(*shape, seed=seed) + 1j * numbers(*shape, seed=seed + 1)
 
 
-def tensor(t: Any, value: Any) -> Any:
+def tensor(t: Any, value: Any, device: str = "cpu") -> Any:
     """An array as a tensor with memory of its own, a leaf if it has gradients; anything else as it is."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
-    made = t.from_numpy(np.array(value))
+    made = t.from_numpy(np.array(value)).to(device)
     return made.requires_grad_() if value.dtype.kind in "fc" else made
 
 
@@ -55,7 +55,14 @@ def same(ours: Any, theirs: Any, what: str, near: float | None = None) -> None:
     np.testing.assert_allclose(host(ours), expected, rtol=near, atol=near, err_msg=what)
 
 
-def agree(program: Program, *values: Any, near: float | None = None, orders: int = 1, gradient: bool = True) -> None:
+def agree(
+    program: Program,
+    *values: Any,
+    near: float | None = None,
+    orders: int = 1,
+    gradient: bool = True,
+    device: str = "cpu",
+) -> None:
     """Run a program on both libraries, and compare results and gradients.
 
     Args:
@@ -63,11 +70,12 @@ def agree(program: Program, *values: Any, near: float | None = None, orders: int
         near: the largest difference, absolute and relative; by default that of the dtype.
         orders: of gradients, 1 or 2.
         gradient: False where PyTorch has none.
+        device: of minigrad's tensors.
 
     Raises:
         AssertionError: something differs.
     """
-    ours, theirs = [tensor(minigrad, v) for v in values], [tensor(torch, v) for v in values]
+    ours, theirs = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
     mine, other = list(results(program(minigrad, *ours))), list(results(program(torch, *theirs)))
     assert len(mine) == len(other), f"{len(mine)} results, PyTorch's {len(other)}"
     for number, pair in enumerate(zip(mine, other, strict=True)):
@@ -89,7 +97,7 @@ def slopes(t: Any, outputs: Sequence[Any], inputs: Sequence[Any], again: bool = 
     """The gradients of outputs, weighted differently, for those inputs that have one."""
     leaves = [x for x in inputs if isinstance(x, t.Tensor) and x.requires_grad]
     weights = [np.linspace(0.5, 1.5, o.numel()).reshape(tuple(o.shape)) for o in outputs]
-    weights = [t.from_numpy(w).to(o.dtype) for w, o in zip(weights, outputs, strict=True)]
+    weights = [t.from_numpy(w).to(o.device, o.dtype) for w, o in zip(weights, outputs, strict=True)]
     found = t.autograd.grad(outputs, leaves, weights, create_graph=again, allow_unused=True)
     return [t.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
 

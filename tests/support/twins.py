@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import minigrad
 from minigrad import nn
 
-from .parity import assert_close, host, ours, theirs
+from .both import results, same, tensor
+from .parity import assert_close, host, in_torch_words, ours, theirs, torch
 
 
 def twinned(mine: nn.Module, other: Any, device: str = "cpu") -> tuple[nn.Module, Any]:
@@ -34,3 +38,41 @@ def compare_gradients(mine: nn.Module, other: Any, rtol: float = 1e-10) -> None:
         assert parameter.grad is not None, name
         assert parameter.grad.dtype == parameter.dtype, name
         assert_close(parameter.grad, expected[name].grad, rtol, name)
+
+
+def check_twins(
+    make: Callable[[Any], Any],
+    *values: Any,
+    device: str = "cpu",
+    call: Callable[..., Any] = lambda t, module, *inputs: module(*inputs),
+    near: float | None = None,
+    doubled: bool = True,
+) -> tuple[nn.Module, Any]:
+    """``make(nn)`` and ``make(torch.nn)``, from the same state: repr, results, gradients of arrays and of parameters.
+
+    Args:
+        make: a module of a library's nn.
+        values: inputs; arrays become tensors, leaves if they have gradients.
+        call: of the library, the module and the inputs, if they are not all of its arguments.
+        near: the largest difference, absolute and relative; by default that of the dtype.
+        doubled: whether the modules are made float64.
+    """
+    mine, other = make(nn), make(torch.nn)
+    assert in_torch_words(repr(mine)) == repr(other)
+    if doubled:
+        mine, other = twinned(mine, other, device)
+    inputs, expected = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
+    found, told = list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected)))
+    assert len(found) == len(told)
+    for number, pair_ in enumerate(zip(found, told, strict=True)):
+        same(*pair_, f"result {number}", near)
+    kept = [n for n, out in enumerate(told) if isinstance(out, torch.Tensor) and out.requires_grad]
+    for library, outs in ((minigrad, found), (torch, told)):
+        weights = [np.linspace(0.5, 1.5, told[n].numel()).reshape(tuple(told[n].shape)) for n in kept]
+        tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(kept, weights, strict=True)]
+        library.autograd.backward([outs[n] for n in kept], tensors)
+    for number, (x, y) in enumerate(zip(inputs, expected, strict=True)):
+        if getattr(y, "grad", None) is not None:
+            same(x.grad, y.grad, f"gradient of input {number}", near)
+    compare_gradients(mine, other, near or 1e-9)
+    return mine, other

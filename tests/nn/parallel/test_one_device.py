@@ -12,6 +12,7 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.autograd import observer
 from minigrad.nn import parallel
+from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
 WRAPPERS = [nn.DataParallel, nn.DistributedDataParallel]
@@ -28,7 +29,7 @@ def world() -> Iterator[None]:
     mg.distributed.destroy_process_group()
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
+@cases("wrapper", WRAPPERS)
 def test_a_wrapper_is_the_module_with_longer_names(wrapper: Any) -> None:
     layer, x = nn.Linear(3, 2), mg.ones(4, 3)
     wrapped = wrapper(layer)
@@ -44,8 +45,7 @@ def test_a_wrapper_is_the_module_with_longer_names(wrapper: Any) -> None:
     other.eval()
     assert not other.module.training
     assert wrapper(layer, device_ids=["cuda:1"]).device_ids == [1]
-    with pytest.raises(NotImplementedError, match=f"{wrapper.__name__} for 2"):
-        wrapper(layer, device_ids=[0, 1])
+    raises(NotImplementedError, f"{wrapper.__name__} for 2", lambda: wrapper(layer, device_ids=[0, 1]))
 
 
 def test_reprs_are_pytorchs() -> None:
@@ -72,8 +72,7 @@ def test_functions_of_one_device() -> None:
     ):
         with pytest.raises(NotImplementedError, match="one device"):
             call()
-    with pytest.raises(AssertionError, match="2 modules, but 1"):
-        parallel.parallel_apply([layer, layer], [x])
+    raises(AssertionError, "2 modules, but 1", lambda: parallel.parallel_apply([layer, layer], [x]))
 
 
 def test_functions_of_the_graph() -> None:
@@ -83,5 +82,4 @@ def test_functions_of_the_graph() -> None:
     assert functions.Scatter.apply([0], None, 0, x) == (x,)
     assert functions.ReduceAddCoalesced.apply(0, 1, x) == (x,)
     assert functions.Gather.apply(0, 0, x) is x
-    with pytest.raises(NotImplementedError):
-        functions.Scatter.apply([0, 1], None, 0, x)
+    raises(NotImplementedError, None, lambda: functions.Scatter.apply([0, 1], None, 0, x))
