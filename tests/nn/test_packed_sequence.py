@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import pickle
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn.utils import rnn
-from tests.support.cases import cases, raises, rng
-from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
-from tests.support.twins import compare_gradients, pair, twinned
+from tests.support.both import agree
+from tests.support.cases import cases, pairwise, raises, rng
+from tests.support.parity import assert_close, in_torch_words, ours, theirs, torch
+from tests.support.twins import check_twins, pair
 
 T, B, I, H = 5, 4, 3, 2
 LENGTHS = [3, 5, 1, 3]
@@ -41,59 +43,42 @@ def assert_same(found: Any, expected: Any) -> None:
             assert str(mine.dtype).split(".")[-1] == str(other.dtype).split(".")[-1]
 
 
-@cases("batch_first", [False, True])
-@cases("enforce_sorted", [False, True])
-@cases("rest", [(), (I,), (2, I)])
+def packed_parts(sequence: Any) -> list[Any]:
+    return [sequence.data, sequence.batch_sizes, sequence.sorted_indices, sequence.unsorted_indices]
+
+
+@cases("batch_first, enforce_sorted, rest", pairwise([False, True], [False, True], [(), (I,), (2, I)]))
 def test_there_and_back(batch_first: bool, enforce_sorted: bool, rest: tuple[int, ...], device: str) -> None:
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
-    x, tx = pair(rng.standard_normal((*((B, T) if batch_first else (T, B)), *rest)), device, True)
-    found = rnn.pack_padded_sequence(x, lengths, batch_first, enforce_sorted)
-    expected = theirs_rnn.pack_padded_sequence(tx, lengths, batch_first, enforce_sorted)
-    assert_same(found, expected)
-    assert found.batch_sizes.device.type == "cpu"
-    for flag, total in ((False, None), (True, None), (batch_first, T + 2)):
-        padded, ends = rnn.pad_packed_sequence(found, flag, -2.5, total)
-        theirs_padded, theirs_ends = theirs_rnn.pad_packed_sequence(expected, flag, -2.5, total)
-        assert_close(padded, theirs_padded)
-        assert_close(ends, theirs_ends)
-    g, tg = pair(rng.standard_normal(host(padded).shape), device)
-    (first,) = minigrad.autograd.grad((padded * g).square().sum(), x, create_graph=True)
-    (expected_first,) = torch.autograd.grad((theirs_padded * tg).square().sum(), tx, create_graph=True)
-    first.pow(3).sum().backward()
-    expected_first.pow(3).sum().backward()
-    assert_close(first, expected_first)
-    assert_close(x.grad, tx.grad)
+
+    def program(t: Any, x: Any) -> list[Any]:
+        module = t.nn.utils.rnn
+        packed = module.pack_padded_sequence(x, lengths, batch_first, enforce_sorted)
+        assert packed.batch_sizes.device.type == "cpu"
+        hows = ((False, None), (True, None), (batch_first, T + 2))
+        return [packed_parts(packed), [module.pad_packed_sequence(packed, flag, -2.5, n) for flag, n in hows]]
+
+    agree(program, rng.standard_normal((*((B, T) if batch_first else (T, B)), *rest)), orders=2, device=device)
 
 
-@cases("lengths", [LENGTHS, tuple(LENGTHS), np.array(LENGTHS)])
-def test_lengths_in_any_form(lengths: Any) -> None:
+def test_lengths_in_any_form_and_integers() -> None:
     x = ours(rng.standard_normal((T, B, I)))
     expected = rnn.pack_padded_sequence(x, minigrad.tensor(LENGTHS), enforce_sorted=False)
-    assert_same(rnn.pack_padded_sequence(x, lengths, enforce_sorted=False), expected)
-    short = minigrad.tensor(LENGTHS, dtype=minigrad.int32)
-    assert_same(rnn.pack_padded_sequence(x, short, enforce_sorted=False), expected)
+    for lengths in (LENGTHS, tuple(LENGTHS), np.array(LENGTHS), minigrad.tensor(LENGTHS, dtype=minigrad.int32)):
+        assert_same(rnn.pack_padded_sequence(x, lengths, enforce_sorted=False), expected)
+
+    def program(t: Any, x: Any) -> list[Any]:
+        packed = t.nn.utils.rnn.pack_padded_sequence(x, LENGTHS, enforce_sorted=False)
+        return [packed_parts(packed), t.nn.utils.rnn.pad_packed_sequence(packed, padding_value=-1)[0]]
+
+    agree(program, np.arange(T * B).reshape(T, B))
 
 
-def test_integers_stay() -> None:
-    x = np.arange(T * B).reshape(T, B)
-    found = rnn.pack_padded_sequence(ours(x), LENGTHS, enforce_sorted=False)
-    expected = theirs_rnn.pack_padded_sequence(theirs(x), LENGTHS, enforce_sorted=False)
-    assert_same(found, expected)
-    padded = theirs_rnn.pad_packed_sequence(expected, padding_value=-1)[0]
-    assert_close(rnn.pad_packed_sequence(found, padding_value=-1)[0], padded)
-
-
-@cases("side", ["right", "left"])
-@cases("batch_first", [False, True])
-def test_pad_sequence_passes_gradients_on(batch_first: bool, side: str, device: str) -> None:
-    pairs = [pair(rng.standard_normal((n, I)), device, True) for n in LENGTHS]
-    found = rnn.pad_sequence([a for a, _ in pairs], batch_first, 0.5, side)
-    expected = theirs_rnn.pad_sequence([b for _, b in pairs], batch_first, 0.5, side)
-    assert_close(found, expected)
-    found.square().sum().backward()
-    expected.square().sum().backward()
-    for mine, other in pairs:
-        assert_close(mine.grad, other.grad)
+@cases("batch_first, side", itertools.product([False, True], ["right", "left"]))
+def test_pad_sequence(batch_first: bool, side: str, device: str) -> None:
+    pad = lambda t, *xs: t.nn.utils.rnn.pad_sequence(list(xs), batch_first, 5, side)
+    agree(pad, *(rng.standard_normal((n, I)) for n in LENGTHS), device=device)
+    agree(pad, *(np.arange(n * I).reshape(n, I) for n in LENGTHS), device=device)
 
 
 def test_sequences_of_any_kind() -> None:
@@ -114,13 +99,14 @@ def test_pack_and_unpack_sequences(enforce_sorted: bool, device: str) -> None:
     mine, other = [a for a, _ in pairs], [b for _, b in pairs]
     found = rnn.pack_sequence(mine, enforce_sorted=enforce_sorted)
     assert_same(found, theirs_rnn.pack_sequence(other, enforce_sorted=enforce_sorted))
-    for again, sequence in zip(rnn.unpack_sequence(found), mine, strict=True):
-        assert_close(again, sequence)
+    back = [rnn.unpack_sequence(found)]
     for flag in (False, True):
         padded = rnn.pad_sequence(mine, batch_first=flag)
-        for again, sequence in zip(rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag), mine, strict=True):
-            assert_close(again, sequence)
+        back.append(rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag))
         assert padded.shape[flag] == max(lengths)  # PyTorch's transposes its argument in place
+    for sequences in back:
+        for again, sequence in zip(sequences, mine, strict=True):
+            assert_close(again, sequence)
 
 
 def test_invert_permutation() -> None:
@@ -187,41 +173,22 @@ def test_signatures(name: str) -> None:
 
 # Through layers -------------------------------------------------------------------------------------------
 
+KINDS = [("RNN", {}), ("GRU", {"bias": False}), ("LSTM", {"batch_first": True}), ("LSTM", {"proj_size": 1})]
 
-@cases("enforce_sorted", [False, True])
-@cases("given", [False, True])
-@cases(
-    "kind, own", [("RNN", {}), ("GRU", {"bias": False}), ("LSTM", {"batch_first": True}), ("LSTM", {"proj_size": 1})]
-)
-def test_layers(kind: str, own: dict[str, Any], given: bool, enforce_sorted: bool, device: str) -> None:
-    mine, other = twinned(
-        getattr(nn, kind)(I, H, 2, bidirectional=True, **own),
-        getattr(torch.nn, kind)(I, H, 2, bidirectional=True, **own),
-        device,
-    )
+
+@cases("kind_, has_state, enforce_sorted", pairwise(KINDS, [False, True], [False, True]))
+def test_layers(kind_: Any, has_state: bool, enforce_sorted: bool, device: str) -> None:
+    kind, own = kind_
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
-    x, tx = pair(rng.standard_normal((T, B, I)), device, True)
-    leaves = [(x, tx)]
-    hx = thx = None
-    if given:
-        widths = [own.get("proj_size", H), H][: 1 + (kind == "LSTM")]
-        leaves += [pair(rng.standard_normal((4, B, w)), device, True) for w in widths]
-        hx, thx = tuple(a for a, _ in leaves[1:]), tuple(b for _, b in leaves[1:])
-        hx, thx = (hx, thx) if kind == "LSTM" else (hx[0], thx[0])
-    out, last = mine(rnn.pack_padded_sequence(x, lengths, enforce_sorted=enforce_sorted), hx)
-    tout, tlast = other(theirs_rnn.pack_padded_sequence(tx, lengths, enforce_sorted=enforce_sorted), thx)
-    assert isinstance(out, rnn.PackedSequence)
-    assert_same(out, tout)
-    total, ttotal = (rnn.pad_packed_sequence(out)[0].sin().sum(), theirs_rnn.pad_packed_sequence(tout)[0].sin().sum())
-    for found, wanted in zip(*((last, tlast) if kind == "LSTM" else ((last,), (tlast,))), strict=True):
-        assert_close(found, wanted)
-        g, tg = pair(rng.standard_normal(host(found).shape), device)
-        total, ttotal = total + (found * g).sum(), ttotal + (wanted * tg).sum()
-    total.backward()
-    ttotal.backward()
-    for leaf, expected in leaves:
-        assert_close(leaf.grad, expected.grad)
-    compare_gradients(mine, other)
+    widths = [own.get("proj_size", H), H][: has_state * (1 + (kind == "LSTM"))]
+
+    def call(t: Any, module: Any, x: Any, *hx: Any) -> Any:
+        sequence = t.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=enforce_sorted)
+        out, last = module(sequence, *([hx] if len(hx) == 2 else hx))
+        return packed_parts(out), last
+
+    arrays = [rng.standard_normal(shape) for shape in ((T, B, I), *((4, B, w) for w in widths))]
+    check_twins(lambda n: getattr(n, kind)(I, H, 2, bidirectional=True, **own), *arrays, device=device, call=call)
 
 
 def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:

@@ -70,16 +70,6 @@ def test_vector_and_back(device: str) -> None:
         nn.utils.vector_to_parameters(minigrad.ones(3), mine)
 
 
-@cases("batch_first", [False, True])
-@cases("side", ["left", "right"])
-def test_pad_sequence(batch_first: bool, side: str, device: str) -> None:
-    arrays = [np.arange(n * 2).reshape(n, 2) for n in (2, 4, 1)]
-    found = nn.utils.rnn.pad_sequence([ours(a, device=device) for a in arrays], batch_first, -1, side)
-    expected = torch.nn.utils.rnn.pad_sequence([torch.from_numpy(a) for a in arrays], batch_first, -1, side)
-    assert_close(found, expected)
-    assert host(found).dtype == np.int64
-
-
 def test_scaling_by_a_norm_that_is_known(device: str) -> None:
     mine, other = parameters(device)
     total = nn.utils.get_total_norm([p.grad for p in mine[:-1]], foreach=False)

@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
                 except pytest.skip.Exception as skip:
                     skips.append(skip)
                 except (Exception, pytest.fail.Exception) as error:
-                    error.add_note(f"with {values}")
+                    error.add_note("with " + ", ".join(f"{name}={_shown(value)}" for name, value in values.items()))
                     failures.append(error)
             if failures:
                 raise BaseExceptionGroup(f"{len(failures)} of {len(table)} rows fail", failures)
@@ -49,6 +50,13 @@ def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
         return run
 
     return decorate
+
+
+def _shown(value: Any) -> str:
+    """A value as it is read in a table: of a function, where it stands."""
+    if isinstance(value, FunctionType):
+        return f"{value.__name__} of line {value.__code__.co_firstlineno}"
+    return f"({', '.join(map(_shown, value))})" if isinstance(value, tuple) else repr(value)
 
 
 def raises(kind: type[BaseException] | tuple[type[BaseException], ...], words: str | None, call: Test) -> None:

@@ -17,7 +17,10 @@ Make = Callable[[Any], Any]
 
 
 def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = True) -> None:
-    """``make(nn)`` gives the same as ``make(torch.nn)`` from the same state, and changes it alike."""
+    """``make(nn)`` has the first numbers of ``make(torch.nn)``, gives the same from the same state, changes it alike,
+    and keeps float32."""
+    check_first_numbers(make)
+    check_float32(make, shape, device)
     mine, other = twinned(make(nn), make(torch.nn), device)
     assert repr(mine) == repr(other)
     rng = np.random.default_rng(0)
