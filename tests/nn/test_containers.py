@@ -7,6 +7,7 @@ from typing import Any
 
 import minigrad
 from minigrad import nn
+from tests.support.both import outcome
 from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
@@ -23,8 +24,8 @@ def test_sequential() -> None:
     assert list(dict(net.named_children())) == ["0", "1", "2", "3"]
     del net[1]
     assert list(dict(net.named_children())) == ["0", "1", "2"] and net[1] is second
-    net[0] = nn.Identity()
-    assert isinstance(net[0], nn.Identity)
+    net[0] = nn.Identity(3, unused=True)
+    assert isinstance(net[0], nn.Identity) and net[0](x) is x
     net.insert(0, nn.Tanh())
     assert isinstance(net[0], nn.Tanh) and len(net) == 4
     assert isinstance(net.pop(0), nn.Tanh)
@@ -89,20 +90,7 @@ def test_parameter_containers() -> None:
     assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(named)
 
 
-def test_identity_takes_anything() -> None:
-    x = minigrad.ones(1)
-    assert nn.Identity(3, unused=True)(x) is x
-
-
 # As in PyTorch ---------------------------------------------------------------------------------------------
-
-
-def told(run: Any, library: Any) -> str:
-    try:
-        found = run(library)
-    except Exception as error:  # the kind of error is to be the same
-        return type(error).__name__
-    return str(found).replace("minigrad", "torch").replace("torch.FloatTensor", "torch.float32")
 
 
 def sequential(library: Any) -> Any:
@@ -141,12 +129,8 @@ def parameter_dict(library: Any) -> Any:
     values |= {"d": library.ones(4)}
     found = [list(joined.keys()), list(values.state_dict()), values.setdefault("z", 3), values.get("nope")]
     found += [values, list(reversed(values)), values.popitem(), len(values), list(values.copy())]
-    found += [
-        values.pop("a").tolist(),
-        list(values.fromkeys("xy", library.ones(1))),
-        [k for k, _ in values.items()],
-        "b" in values,
-    ]
+    keys = list(values.fromkeys("xy", library.ones(1)))
+    found += [values.pop("a").tolist(), keys, [k for k, _ in values.items()], "b" in values]
     values.clear()
     return [*found, len(values), list(values.state_dict()), list(values.values())]
 
@@ -156,38 +140,40 @@ def popped(library: Any) -> Any:
     return modules.pop(0), modules
 
 
-RUNS: dict[str, Any] = {
-    "changed": changed,
-    "multiplied": multiplied,
-    "parameter_list": parameter_list,
-    "parameter_dict": parameter_dict,
-    "update of its own": of_own_update,
-    "empty": lambda t: [t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()],
-    "short list": lambda t: t.nn.ParameterList([t.ones(2, 3)]),
-    "list of lists": lambda t: t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2),
-    "sum": lambda t: t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]),
-    "pop": popped,
-    "sum with a number": lambda t: t.nn.Sequential(t.nn.ReLU()) + 3,
-    "times 0": lambda t: t.nn.Sequential(t.nn.ReLU()) * 0,
-    "times text": lambda t: t.nn.Sequential(t.nn.ReLU()) * "a",
-    "out of range": lambda t: t.nn.Sequential(t.nn.ReLU())[4],
-    "inserted out of range": lambda t: t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()),
-    "inserted number": lambda t: t.nn.Sequential(t.nn.ReLU()).insert(0, 4),
-    "list of a number": lambda t: t.nn.ModuleList(3),
-    "number in a list": lambda t: t.nn.ModuleList([3]),
-    "dict of a number": lambda t: t.nn.ModuleDict(3),
-    "dotted key": lambda t: t.nn.ModuleDict({"a.b": t.nn.ReLU()}),
-    "key of a method": lambda t: t.nn.ModuleDict({"keys": t.nn.ReLU()}),
-    "parameter by a method's name": lambda t: t.nn.ParameterDict({"keys": t.ones(1)}),
-    "key of a number": lambda t: t.nn.ModuleDict({3: t.nn.ReLU()}),
-    "parameter by a number": lambda t: t.nn.ParameterDict({3: t.ones(1)}),
-    "missing key": lambda t: t.nn.ParameterDict({"a": t.ones(1)})["b"],
-    "called list": lambda t: t.nn.ParameterList([t.ones(1)])(3),
-    "called dict": lambda t: t.nn.ParameterDict()(3),
-    "called modules": lambda t: t.nn.ModuleList([t.nn.ReLU()])(3),
-}
+RUNS: list[Any] = [
+    changed,
+    multiplied,
+    parameter_list,
+    parameter_dict,
+    of_own_update,
+    lambda t: [t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()],
+    lambda t: t.nn.ParameterList([t.ones(2, 3)]),
+    lambda t: t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2),
+    lambda t: t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]),
+    popped,
+    lambda t: t.nn.Sequential(t.nn.ReLU()) + 3,
+    lambda t: t.nn.Sequential(t.nn.ReLU()) * 0,
+    lambda t: t.nn.Sequential(t.nn.ReLU()) * "a",
+    lambda t: t.nn.Sequential(t.nn.ReLU())[4],
+    lambda t: t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()),
+    lambda t: t.nn.Sequential(t.nn.ReLU()).insert(0, 4),
+    lambda t: t.nn.ModuleList(3),
+    lambda t: t.nn.ModuleList([3]),
+    lambda t: t.nn.ModuleDict(3),
+    lambda t: t.nn.ModuleDict({"a.b": t.nn.ReLU()}),
+    lambda t: t.nn.ModuleDict({"keys": t.nn.ReLU()}),
+    lambda t: t.nn.ParameterDict({"keys": t.ones(1)}),
+    lambda t: t.nn.ModuleDict({3: t.nn.ReLU()}),
+    lambda t: t.nn.ParameterDict({3: t.ones(1)}),
+    lambda t: t.nn.ParameterDict({"a": t.ones(1)})["b"],
+    lambda t: t.nn.ParameterList([t.ones(1)])(3),
+    lambda t: t.nn.ParameterDict()(3),
+    lambda t: t.nn.ModuleList([t.nn.ReLU()])(3),
+]
 
 
-@cases("name", RUNS)
-def test_as_pytorch_does(name: str) -> None:
-    assert told(RUNS[name], minigrad) == told(RUNS[name], torch)
+@cases("run", RUNS)
+def test_as_pytorch_does(run: Any) -> None:
+    mine, other = (outcome(lambda t=t: run(t)) for t in (minigrad, torch))  # type: ignore[misc]
+    mine, other = (text.replace("torch.FloatTensor", "torch.float32") for text in (mine, other))
+    assert mine == other or (mine.partition(":")[0] == other.partition(":")[0] and "Error: " in other)

@@ -1,8 +1,8 @@
-"""Dropout of channels, and for SELU, against PyTorch's with PyTorch's stream."""
+"""Dropout of elements and of channels, and for SELU; with PyTorch's stream, as PyTorch's from the same seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,56 +11,126 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from tests.support.cases import cases, raises, rng
-from tests.support.parity import assert_close, host, torch
-from tests.support.twins import pair
+from tests.support.both import agree
+from tests.support.cases import cases, pairwise, raises, rng
+from tests.support.parity import host, torch
 
-LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
-    "Dropout1d": (lambda n: n.Dropout1d(0.3), (4, 5, 3)),
-    "Dropout1d of one sample": (lambda n: n.Dropout1d(), (8, 3)),
-    "Dropout2d": (lambda n: n.Dropout2d(0.3), (4, 5, 3, 2)),
-    "Dropout3d": (lambda n: n.Dropout3d(0.6), (3, 4, 2, 3, 2)),
-    "Dropout3d of one sample": (lambda n: n.Dropout3d(0.6), (8, 2, 3, 2)),
-    "AlphaDropout": (lambda n: n.AlphaDropout(0.3), (6, 7)),
-    "FeatureAlphaDropout": (lambda n: n.FeatureAlphaDropout(0.3), (6, 7, 2)),
-    "Dropout1d of all": (lambda n: n.Dropout1d(1.0), (2, 3, 4)),
-    "AlphaDropout of all": (lambda n: n.AlphaDropout(1.0), (2, 3, 4)),
-    "Dropout2d of none": (lambda n: n.Dropout2d(0.0), (2, 3, 4, 5)),
-}
-
-
-@pytest.fixture
-def stream() -> Iterator[None]:
-    before = minigrad.get_dropout_stream()
-    minigrad.set_dropout_stream("pytorch")
-    yield
-    minigrad.set_dropout_stream(before)
+LAYERS: list[tuple[Callable[[Any], Any], tuple[int, ...]]] = [
+    (lambda n: n.Dropout1d(0.3), (4, 5, 3)),
+    (lambda n: n.Dropout1d(), (8, 3)),
+    (lambda n: n.Dropout2d(0.3), (4, 5, 3, 2)),
+    (lambda n: n.Dropout3d(0.6), (3, 4, 2, 3, 2)),
+    (lambda n: n.Dropout3d(0.6), (8, 2, 3, 2)),
+    (lambda n: n.AlphaDropout(0.3), (6, 7)),
+    (lambda n: n.FeatureAlphaDropout(0.3), (6, 7, 2)),
+    (lambda n: n.Dropout1d(1.0), (2, 3, 4)),
+    (lambda n: n.AlphaDropout(1.0), (2, 3, 4)),
+    (lambda n: n.Dropout2d(0.0), (2, 3, 4, 5)),
+]
 
 
-@cases("name", LAYERS)
-def test_layer(name: str, stream: None, device: str) -> None:
-    make, shape = LAYERS[name]
-    mine, other = make(nn), make(torch.nn)
-    assert repr(mine) == repr(other)
-    x, tx = pair(rng.standard_normal(shape), device, requires_grad=True)
-    minigrad.manual_seed(3)
-    torch.manual_seed(3)
-    out, expected = mine(x), other(tx)
-    assert_close(out, expected)
-    out.square().sum().backward()
-    expected.square().sum().backward()
-    assert_close(x.grad, tx.grad)
-    assert mine.eval()(x) is x
+@cases("make, shape", LAYERS)
+def test_layers(make: Callable[[Any], Any], shape: tuple[int, ...], dropout_of_pytorch: None, device: str) -> None:
+    def program(t: Any, x: Any) -> list[Any]:
+        t.manual_seed(3)
+        layer = make(t.nn)
+        assert t is not minigrad or layer.eval()(x) is x
+        return [repr(layer), layer.train()(x)]
+
+    agree(program, rng.standard_normal(shape), device=device)
 
 
-def test_in_place(stream: None, device: str) -> None:
-    for name in ("dropout1d", "alpha_dropout", "feature_alpha_dropout"):
-        x, tx = pair(rng.standard_normal((3, 4, 5)), device)
-        minigrad.manual_seed(3)
-        torch.manual_seed(3)
-        assert getattr(F, name)(x, 0.5, True, True) is x
-        getattr(torch.nn.functional, name)(tx, 0.5, True, True)
-        assert_close(x, tx)
+def test_in_place(dropout_of_pytorch: None, device: str) -> None:
+    def program(t: Any, x: Any) -> list[Any]:
+        t.manual_seed(3)
+        ys, names = [x.detach().clone() for _ in range(3)], ("dropout1d", "alpha_dropout", "feature_alpha_dropout")
+        return [(getattr(t.nn.functional, name)(y, 0.5, True, True) is y, y) for name, y in zip(names, ys, strict=True)]
+
+    agree(program, rng.standard_normal((3, 4, 5)), device=device)
+
+
+LAYOUTS: list[Callable[[Any], Any]] = [
+    lambda x: x,
+    lambda x: x.transpose(0, 2),
+    lambda x: x.permute(1, 2, 0),
+    lambda x: x[:, :, ::2].transpose(0, 1),
+    lambda x: x[:, :1].expand(3, 4, 5),
+    lambda x: x[:0],
+    lambda x: x[0, 0, 0],
+]
+
+
+@cases("layout, p", pairwise(LAYOUTS, [0.0, 0.1, 0.5, 1.0]))
+def test_masks_are_pytorchs_and_so_is_the_number_after_them(
+    layout: Callable[[Any], Any], p: float, dropout_of_pytorch: None
+) -> None:
+    def program(t: Any) -> list[Any]:
+        t.manual_seed(3)
+        return [t.nn.functional.dropout(layout(t.ones(3, 4, 5)), p) != 0, t.rand(1).item()]
+
+    agree(program)
+
+
+def losses(t: Any, batch_first: bool, norm_first: bool) -> list[float]:
+    """10 steps of an encoder-decoder with dropout everywhere, from one seed."""
+    t.manual_seed(0)
+    model = t.nn.Transformer(16, 4, 2, 2, 32, dropout=0.2, batch_first=batch_first, norm_first=norm_first)
+    draw = np.random.default_rng(0)
+    x, y, w = (t.tensor(draw.standard_normal(s).astype("f")) for s in ((3, 5, 16), (3, 6, 16), 16))
+    if not batch_first:
+        x, y = x.transpose(0, 1), y.transpose(0, 1)
+    optimizer, found = t.optim.Adam(model.parameters(), 1e-3), []
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss = (model(x, y, tgt_mask=model.generate_square_subsequent_mask(6)) * w).exp().mean()
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@cases("batch_first, norm_first", [(False, True), (True, False)])
+def test_steps_with_dropout_follow_pytorch(batch_first: bool, norm_first: bool, dropout_of_pytorch: None) -> None:
+    mine, other = (losses(t, batch_first, norm_first) for t in (minigrad, torch))
+    np.testing.assert_allclose(mine, other, rtol=1e-5)
+
+
+def test_pytorchs_stream_runs_on_every_device(dropout_of_pytorch: None, device: str) -> None:
+    results = []
+    for at in (device, "cpu"):
+        minigrad.manual_seed(5)
+        results.append(F.dropout(minigrad.ones(100, device=at), 0.3))
+    assert results[0].device.type == device and results[0].cpu().equal(results[1])
+
+
+def test_another_name_of_a_stream_is_refused(dropout_of_pytorch: None) -> None:
+    raises(ValueError, "one of 'auto', 'fast', 'pytorch'", lambda: minigrad.set_dropout_stream("torch"))
+    assert minigrad.get_dropout_stream() == "pytorch"
+
+
+def test_elements_are_dropped(device: str) -> None:
+    x = minigrad.ones(200, 100, device=device, requires_grad=True)
+    layer = nn.Dropout(0.3)
+    out = layer(x)
+    values = host(out)
+    np.testing.assert_allclose(np.unique(values), [0, 1 / 0.7], rtol=1e-6)
+    assert abs(float((values == 0).mean()) - 0.3) < 0.02
+    out.sum().backward()
+    np.testing.assert_array_equal(host(x.grad), values)
+    assert layer.eval()(x) is x
+    assert out.dtype is minigrad.float32
+
+
+def test_ends_in_place_and_seeds(device: str) -> None:
+    x = minigrad.ones(50, device=device)
+    first = F.dropout(x).tolist()
+    assert F.dropout(x).tolist() != first
+    minigrad.manual_seed(0)
+    assert F.dropout(x).tolist() == first
+    assert F.dropout(x, 0.0) is x
+    assert not F.dropout(x, 1.0).any().item()
+    assert F.dropout(x, 0.5, inplace=True) is x and set(x.tolist()) == {0, 2}
 
 
 def test_whole_channels_are_dropped(device: str) -> None:
@@ -92,6 +162,9 @@ def test_functions_that_do_not_train_by_default() -> None:
 
 
 def test_errors_and_warnings() -> None:
+    x = minigrad.ones(4)
+    raises(ValueError, r"dropout probability has to be between 0 and 1, but got 1\.5", lambda: F.dropout(x, 1.5))
+    raises(ValueError, "between 0 and 1", lambda: nn.Dropout(-0.1))
     raises(RuntimeError, "Expected 2D or 3D input, but received a 1D input", lambda: F.dropout1d(minigrad.ones(4)))
     raises(ValueError, r"between 0 and 1, but got 1\.5", lambda: F.alpha_dropout(minigrad.ones(4), 1.5))
     raises(ValueError, "between 0 and 1", lambda: nn.Dropout2d(-0.1))

@@ -11,7 +11,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn import hooks as modules
-from tests.support.cases import cases, raises
+from tests.support.cases import raises
 from tests.support.parity import assert_close, host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")
@@ -37,81 +37,78 @@ def arrays(gradients: Any) -> Any:
     return tuple(None if g is None else np.array(host(g)) for g in gradients)
 
 
-def compare(run: Callable[[Any, Any], list[Any]]) -> None:
-    """What a run records, in both libraries: texts, and tuples of arrays."""
-    mine, other = (run(library, net) for library, net in nets())
-    assert len(mine) == len(other) > 0
-    for found, expected in zip(mine, other, strict=True):
-        if isinstance(expected, (str, int)):
-            assert found == expected
-            continue
-        assert [f is None for f in found] == [e is None for e in expected]
-        for f, e in zip(found, expected, strict=True):
-            if e is not None:
-                assert_close(f, e)
+def compared(run: Callable[[Any, Any], list[Any]]) -> Callable[[], None]:
+    """A test of what a run records, in both libraries: texts, and tuples of arrays."""
+
+    def test() -> None:
+        mine, other = (run(library, net) for library, net in nets())
+        assert len(mine) == len(other) > 0
+        for found, expected in zip(mine, other, strict=True):
+            if isinstance(expected, (str, int)):
+                assert found == expected
+                continue
+            assert [f is None for f in found] == [e is None for e in expected]
+            for f, e in zip(found, expected, strict=True):
+                assert e is None or assert_close(f, e) is None  # type: ignore[func-returns-value]
+
+    test.__name__, test.__module__ = run.__name__, run.__module__
+    return test
 
 
-@cases("wanted", [False, True])
-def test_backward_hooks_see_pytorchs_gradients(wanted: bool) -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        seen: list[Any] = []
-        for i, layer in enumerate(net):
-            layer.register_full_backward_hook(
-                lambda m, gi, go, i=i: seen.extend([f"{i} {type(m).__name__}", arrays(gi), arrays(go)])
-            )
-            layer.register_full_backward_pre_hook(lambda m, go, i=i: seen.extend([f"{i} before", arrays(go)]))
-        x = library.tensor(X, requires_grad=wanted)
+@compared
+def test_backward_hooks_see_pytorchs_gradients(library: Any, net: Any) -> list[Any]:
+    seen: list[Any] = []
+    for i, layer in enumerate(net):
+        layer.register_full_backward_hook(
+            lambda m, gi, go, i=i: seen.extend([f"{i} {type(m).__name__}", arrays(gi), arrays(go)])
+        )
+        layer.register_full_backward_pre_hook(lambda m, go, i=i: seen.extend([f"{i} before", arrays(go)]))
+    for is_leaf in (False, True):
+        x = library.tensor(X, requires_grad=is_leaf)
         net(x).square().sum().backward()
-        return [*seen, *([(host(x.grad),)] if wanted else []), arrays(p.grad for p in net.parameters())]
-
-    compare(run)
-
-
-def test_what_backward_hooks_return_replaces_the_gradients() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        net[2].register_full_backward_pre_hook(lambda m, go: (go[0] * 2,))
-        handle = net[2].register_full_backward_hook(lambda m, gi, go: (gi[0] + go[0].sum(),))
-        net[1].register_full_backward_hook(lambda m, gi, go: (gi[0].clamp(-1, 1),), prepend=True)
-        net(library.tensor(X)).square().sum().backward()
-        first = arrays(p.grad for p in net.parameters())
-        handle.remove()
-        net.zero_grad()
-        net(library.tensor(X)).square().sum().backward()
-        return [first, arrays(p.grad for p in net.parameters())]
-
-    compare(run)
+        seen += [*([(host(x.grad),)] if is_leaf else []), arrays(p.grad for p in net.parameters())]
+    return seen
 
 
-def test_backward_hooks_of_modules_with_several_arguments_and_results() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        class Two(library.nn.Module):  # type: ignore[misc, name-defined]
-            def forward(self, a: Any, factor: int, b: Any) -> tuple[Any, Any, int]:
-                return a * b * factor, a + 1, 3
-
-        seen: list[Any] = []
-        two = Two()
-        two.register_full_backward_hook(lambda m, gi, go: seen.extend([arrays(gi), arrays(go)]))
-        a = library.tensor(X, requires_grad=True)
-        b = library.tensor(X + 1)
-        out, _, three = two(a, 3, b)
-        assert three == 3
-        out.sum().backward()
-        assert a.grad is not None and b.grad is None
-        two(a, 3, a)[0].sum().backward()  # one tensor as two arguments
-        return [*seen, (host(a.grad),)]
-
-    compare(run)
+@compared
+def test_what_backward_hooks_return_replaces_the_gradients(library: Any, net: Any) -> list[Any]:
+    net[2].register_full_backward_pre_hook(lambda m, go: (go[0] * 2,))
+    handle = net[2].register_full_backward_hook(lambda m, gi, go: (gi[0] + go[0].sum(),))
+    net[1].register_full_backward_hook(lambda m, gi, go: (gi[0].clamp(-1, 1),), prepend=True)
+    net(library.tensor(X)).square().sum().backward()
+    first = arrays(p.grad for p in net.parameters())
+    handle.remove()
+    net.zero_grad()
+    net(library.tensor(X)).square().sum().backward()
+    return [first, arrays(p.grad for p in net.parameters())]
 
 
-def test_backward_hooks_with_a_graph_of_the_gradients() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        net[0].register_full_backward_hook(lambda m, gi, go: (gi[0] * 3,))
-        x = library.tensor(X, requires_grad=True)
-        (g,) = library.autograd.grad(net(x).square().sum(), x, create_graph=True)
-        g.square().sum().backward()
-        return [(host(g), host(x.grad))]
+@compared
+def test_backward_hooks_of_modules_with_several_arguments_and_results(library: Any, net: Any) -> list[Any]:
+    class Two(library.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, a: Any, factor: int, b: Any) -> tuple[Any, Any, int]:
+            return a * b * factor, a + 1, 3
 
-    compare(run)
+    seen: list[Any] = []
+    two = Two()
+    two.register_full_backward_hook(lambda m, gi, go: seen.extend([arrays(gi), arrays(go)]))
+    a = library.tensor(X, requires_grad=True)
+    b = library.tensor(X + 1)
+    out, _, three = two(a, 3, b)
+    assert three == 3
+    out.sum().backward()
+    assert a.grad is not None and b.grad is None
+    two(a, 3, a)[0].sum().backward()  # one tensor as two arguments
+    return [*seen, (host(a.grad),)]
+
+
+@compared
+def test_backward_hooks_with_a_graph_of_the_gradients(library: Any, net: Any) -> list[Any]:
+    net[0].register_full_backward_hook(lambda m, gi, go: (gi[0] * 3,))
+    x = library.tensor(X, requires_grad=True)
+    (g,) = library.autograd.grad(net(x).square().sum(), x, create_graph=True)
+    g.square().sum().backward()
+    return [(host(g), host(x.grad))]
 
 
 def test_backward_hooks_under_an_observer_of_ops() -> None:
@@ -164,90 +161,80 @@ def test_the_old_backward_hook_tells_the_gradient_of_the_result() -> None:
     raises(RuntimeError, "Cannot use both", lambda: net.register_full_backward_hook(lambda m, gi, go: None))
 
 
-def test_hooks_for_all_modules() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        from importlib import import_module
+@compared
+def test_hooks_for_all_modules(library: Any, net: Any) -> list[Any]:
+    place = modules if library is minigrad else torch.nn.modules.module
+    seen: list[Any] = []
 
-        place = modules if library is minigrad else import_module("torch.nn.modules.module")
-        seen: list[Any] = []
+    def note(when: str) -> Callable[..., None]:
+        return lambda module, *values: seen.append(f"{when} {type(module).__name__}")
 
-        def note(when: str) -> Callable[..., None]:
-            return lambda module, *values: seen.append(f"{when} {type(module).__name__}")
-
-        handles = [
-            place.register_module_forward_pre_hook(note("before")),
-            place.register_module_forward_hook(note("after")),
-            place.register_module_full_backward_pre_hook(note("backward before")),
-            place.register_module_full_backward_hook(note("backward")),
-        ]
-        net[0].register_forward_hook(note("own"))
-        net[0].register_full_backward_hook(note("own backward"))
-        try:
-            net(library.tensor(X, requires_grad=True)).sum().backward()
-        finally:
-            for handle in handles:
-                handle.remove()
-        count = len(seen)
-        net[1](library.tensor(X))
-        assert len(seen) == count
-        return seen
-
-    compare(run)
+    handles = [
+        place.register_module_forward_pre_hook(note("before")),
+        place.register_module_forward_hook(note("after")),
+        place.register_module_full_backward_pre_hook(note("backward before")),
+        place.register_module_full_backward_hook(note("backward")),
+    ]
+    net[0].register_forward_hook(note("own"))
+    net[0].register_full_backward_hook(note("own backward"))
+    try:
+        net(library.tensor(X, requires_grad=True)).sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    count = len(seen)
+    net[1](library.tensor(X))
+    assert len(seen) == count
+    return seen
 
 
-def test_hooks_at_registration() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        from importlib import import_module
+@compared
+def test_hooks_at_registration(library: Any, net: Any) -> list[Any]:
+    place = modules if library is minigrad else torch.nn.modules.module
+    seen: list[Any] = []
 
-        place = modules if library is minigrad else import_module("torch.nn.modules.module")
-        seen: list[Any] = []
+    def note(module: Any, name: str, value: Any) -> Any:
+        seen.append(f"{type(module).__name__} {name}")
 
-        def note(module: Any, name: str, value: Any) -> Any:
-            seen.append(f"{type(module).__name__} {name}")
+    def doubled(module: Any, name: str, value: Any) -> Any:
+        return None if value is None else value * 2
 
-        def doubled(module: Any, name: str, value: Any) -> Any:
-            return None if value is None else value * 2
-
-        handles = [
-            place.register_module_parameter_registration_hook(note),
-            place.register_module_module_registration_hook(note),
-            place.register_module_buffer_registration_hook(doubled),
-        ]
-        try:
-            inner = library.nn.Module()
-            inner.layer = library.nn.Linear(2, 2)
-            inner.add_module("empty", None)
-            inner.register_buffer("table", library.ones(2))
-        finally:
-            for handle in handles:
-                handle.remove()
-        return [*seen, (host(inner.table),)]
-
-    compare(run)
+    handles = [
+        place.register_module_parameter_registration_hook(note),
+        place.register_module_module_registration_hook(note),
+        place.register_module_buffer_registration_hook(doubled),
+    ]
+    try:
+        inner = library.nn.Module()
+        inner.layer = library.nn.Linear(2, 2)
+        inner.add_module("empty", None)
+        inner.register_buffer("table", library.ones(2))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [*seen, (host(inner.table),)]
 
 
-def test_hooks_that_are_always_called() -> None:
-    def run(library: Any, net: Any) -> list[Any]:
-        class Fails(library.nn.Module):  # type: ignore[misc, name-defined]
-            def forward(self, x: int) -> int:
-                if x:
-                    raise ValueError("on purpose")
-                return x
+@compared
+def test_hooks_that_are_always_called(library: Any, net: Any) -> list[Any]:
+    class Fails(library.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: int) -> int:
+            if x:
+                raise ValueError("on purpose")
+            return x
 
-        seen: list[Any] = []
-        module = Fails()
-        module.register_forward_hook(lambda m, args, out: seen.append(f"never {out}"))
-        module.register_forward_hook(lambda m, args, out: seen.append(f"{args} {out}"), always_call=True)
-        module.register_forward_hook(
-            lambda m, args, kwargs, out: seen.append(f"{kwargs} {out}"), always_call=True, with_kwargs=True
-        )
-        module(0)
-        for value in (1, 2):
-            with pytest.raises(ValueError, match="on purpose"):
-                module(x=value)
-        return seen
-
-    compare(run)
+    seen: list[Any] = []
+    module = Fails()
+    module.register_forward_hook(lambda m, args, out: seen.append(f"never {out}"))
+    module.register_forward_hook(lambda m, args, out: seen.append(f"{args} {out}"), always_call=True)
+    module.register_forward_hook(
+        lambda m, args, kwargs, out: seen.append(f"{kwargs} {out}"), always_call=True, with_kwargs=True
+    )
+    module(0)
+    for value in (1, 2):
+        with pytest.raises(ValueError, match="on purpose"):
+            module(x=value)
+    return seen
 
 
 def test_a_failure_of_a_hook_after_a_failure_is_told() -> None:

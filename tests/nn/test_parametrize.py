@@ -15,7 +15,7 @@ from minigrad.nn.utils import parametrizations, parametrize
 from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, torch
 
-pytestmark = [pytest.mark.filterwarnings("ignore:`torch.nn.utils.(weight|spectral)_norm` is deprecated")]
+pytestmark = [pytest.mark.filterwarnings("ignore:`(torch.)?nn.utils.(weight|spectral)_norm`")]
 rng = np.random.default_rng(8)
 X = rng.standard_normal((5, 3))
 WEIGHT = rng.standard_normal((4, 3))
@@ -33,30 +33,26 @@ def nets() -> list[Any]:
     return made
 
 
-def utils(library: Any) -> Any:
-    return library.nn.utils
+WAYS: list[Any] = [
+    lambda u, m: u.weight_norm(m),
+    lambda u, m: u.weight_norm(m, "weight", 1),
+    lambda u, m: u.weight_norm(m, dim=None),
+    lambda u, m: u.parametrizations.weight_norm(m),
+    lambda u, m: u.parametrizations.weight_norm(m, dim=None),
+    lambda u, m: u.parametrizations.weight_norm(m, dim=1),
+    lambda u, m: u.spectral_norm(m),
+    lambda u, m: u.spectral_norm(m, n_power_iterations=3, dim=1),
+    lambda u, m: u.parametrizations.spectral_norm(m),
+    lambda u, m: u.parametrizations.spectral_norm(m, dim=1),
+    lambda u, m: u.parametrizations.spectral_norm(m, "bias"),
+]
 
 
-WAYS: dict[str, Any] = {
-    "weight norm": lambda u, m: u.weight_norm(m),
-    "weight norm of columns": lambda u, m: u.weight_norm(m, "weight", 1),
-    "weight norm, all": lambda u, m: u.weight_norm(m, dim=None),
-    "weight norm, parametrized": lambda u, m: u.parametrizations.weight_norm(m),
-    "weight norm, all, parametrized": lambda u, m: u.parametrizations.weight_norm(m, dim=None),
-    "weight norm of columns, parametrized": lambda u, m: u.parametrizations.weight_norm(m, dim=1),
-    "spectral norm": lambda u, m: u.spectral_norm(m),
-    "spectral norm, 3 steps": lambda u, m: u.spectral_norm(m, n_power_iterations=3, dim=1),
-    "spectral norm, parametrized": lambda u, m: u.parametrizations.spectral_norm(m),
-    "spectral norm of columns, parametrized": lambda u, m: u.parametrizations.spectral_norm(m, dim=1),
-    "spectral norm of a bias": lambda u, m: u.parametrizations.spectral_norm(m, "bias"),
-}
-
-
-@cases("name", WAYS)
-def test_training_steps(name: str) -> None:
+@cases("way", WAYS)
+def test_training_steps(way: Any) -> None:
     runs = []
     for library, net in nets():
-        assert WAYS[name](utils(library), net) is net
+        assert way(library.nn.utils, net) is net
         optimiser = library.optim.SGD(net.parameters(), lr=0.05)
         found = [host(net(library.tensor(X)))]
         for _ in range(3):
@@ -80,6 +76,17 @@ def test_state_dicts_of_the_one_form_load_into_the_other() -> None:
     new.load_state_dict(old.state_dict())
     x = minigrad.randn(2, 3)
     np.testing.assert_array_equal(host(old(x)), host(new(x)))
+
+
+def test_removing_weight_norm() -> None:
+    net = nn.utils.weight_norm(nn.Linear(3, 4))
+    expected = 2 * net.weight.detach()
+    net.weight_g.data *= 2
+    raises(RuntimeError, "two weight_norm hooks on the same parameter weight", lambda: nn.utils.weight_norm(net))
+    nn.utils.remove_weight_norm(net)
+    assert sorted(net.state_dict()) == ["bias", "weight"] and isinstance(net.weight, nn.Parameter)
+    assert_close(net.weight, expected, 1e-6)
+    raises(ValueError, "weight_norm of 'weight' not found", lambda: nn.utils.remove_weight_norm(net))
 
 
 def test_removing_spectral_norm() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.both import alike, outcome
 from tests.support.cases import raises
-from tests.support.parity import in_torch_words, torch
 
 from .test_module import Net, Tied
 
@@ -35,8 +34,7 @@ def test_a_tied_weight_has_each_of_its_names() -> None:
 
 def test_round_trip() -> None:
     a, b = Net(), Net()
-    result = b.load_state_dict(a.state_dict())
-    assert repr(result) == "<All keys matched successfully>"
+    assert repr(b.load_state_dict(a.state_dict())) == "<All keys matched successfully>"
     for name, value in a.state_dict().items():
         np.testing.assert_array_equal(value.numpy(), b.state_dict()[name].numpy())
 
@@ -116,11 +114,6 @@ def test_an_overridden_state_dict_of_a_submodule_is_used() -> None:
 # Methods and hooks that take part, as in PyTorch -----------------------------------------------------------
 
 
-def both(run: Callable[[Any], Any]) -> None:
-    """A run that takes the library gives the same in both."""
-    assert in_torch_words(run(minigrad)) == str(run(torch))
-
-
 def layer(library: Any) -> Any:
     made = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
     for i, parameter in enumerate(made.parameters()):
@@ -132,159 +125,133 @@ def listed(module: Any) -> dict[str, Any]:
     return {name: value.tolist() for name, value in module.state_dict().items()}
 
 
-def error(run: Callable[[], Any]) -> str:
-    """The text of the error, as far as the libraries are to agree on it."""
-    with pytest.raises(Exception) as caught:
-        run()
-    return f"{type(caught.value).__name__}: {caught.value}".replace("minigrad", "torch")
+@alike
+def test_metadata_tells_the_versions(library: Any) -> Any:
+    class Second(library.nn.Module):  # type: ignore[misc, name-defined]
+        _version = 3
+
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, metadata: Any, *rest: Any) -> None:
+            seen.append((prefix, metadata.get("version")))
+            super()._load_from_state_dict(state_dict, prefix, metadata, *rest)
+
+    seen: list[Any] = []
+    net = library.nn.Module()
+    net.inner = Second()
+    state = net.state_dict()
+    net.load_state_dict(state)
+    net.load_state_dict(dict(state))
+    return [type(state).__name__, state._metadata, seen]
 
 
-def test_metadata_tells_the_versions() -> None:
-    def run(library: Any) -> Any:
-        class Second(library.nn.Module):  # type: ignore[misc, name-defined]
-            _version = 3
-
-            def _load_from_state_dict(self, state_dict: Any, prefix: str, metadata: Any, *rest: Any) -> None:
-                seen.append((prefix, metadata.get("version")))
-                super()._load_from_state_dict(state_dict, prefix, metadata, *rest)
-
-        seen: list[Any] = []
-        net = library.nn.Module()
-        net.inner = Second()
-        state = net.state_dict()
-        net.load_state_dict(state)
-        net.load_state_dict(dict(state))
-        return [type(state).__name__, state._metadata, seen]
-
-    both(run)
+@alike
+def test_errors_have_pytorchs_words(t: Any) -> Any:
+    net, state = layer(t), layer(t).state_dict()
+    state["0.weight"] = t.zeros(3, 2)
+    del state["1.bias"]
+    state["2.bias"] = state["0.more"] = state["0.bias"]
+    loads = (lambda: net.load_state_dict(state), lambda: net.load_state_dict(state, strict=False))
+    return [outcome(load) for load in (*loads, lambda: net.load_state_dict([]))]
 
 
-def test_errors_have_pytorchs_words() -> None:
-    def run(library: Any) -> Any:
-        net, state = layer(library), layer(library).state_dict()
-        state["0.weight"] = library.zeros(3, 2)
-        del state["1.bias"]
-        state["2.bias"] = state["0.bias"]
-        state["0.more"] = state["0.bias"]
-        loads = (
-            lambda: net.load_state_dict(state),
-            lambda: net.load_state_dict(state, strict=False),
-            lambda: net.load_state_dict([]),
-        )
-        return [error(load) for load in loads]
-
-    both(run)
-
-
-def test_a_module_that_loads_itself() -> None:
+@alike
+def test_a_module_that_loads_itself(library: Any) -> Any:
     """An override may rename keys, and finds its values loaded when super() returns."""
 
-    def run(library: Any) -> Any:
-        class Renamed(library.nn.Linear):  # type: ignore[misc, name-defined]
-            def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-                state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
-                super()._load_from_state_dict(state_dict, prefix, *rest)
-                seen.append(self.weight.tolist())
+    class Renamed(library.nn.Linear):  # type: ignore[misc, name-defined]
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+            seen.append(self.weight.tolist())
 
-            def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-                super()._save_to_state_dict(destination, prefix, keep_vars)
-                destination[prefix + "kernel"] = destination.pop(prefix + "weight")
+        def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+            super()._save_to_state_dict(destination, prefix, keep_vars)
+            destination[prefix + "kernel"] = destination.pop(prefix + "weight")
 
-        seen: list[Any] = []
-        net = library.nn.Sequential(Renamed(2, 2), library.nn.Linear(2, 1))
-        state = {name: library.full_like(value, 3) for name, value in net.state_dict().items()}
-        result = net.load_state_dict(state)
-        return [list(state), listed(net), list(result.missing_keys), list(result.unexpected_keys), seen]
-
-    both(run)
+    seen: list[Any] = []
+    net = library.nn.Sequential(Renamed(2, 2), library.nn.Linear(2, 1))
+    state = {name: library.full_like(value, 3) for name, value in net.state_dict().items()}
+    result = net.load_state_dict(state)
+    return [list(state), listed(net), list(result.missing_keys), list(result.unexpected_keys), seen]
 
 
-def test_methods_that_a_subclass_replaces() -> None:
-    def run(library: Any) -> Any:
-        class Own(library.nn.Linear):  # type: ignore[misc, name-defined]
-            def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-                state = super().state_dict(*args, **kwargs)
-                state.pop(kwargs.get("prefix", "") + "bias")
-                return state
+@alike
+def test_methods_that_a_subclass_replaces(library: Any) -> Any:
+    class Own(library.nn.Linear):  # type: ignore[misc, name-defined]
+        def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+            state = super().state_dict(*args, **kwargs)
+            state.pop(kwargs.get("prefix", "") + "bias")
+            return state
 
-            def load_state_dict(self, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-                return super().load_state_dict({**state_dict, "bias": library.ones(2)}, *args, **kwargs)
+        def load_state_dict(self, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
+            return super().load_state_dict({**state_dict, "bias": library.ones(2)}, *args, **kwargs)
 
-        own = Own(2, 2)
-        result = own.load_state_dict({"weight": library.zeros(2, 2)})
-        return [list(library.nn.Sequential(own).state_dict()), str(result), listed(own)]
-
-    both(run)
+    own = Own(2, 2)
+    result = own.load_state_dict({"weight": library.zeros(2, 2)})
+    return [list(library.nn.Sequential(own).state_dict()), str(result), listed(own)]
 
 
-def test_extra_state() -> None:
-    def run(library: Any) -> Any:
-        class Counting(library.nn.Linear):  # type: ignore[misc, name-defined]
-            count = 0
+@alike
+def test_extra_state(library: Any) -> Any:
+    class Counting(library.nn.Linear):  # type: ignore[misc, name-defined]
+        count = 0
 
-            def get_extra_state(self) -> Any:
-                return {"count": self.count}
+        def get_extra_state(self) -> Any:
+            return {"count": self.count}
 
-            def set_extra_state(self, state: Any) -> None:
-                self.count = state["count"]
+        def set_extra_state(self, state: Any) -> None:
+            self.count = state["count"]
 
-        a, b = (library.nn.Sequential(Counting(1, 1)) for _ in range(2))
-        a[0].count = 7
-        b.load_state_dict(a.state_dict())
-        plain = library.nn.Sequential(library.nn.Linear(1, 1))
-        return [
-            list(a.state_dict()),
-            b[0].count,
-            error(lambda: plain.load_state_dict(a.state_dict())),
-            error(lambda: b.load_state_dict(plain.state_dict())),
-        ]
-
-    both(run)
+    a, b = (library.nn.Sequential(Counting(1, 1)) for _ in range(2))
+    a[0].count = 7
+    b.load_state_dict(a.state_dict())
+    plain = library.nn.Sequential(library.nn.Linear(1, 1))
+    return [
+        list(a.state_dict()),
+        b[0].count,
+        outcome(lambda: plain.load_state_dict(a.state_dict())),
+        outcome(lambda: b.load_state_dict(plain.state_dict())),
+    ]
 
 
-def test_hooks_of_state_dicts() -> None:
-    def run(library: Any) -> Any:
-        net, seen = layer(library), []
-        net[0].register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(f"before {prefix} {keep}"))
-        net[0].register_state_dict_post_hook(lambda m, state, prefix, meta: state.update({prefix + "x": 0}))
-        net._register_state_dict_hook(lambda m, state, prefix, meta: {**state, "more": 1})
-        state = net.state_dict()
-        seen.append(list(state))
-        net.load_state_dict(layer(library).state_dict())
+@alike
+def test_hooks_of_state_dicts(library: Any) -> Any:
+    net, seen = layer(library), []
+    net[0].register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(f"before {prefix} {keep}"))
+    net[0].register_state_dict_post_hook(lambda m, state, prefix, meta: state.update({prefix + "x": 0}))
+    net._register_state_dict_hook(lambda m, state, prefix, meta: {**state, "more": 1})
+    state = net.state_dict()
+    seen.append(list(state))
+    net.load_state_dict(layer(library).state_dict())
 
-        def before(*given: Any) -> None:
-            state_dict, prefix, _, strict, missing, unexpected, errors = given[-7:]
-            seen.append((len(given), prefix, strict, list(missing), list(unexpected), list(errors)))
-            state_dict[prefix + "bias"] = library.zeros(2)
+    def before(*given: Any) -> None:
+        state_dict, prefix, _, strict, missing, unexpected, errors = given[-7:]
+        seen.append((len(given), prefix, strict, list(missing), list(unexpected), list(errors)))
+        state_dict[prefix + "bias"] = library.zeros(2)
 
-        handle = net[0].register_load_state_dict_pre_hook(before)
-        net[0]._register_load_state_dict_pre_hook(before)
+    handle = net[0].register_load_state_dict_pre_hook(before)
+    net[0]._register_load_state_dict_pre_hook(before)
 
-        def after(module: Any, keys: Any) -> None:
-            seen.append((module.weight.tolist(), list(keys.missing_keys), list(keys.unexpected_keys)))
-            keys.unexpected_keys.clear()
+    def after(module: Any, keys: Any) -> None:
+        seen.append((module.weight.tolist(), list(keys.missing_keys), list(keys.unexpected_keys)))
+        keys.unexpected_keys.clear()
 
-        net.register_load_state_dict_post_hook(lambda m, keys: keys.unexpected_keys.clear())
-        net[0].register_load_state_dict_post_hook(after)
-        seen.append(str(net.load_state_dict(state)))
-        handle.remove()
-        net[1].register_load_state_dict_post_hook(lambda m, keys: 3)
-        seen.append(error(lambda: net.load_state_dict(state)).split(":")[0])
-        net[1].register_state_dict_post_hook(lambda m, state, prefix, meta: {})
-        seen.append(error(net.state_dict))
-        return [seen, listed(layer(library))]
-
-    both(run)
+    net.register_load_state_dict_post_hook(lambda m, keys: keys.unexpected_keys.clear())
+    net[0].register_load_state_dict_post_hook(after)
+    seen.append(str(net.load_state_dict(state)))
+    handle.remove()
+    net[1].register_load_state_dict_post_hook(lambda m, keys: 3)
+    seen.append(outcome(lambda: net.load_state_dict(state)).split(":")[0])
+    net[1].register_state_dict_post_hook(lambda m, state, prefix, meta: {})
+    seen.append(outcome(net.state_dict))
+    return [seen, listed(layer(library))]
 
 
-def test_a_number_saved_with_an_axis() -> None:
-    def run(library: Any) -> Any:
-        net = library.nn.Module()
-        net.register_buffer("count", library.tensor(0))
-        net.load_state_dict({"count": library.tensor([4])})
-        return [net.count.tolist()]
-
-    both(run)
+@alike
+def test_a_number_saved_with_an_axis(library: Any) -> Any:
+    net = library.nn.Module()
+    net.register_buffer("count", library.tensor(0))
+    net.load_state_dict({"count": library.tensor([4])})
+    return [net.count.tolist()]
 
 
 def test_nothing_is_copied_where_a_later_module_does_not_fit() -> None:

@@ -1,7 +1,9 @@
-"""Clipping, vectors of parameters, padded sequences."""
+"""Clipping, vectors of parameters, modules without values and with other values."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,31 +11,40 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from tests.support.cases import cases, raises, rng
-from tests.support.parity import assert_close, host, ours, torch
+from tests.support.cases import cases, raises
+from tests.support.parity import assert_close, ours, torch
 
 draw = np.random.default_rng(5)
 ARRAYS = [draw.standard_normal((3, 4)), draw.standard_normal(5), draw.standard_normal(())]
 
 
-def parameters(device: str) -> tuple[list[Any], list[Any]]:
-    """Parameters of both libraries with gradients; one has none."""
-    mine = [nn.Parameter(ours(a, device=device)) for a in (*ARRAYS, np.ones(2))]
-    other = [torch.nn.Parameter(torch.from_numpy(np.array(a))) for a in (*ARRAYS, np.ones(2))]
-    for p, t, a in zip(mine, other, ARRAYS, strict=False):
-        p.grad, t.grad = ours(a * 3, device=device), torch.from_numpy(np.array(a * 3))
-    return mine, other
+def clipped(device: str, clip: Callable[[Any, list[Any]], Any]) -> None:
+    """A function of nn.utils and of parameters, the last of which has no gradient: results and gradients."""
+    found = []
+    for t, at in ((minigrad, device), (torch, "cpu")):
+        leaves = [t.nn.Parameter(t.from_numpy(np.array(a)).to(at)) for a in (*ARRAYS, np.ones(2))]
+        for p, a in zip(leaves, ARRAYS, strict=False):
+            p.grad = t.from_numpy(np.array(a * 3)).to(at)
+        found.append([clip(t.nn.utils, leaves), *(p.grad for p in leaves[:-1])])
+        assert leaves[-1].grad is None
+    for mine, other in zip(*found, strict=True):
+        assert mine is other is None or assert_close(mine, other) is None  # type: ignore[func-returns-value]
 
 
-@cases("norm_type", [2.0, 1.0, float("inf"), 3])
-@cases("limit", [0.5, 1e4])
+@cases("norm_type, limit", itertools.product([2.0, 1.0, float("inf"), 3], [0.5, 1e4]))
 def test_clip_grad_norm(norm_type: float, limit: float, device: str) -> None:
-    mine, other = parameters(device)
-    found = nn.utils.clip_grad_norm_(mine, limit, norm_type)
-    assert_close(found, torch.nn.utils.clip_grad_norm_(other, limit, norm_type))
-    for p, t in zip(mine[:-1], other, strict=False):
-        assert_close(p.grad, t.grad)
-    assert mine[-1].grad is None
+    clipped(device, lambda u, leaves: u.clip_grad_norm_(leaves, limit, norm_type))
+
+
+def test_clip_grad_value_and_by_a_norm_that_is_known(device: str) -> None:
+    clipped(device, lambda u, leaves: u.clip_grad_value_(leaves, 0.7))
+
+    def by_norm(u: Any, leaves: list[Any]) -> Any:
+        total = u.get_total_norm([p.grad for p in leaves[:-1]], foreach=False)
+        u.clip_grads_with_norm_(leaves, 0.5, total, foreach=None)
+        return total
+
+    clipped(device, by_norm)
 
 
 def test_clip_grad_norm_takes_generators_single_tensors_and_nothing() -> None:
@@ -43,85 +54,24 @@ def test_clip_grad_norm_takes_generators_single_tensors_and_nothing() -> None:
     assert total.item() == pytest.approx(6**0.5, rel=1e-6) and total.shape == ()
     assert nn.utils.clip_grad_norm_(layer.weight, 0.1).item() == pytest.approx((4 / 6) ** 0.5, rel=1e-5)
     assert nn.utils.clip_grad_norm_([], 1.0).item() == 0
-
-
-def test_clip_grad_norm_of_what_is_not_finite() -> None:
+    with pytest.warns(UserWarning, match="empty generator"):
+        assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0.0
+    with pytest.warns(FutureWarning, match="clip_grad_norm is now deprecated"):
+        clipped("cpu", lambda u, leaves: u.clip_grad_norm(leaves, 1.0))
     p = nn.Parameter(minigrad.ones(2))
     p.grad = minigrad.tensor([float("inf"), 1.0])
     raises(RuntimeError, "non-finite", lambda: nn.utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True))
     assert p.grad[1].item() == 1
 
 
-def test_clip_grad_value(device: str) -> None:
-    mine, other = parameters(device)
-    nn.utils.clip_grad_value_(mine, 0.7)
-    torch.nn.utils.clip_grad_value_(other, 0.7)
-    for p, t in zip(mine[:-1], other, strict=False):
-        assert_close(p.grad, t.grad)
-
-
 def test_vector_and_back(device: str) -> None:
-    mine, _ = parameters(device)
+    mine = [nn.Parameter(ours(a, device=device)) for a in (*ARRAYS, np.ones(2))]
     vector = nn.utils.parameters_to_vector(mine)
     assert vector.shape == (20,) and vector.requires_grad
     nn.utils.vector_to_parameters(vector.detach() * 2, mine)
-    assert_close(mine[0], torch.from_numpy(ARRAYS[0] * 2))
+    assert_close(mine[0], ARRAYS[0] * 2)
     with pytest.raises(RuntimeError, match=r"hold 20 numbers, the vector has shape \(3,\)"):
         nn.utils.vector_to_parameters(minigrad.ones(3), mine)
-
-
-def test_scaling_by_a_norm_that_is_known(device: str) -> None:
-    mine, other = parameters(device)
-    total = nn.utils.get_total_norm([p.grad for p in mine[:-1]], foreach=False)
-    assert_close(total, torch.nn.utils.get_total_norm([p.grad for p in other[:-1]]))
-    nn.utils.clip_grads_with_norm_(mine, 0.5, total, foreach=None)
-    torch.nn.utils.clip_grads_with_norm_(other, 0.5, torch.tensor(host(total)))
-    for p, t in zip(mine[:-1], other, strict=False):
-        assert_close(p.grad, t.grad)
-
-
-def test_the_old_name_of_clipping_and_an_empty_generator() -> None:
-    mine, other = parameters("cpu")
-    with pytest.warns(FutureWarning, match="clip_grad_norm is now deprecated"):
-        found = nn.utils.clip_grad_norm(mine, 1.0)
-    assert_close(found, torch.nn.utils.clip_grad_norm_(other, 1.0))
-    with pytest.warns(UserWarning, match="empty generator"):
-        assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0.0
-
-
-LAYERS: dict[str, Any] = {
-    "Linear": lambda n: (n.Linear(3, 4), (5, 3)),
-    "Linear, one norm": lambda n: (n.Linear(3, 4), (5, 3)),
-    "Linear, by column": lambda n: (n.Linear(3, 4), (5, 3)),
-}
-DIMS = {"Linear": 0, "Linear, one norm": None, "Linear, by column": 1}
-
-
-@cases("name", LAYERS)
-@pytest.mark.filterwarnings("ignore:`(torch.)?nn.utils.weight_norm`")
-def test_weight_norm(name: str) -> None:
-    x = rng.standard_normal(LAYERS[name](nn)[1])
-    weight = rng.standard_normal((4, 3))
-    nets = []
-    for library in (minigrad, torch):
-        net = LAYERS[name](library.nn)[0].double()
-        net.weight.data = library.tensor(weight)
-        net.bias.data.fill_(0.25)
-        assert library.nn.utils.weight_norm(net, dim=DIMS[name]) is net
-        net(library.tensor(x)).square().sum().backward()
-        nets.append(net)
-    mine, other = nets
-    assert list(mine.state_dict()) == list(other.state_dict())
-    for (key, p), t in zip(mine.named_parameters(), other.parameters(), strict=True):
-        assert_close(p, t, what=key)
-        assert_close(p.grad, t.grad, what=key)
-    mine.weight_g.data *= 2
-    assert_close(host(mine(minigrad.tensor(x))) - 0.25, 2 * (x @ weight.T))
-    raises(RuntimeError, "two weight_norm hooks on the same parameter weight", lambda: nn.utils.weight_norm(mine))
-    nn.utils.remove_weight_norm(mine)
-    assert sorted(mine.state_dict()) == ["bias", "weight"] and isinstance(mine.weight, nn.Parameter)
-    assert_close(mine.weight, 2 * weight)
-    raises(ValueError, "weight_norm of 'weight' not found", lambda: nn.utils.remove_weight_norm(mine))
 
 
 def test_a_module_made_without_drawing() -> None:

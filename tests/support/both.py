@@ -108,3 +108,22 @@ def refuse(program: Program, *values: Any) -> None:
         program(torch, *(tensor(torch, v) for v in values))
     with pytest.raises(theirs.type):
         program(minigrad, *(tensor(minigrad, v) for v in values))
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    """What a call returns, or the type and the text of its error; in PyTorch's words."""
+    try:
+        return str(call()).replace("minigrad", "torch")
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".replace("minigrad", "torch")
+
+
+def alike(program: Program) -> Callable[[], None]:
+    """A test of a program that returns the same in both libraries, read as text."""
+
+    def run() -> None:
+        mine, other = str(program(minigrad)).replace("minigrad", "torch"), str(program(torch))
+        assert mine == other
+
+    run.__name__, run.__doc__, run.__module__ = program.__name__, program.__doc__, program.__module__
+    return run
