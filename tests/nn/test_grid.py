@@ -10,28 +10,21 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.both import agree
 from tests.support.cases import cases, raises, rng
-from tests.support.parity import assert_close, ours, torch
-from tests.support.twins import pair
+from tests.support.parity import ours
 
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
-CASES = [case for case in itertools.product((2, 3), MODES, PADDINGS, (False, True)) if case[:2] != (3, "bicubic")]
+GRID = [row for row in itertools.product((2, 3), MODES, PADDINGS, (False, True)) if row[:2] != (3, "bicubic")]
 
 
-@cases("axes, mode, padding, align_corners", CASES)
+@cases("axes, mode, padding, align_corners", GRID)
 def test_grid_sample(axes: int, mode: str, padding: str, align_corners: bool, device: str) -> None:
     lengths, places = ((4, 5), (3, 4)) if axes == 2 else ((3, 1, 5), (2, 3, 2))
     grid = rng.uniform(-2.5, 2.5, (2, *places, axes))
     grid.reshape(-1)[:4] = [-1, 1, 0, 1e4]
-    x, tx = pair(rng.standard_normal((2, 3, *lengths)), device, requires_grad=True)
-    g, tg = pair(grid, device, requires_grad=True)
-    out = F.grid_sample(x, g, mode, padding, align_corners)
-    expected = torch.nn.functional.grid_sample(tx, tg, mode, padding, align_corners)
-    assert_close(out, expected)
-    out.exp().sum().backward()
-    expected.exp().sum().backward()
-    assert_close(x.grad, tx.grad)
-    assert_close(g.grad, tg.grad)
+    program = lambda t, x, g: t.nn.functional.grid_sample(x, g, mode, padding, align_corners).exp()
+    agree(program, rng.standard_normal((2, 3, *lengths)), grid, device=device)
 
 
 @cases("mode", MODES)
@@ -51,23 +44,17 @@ def test_places_that_are_no_numbers(device: str) -> None:
     assert F.grid_sample(x, grid, "nearest", align_corners=False).tolist() == [[[[0, 0]]]]
 
 
-@cases("align_corners", [False, True])
-@cases("size", [(2, 1, 4, 5), (2, 1, 3, 4, 5)])
-def test_affine_grid(size: tuple[int, ...], align_corners: bool, device: str) -> None:
+@cases("align_corners, size", itertools.product([False, True], [(2, 1, 4, 5), (2, 1, 3, 4, 5)]))
+def test_affine_grid(align_corners: bool, size: tuple[int, ...], device: str) -> None:
     n = len(size) - 2
-    theta, ttheta = pair(rng.standard_normal((2, n, n + 1)), device, requires_grad=True)
-    grid, expected = (f.affine_grid(t, size, align_corners) for f, t in ((F, theta), (torch.nn.functional, ttheta)))
-    assert_close(grid, expected)
-    grid.exp().sum().backward()
-    expected.exp().sum().backward()
-    assert_close(theta.grad, ttheta.grad)
+    program = lambda t, theta: t.nn.functional.affine_grid(theta, size, align_corners).exp()
+    agree(program, rng.standard_normal((2, n, n + 1)), device=device)
 
 
 @cases("images, places", [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))])
 def test_nothing_in_nothing_out(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
-    (x, tx), (grid, tgrid) = pair(np.ones(images), device), pair(np.ones(places), device)
-    out = F.grid_sample(x, grid, align_corners=False)
-    assert_close(out, torch.nn.functional.grid_sample(tx, tgrid, align_corners=False))
+    program = lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=False)
+    agree(program, np.ones(images), np.ones(places), device=device)
 
 
 def test_the_identity_is_the_input() -> None:

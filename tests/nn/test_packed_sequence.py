@@ -22,15 +22,7 @@ from tests.support.twins import check_twins, pair
 T, B, I, H = 5, 4, 3, 2
 LENGTHS = [3, 5, 1, 3]
 theirs_rnn = torch.nn.utils.rnn
-NAMES = [
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpad_sequence",
-    "pack_sequence",
-    "unpack_sequence",
-]
+NAMES = "invert_permutation pack_padded_sequence pad_packed_sequence pad_sequence unpad_sequence pack_sequence"
 
 
 def assert_same(found: Any, expected: Any) -> None:
@@ -165,7 +157,7 @@ def test_copies_and_pickles() -> None:
         assert_same(again, other)
 
 
-@cases("name", NAMES)
+@cases("name", [*NAMES.split(), "unpack_sequence"])
 def test_signatures(name: str) -> None:
     found, expected = (inspect.signature(getattr(m, name)).parameters for m in (rnn, theirs_rnn))
     assert [(p.name, p.default) for p in found.values()] == [(p.name, p.default) for p in expected.values()]
@@ -203,26 +195,17 @@ def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:
 
 # Refusals -------------------------------------------------------------------------------------------------
 
-PROGRAMS = [
-    "pack_padded_sequence(x, [2, 4, 2, 1])",
-    "pack_padded_sequence(x, [4, 3])",
-    "pack_padded_sequence(x, [])",
-    "pack_padded_sequence(x, [4, 3, 2, 0])",
-    "pack_padded_sequence(x, tensor([[4, 3, 2, 1]]))",
-    "pack_padded_sequence(x[:, :0], [])",
-    "pack_padded_sequence(x[:, 0, 0], [5])",
-    "pad_packed_sequence(p, total_length=2)",
-    "pack_sequence([])",
-    "pad_sequence([])",
-    "pad_sequence(3)",
-    "pack_sequence([x[:2, 0], x[:3, 1]])",
-    "pad_sequence([x[0], x[1]], padding_side='up')",
-    "PackedSequence(x)",
-    "pad_packed_sequence(x)",
-]
+PROGRAMS = """
+pack_padded_sequence(x, [2, 4, 2, 1]); pack_padded_sequence(x, [4, 3]); pack_padded_sequence(x, []);
+pack_padded_sequence(x, [4, 3, 2, 0]); pack_padded_sequence(x, tensor([[4, 3, 2, 1]]));
+pack_padded_sequence(x[:, :0], []); pack_padded_sequence(x[:, 0, 0], [5]);
+pad_packed_sequence(p, total_length=2); pack_sequence([]); pad_sequence([]); pad_sequence(3);
+pack_sequence([x[:2, 0], x[:3, 1]]); pad_sequence([x[0], x[1]], padding_side='up'); PackedSequence(x);
+pad_packed_sequence(x)
+"""
 
 
-@cases("program", PROGRAMS)
+@cases("program", " ".join(PROGRAMS.split()).split("; "))
 def test_refusals(program: str) -> None:
     told = []
     for library, module, p in zip((minigrad, torch), (rnn, theirs_rnn), packed(), strict=True):

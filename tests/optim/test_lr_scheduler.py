@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -22,31 +23,23 @@ pytestmark = [
 ]
 
 Make = Callable[[Any, Any], Any]
-SCHEDULES: dict[str, tuple[Make, Callable[[float, int], float]]] = {
-    "LambdaLR": (lambda s, o: s.LambdaLR(o, lambda e: 0.9**e), lambda lr, e: lr * 0.9**e),
-    "LambdaLR from 0": (lambda s, o: s.LambdaLR(o, lambda e: min(1, e / 5)), lambda lr, e: lr * min(1, e / 5)),
-    "StepLR": (lambda s, o: s.StepLR(o, 4, 0.5), lambda lr, e: lr * 0.5 ** (e // 4)),
-    "MultiStepLR": (lambda s, o: s.MultiStepLR(o, [9, 3, 9], 0.5), lambda lr, e: lr * 0.5 ** ((e >= 3) + 2 * (e >= 9))),
-    "ExponentialLR": (lambda s, o: s.ExponentialLR(o, 0.8), lambda lr, e: lr * 0.8**e),
-    "LinearLR": (
-        lambda s, o: s.LinearLR(o, 0.25, 0.75, total_iters=6),
-        lambda lr, e: lr * (0.25 + 0.5 * min(e, 6) / 6),
-    ),
-    "CosineAnnealingLR": (
+FORMULAS: list[tuple[Make, Callable[[float, int], float]]] = [
+    (lambda s, o: s.LambdaLR(o, lambda e: 0.9**e), lambda lr, e: lr * 0.9**e),
+    (lambda s, o: s.LambdaLR(o, lambda e: min(1, e / 5)), lambda lr, e: lr * min(1, e / 5)),
+    (lambda s, o: s.StepLR(o, 4, 0.5), lambda lr, e: lr * 0.5 ** (e // 4)),
+    (lambda s, o: s.MultiStepLR(o, [9, 3, 9], 0.5), lambda lr, e: lr * 0.5 ** ((e >= 3) + 2 * (e >= 9))),
+    (lambda s, o: s.ExponentialLR(o, 0.8), lambda lr, e: lr * 0.8**e),
+    (lambda s, o: s.LinearLR(o, 0.25, 0.75, total_iters=6), lambda lr, e: lr * (0.25 + 0.5 * min(e, 6) / 6)),
+    (
         lambda s, o: s.CosineAnnealingLR(o, T_max=10, eta_min=0.01),
         lambda lr, e: 0.01 + (lr - 0.01) * (1 + math.cos(math.pi * e / 10)) / 2,
     ),
-}
-OURS: dict[str, tuple[Callable[[Any], Any], Callable[[float, int], float]]] = {
-    "NoamLR": (
-        lambda o: lr_scheduler.NoamLR(o, d_model=512, warmup_steps=7),
+    (
+        lambda s, o: s.NoamLR(o, d_model=512, warmup_steps=7),
         lambda lr, e: lr * 512**-0.5 * min((e + 1) ** -0.5, (e + 1) * 7**-1.5),
     ),
-    "InverseSquareRootLR": (
-        lambda o: lr_scheduler.InverseSquareRootLR(o, warmup_steps=7),
-        lambda lr, e: lr * min((e + 1) / 7, (7 / (e + 1)) ** 0.5),
-    ),
-}
+    (lambda s, o: s.InverseSquareRootLR(o, warmup_steps=7), lambda lr, e: lr * min((e + 1) / 7, (7 / (e + 1)) ** 0.5)),
+]
 
 
 # Of (lr_scheduler, optimiser, last_epoch); those without a formula above, and some with other options.
@@ -105,22 +98,40 @@ def options(optimiser: Any) -> list[float]:
     return [float(value) for group in found for value in group]
 
 
+def pairs(make: Make, name: str = "SGD", resumed: bool = False) -> tuple[Any, Any]:
+    """A schedule in both libraries."""
+    libraries: tuple[Any, Any] = (minigrad, torch)
+    mine, other = (make(t.optim.lr_scheduler, groups(t, name, resumed)) for t in libraries)
+    return mine, other
+
+
 def rates(optimiser: Any) -> list[float]:
     return [float(g["lr"]) for g in optimiser.param_groups]
 
 
-@cases("name", SCHEDULES)
-def test_against_the_closed_form_and_pytorch(name: str) -> None:
-    make, formula = SCHEDULES[name]
-    mine, other = groups(minigrad), groups(torch)
-    schedule, expected = make(lr_scheduler, mine), make(torch.optim.lr_scheduler, other)
-    for e in range(35):
-        assert rates(mine) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12, abs=1e-15)
-        assert rates(mine) == rates(other)
-        assert schedule.get_last_lr() == rates(mine)
-        assert schedule.last_epoch == expected.last_epoch == e
+@cases("make, formula", FORMULAS)
+def test_closed_forms(make: Make, formula: Callable[[float, int], float]) -> None:
+    """By steps, going on from a state dict, and at an epoch."""
+
+    def check(epoch: int) -> None:
+        assert rates(optimiser) == pytest.approx([formula(0.5, epoch), formula(0.1, epoch)], rel=1e-12, abs=1e-15)
+        assert schedule.get_last_lr() == rates(optimiser)
+
+    optimiser = groups(minigrad)
+    schedule = make(lr_scheduler, optimiser)
+    for e in range(25):
+        check(e)
+        assert schedule.last_epoch == e
+        if e == 7:
+            states = optimiser.state_dict(), schedule.state_dict()
+            assert "optimizer" not in states[1]
+            optimiser = groups(minigrad)
+            schedule = make(lr_scheduler, optimiser)
+            optimiser.load_state_dict(states[0]), schedule.load_state_dict(states[1])
         schedule.step()
-        expected.step()
+    for e in (13, 2, 20):
+        schedule.step(e)
+        check(e)
 
 
 def outcome(call: Callable[[], Any]) -> Any:
@@ -131,35 +142,29 @@ def outcome(call: Callable[[], Any]) -> Any:
         return type(error), str(error)
 
 
-@cases("begin", [-1, 2, 5])
-@cases("optimiser", ["SGD", "Adam"])
-@cases("name", MORE)
+FROM_GROUPS = ("OneCycleLR", "three phases", "CyclicLR", "triangular2", "exp_range")
+
+
+@cases("name, optimiser, begin", itertools.product(MORE, ["SGD", "Adam"], [-1, 2, 5]))
 def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
     """From the start, and going on by ``last_epoch``; a call too many, too."""
-    both = [groups(library, optimiser, begin >= 0) for library in (minigrad, torch)]
-    if begin >= 0 and name in ("OneCycleLR", "three phases", "CyclicLR", "triangular2", "exp_range"):
+    if begin >= 0 and name in FROM_GROUPS:
         return  # these need what the first scheduler put in the groups
-    schedules = [
-        MORE[name](library.optim.lr_scheduler, o, begin) for library, o in zip((minigrad, torch), both, strict=True)
-    ]
-    assert set(schedules[0].state_dict()) == set(schedules[1].state_dict())
+    mine, other = pairs(lambda s, o: MORE[name](s, o, begin), optimiser, begin >= 0)
+    assert set(mine.state_dict()) == set(other.state_dict())
     for _ in range(24):
-        assert options(both[0]) == options(both[1])
-        results = [outcome(s.step) for s in schedules]
-        assert results[0] == results[1]
-        assert schedules[0].last_epoch == schedules[1].last_epoch
+        assert options(mine.optimizer) == options(other.optimizer)
+        assert outcome(mine.step) == outcome(other.step)
+        assert mine.last_epoch == other.last_epoch
 
 
 @cases("name", MORE)
 def test_epochs_given_against_pytorch(name: str) -> None:
-    both = [groups(library) for library in (minigrad, torch)]
-    schedules = [
-        MORE[name](library.optim.lr_scheduler, o, -1) for library, o in zip((minigrad, torch), both, strict=True)
-    ]
+    schedules = pairs(lambda s, o: MORE[name](s, o, -1))
     for e in (7, 2, 13, 0, None, None, 5, None):
         for s in schedules:
             s.step(e)
-        assert options(both[0]) == options(both[1])
+        assert options(schedules[0].optimizer) == options(schedules[1].optimizer)
 
 
 @cases("name", MORE)
@@ -203,15 +208,27 @@ def test_combined_schedules(name: str) -> None:
 
 
 def test_warm_restarts_in_fractions() -> None:
-    both = [groups(library) for library in (minigrad, torch)]
-    schedules = [
-        library.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 3, 2, 0.01)
-        for library, o in zip((minigrad, torch), both, strict=True)
-    ]
+    mine, other = pairs(lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01))
     for quarter in range(40):
-        for s in schedules:
-            s.step(quarter / 4)
-        assert rates(both[0]) == rates(both[1])
+        mine.step(quarter / 4), other.step(quarter / 4)
+        assert rates(mine.optimizer) == rates(other.optimizer)
+
+
+@cases("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
+def test_no_iterations_as_in_pytorch(name: str) -> None:
+    mine, other = pairs(lambda s, o: getattr(s, name)(o, total_iters=0))
+    for _ in range(4):
+        assert rates(mine.optimizer) == rates(other.optimizer)
+        mine.step(), other.step()
+
+
+def test_two_schedules_on_one_optimiser() -> None:
+    make = lambda s, o: [s.LinearLR(o, 0.1, total_iters=4), s.ExponentialLR(o, 0.9), s.StepLR(o, 3)]
+    both = pairs(make)
+    for _ in range(12):
+        assert rates(both[0][0].optimizer) == rates(both[1][0].optimizer)
+        for schedule in (*both[0], *both[1]):
+            schedule.step()
 
 
 @cases("library", [minigrad, torch])
@@ -251,68 +268,6 @@ def test_warnings(library: Any) -> None:
         warnings.simplefilter("error")
         schedule.step()
         schedule.step()
-
-
-@cases("name", OURS)
-def test_schedules_of_our_own(name: str) -> None:
-    make, formula = OURS[name]
-    optimiser = groups(minigrad)
-    schedule = make(optimiser)
-    for e in range(30):
-        assert rates(optimiser) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12)
-        schedule.step()
-    assert formula(1.0, 6) > formula(1.0, 5) and formula(1.0, 6) > formula(1.0, 7)  # the summit
-
-
-@cases("name", [*SCHEDULES, *OURS])
-def test_an_epoch_given_is_the_closed_form(name: str) -> None:
-    make, formula = {**{n: (lambda o, m=m: m(lr_scheduler, o), f) for n, (m, f) in SCHEDULES.items()}, **OURS}[name]
-    optimiser = groups(minigrad)
-    schedule = make(optimiser)
-    for e in (13, 2, 20):
-        schedule.step(e)
-        assert rates(optimiser) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12, abs=1e-15)
-
-
-@cases("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
-def test_no_iterations_as_in_pytorch(name: str) -> None:
-    mine, other = groups(minigrad), groups(torch)
-    ours = getattr(lr_scheduler, name)(mine, total_iters=0)
-    theirs = getattr(torch.optim.lr_scheduler, name)(other, total_iters=0)
-    for _ in range(4):
-        assert rates(mine) == rates(other)
-        ours.step()
-        theirs.step()
-
-
-def test_two_schedules_on_one_optimiser() -> None:
-    mine, other = groups(minigrad), groups(torch)
-    pairs = [
-        [s.LinearLR(o, 0.1, total_iters=4), s.ExponentialLR(o, 0.9), s.StepLR(o, 3)]
-        for s, o in ((lr_scheduler, mine), (torch.optim.lr_scheduler, other))
-    ]
-    for _ in range(12):
-        assert rates(mine) == rates(other)
-        for schedules in pairs:
-            for schedule in schedules:
-                schedule.step()
-
-
-@cases("name", SCHEDULES)
-def test_going_on_from_a_state_dict(name: str) -> None:
-    make, formula = SCHEDULES[name]
-    a = groups(minigrad)
-    first = make(lr_scheduler, a)
-    for _ in range(7):
-        first.step()
-    b = groups(minigrad)
-    second = make(lr_scheduler, b)
-    b.load_state_dict(a.state_dict())
-    second.load_state_dict(first.state_dict())
-    assert "optimizer" not in first.state_dict()
-    for e in range(8, 25):
-        second.step()
-        assert rates(b) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12, abs=1e-15)
 
 
 def test_a_lambda_for_each_group() -> None:

@@ -1,4 +1,4 @@
-"""Optimisers against PyTorch over 50 steps; groups, state, errors."""
+"""Optimisers against PyTorch over 20 steps; groups, state, errors."""
 
 from __future__ import annotations
 
@@ -16,58 +16,46 @@ from minigrad.optim.optimizer import required
 from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, in_torch_words, ours, torch
 
-OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "SGD": ("SGD", {"lr": 0.1}),
-    "SGD momentum": ("SGD", {"lr": 0.05, "momentum": 0.9}),
-    "SGD all": ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
-    "SGD nesterov": ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
-    "SGD maximize": ("SGD", {"lr": 0.01, "momentum": 0.5, "maximize": True, "weight_decay": 0.1}),
-    "Adam": ("Adam", {"lr": 0.05}),
-    "Adam weight decay": ("Adam", {"lr": 0.05, "weight_decay": 0.1, "betas": (0.8, 0.95), "eps": 1e-3}),
-    "Adam amsgrad": ("Adam", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.01}),
-    "Adam maximize": ("Adam", {"lr": 0.01, "maximize": True, "weight_decay": 0.01}),
-    "Adam decoupled": ("Adam", {"lr": 0.05, "weight_decay": 0.1, "decoupled_weight_decay": True}),
-    "AdamW": ("AdamW", {"lr": 0.05}),
-    "AdamW amsgrad": ("AdamW", {"lr": 0.05, "weight_decay": 0.2, "amsgrad": True}),
-    "AdamW maximize": ("AdamW", {"lr": 0.01, "maximize": True, "betas": (0.0, 0.9)}),
-    "RMSprop": ("RMSprop", {}),
-    "RMSprop all": (
-        "RMSprop",
-        {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.9, "centered": True},
-    ),
-    "RMSprop maximize": ("RMSprop", {"maximize": True, "momentum": 0.5}),
-    "Adagrad": ("Adagrad", {}),
-    "Adagrad all": (
-        "Adagrad",
-        {
-            "lr": 0.1,
-            "lr_decay": 0.01,
-            "weight_decay": 0.1,
-            "eps": 1e-3,
-            "initial_accumulator_value": 0.3,
-            "maximize": True,
-        },
-    ),
-    "Adafactor": ("Adafactor", {}),
-    "Adafactor all": (
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.01, "momentum": 0.5, "maximize": True, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.05}),
+    ("Adam", {"lr": 0.05, "weight_decay": 0.1, "betas": (0.8, 0.95), "eps": 1e-3}),
+    ("Adam", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.01}),
+    ("Adam", {"lr": 0.01, "maximize": True, "weight_decay": 0.01}),
+    ("Adam", {"lr": 0.05, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("AdamW", {"lr": 0.05}),
+    ("AdamW", {"lr": 0.05, "weight_decay": 0.2, "amsgrad": True}),
+    ("AdamW", {"lr": 0.01, "maximize": True, "betas": (0.0, 0.9)}),
+    ("RMSprop", {}),
+    ("RMSprop", {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.9, "centered": True}),
+    ("RMSprop", {"maximize": True, "momentum": 0.5}),
+    ("Adagrad", {}),
+    ("Adagrad", {"maximize": True}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.01, "weight_decay": 0.1, "eps": 1e-3, "initial_accumulator_value": 0.3}),
+    ("Adafactor", {}),
+    (
         "Adafactor",
         {"lr": 0.1, "beta2_decay": -0.5, "eps": (1e-6, 0.1), "d": 1.5, "weight_decay": 0.1, "maximize": True},
     ),
-    "Adadelta": ("Adadelta", {}),
-    "Adadelta all": ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
-    "Adamax": ("Adamax", {}),
-    "Adamax all": ("Adamax", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "maximize": True}),
-    "NAdam": ("NAdam", {}),
-    "NAdam all": ("NAdam", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "momentum_decay": 0.1}),
-    "NAdam decoupled": ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
-    "RAdam": ("RAdam", {}),
-    "RAdam all": ("RAdam", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "maximize": True}),
-    "RAdam decoupled": ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
-    "ASGD": ("ASGD", {}),
-    "ASGD all": ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1, "maximize": True}),
-    "Rprop": ("Rprop", {}),
-    "Rprop all": ("Rprop", {"lr": 0.1, "etas": (0.4, 1.5), "step_sizes": (0.01, 0.3), "maximize": True}),
-}
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {}),
+    ("Adamax", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "maximize": True}),
+    ("NAdam", {}),
+    ("NAdam", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "momentum_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("RAdam", {}),
+    ("RAdam", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "maximize": True}),
+    ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1, "maximize": True}),
+    ("Rprop", {}),
+    ("Rprop", {"lr": 0.1, "etas": (0.4, 1.5), "step_sizes": (0.01, 0.3), "maximize": True}),
+]
 NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
 
 
@@ -102,13 +90,12 @@ def check(mine: list[Any], other: list[Any], dtype: Any) -> None:
         np.testing.assert_allclose(host(p), host(t), rtol=rtol, atol=rtol)
 
 
+@cases("name, how", OPTIONS)
 @cases("dtype", [np.float64, np.float32])
-@cases("options", OPTIONS)
-def test_50_steps(options: str, dtype: Any, device: str) -> None:
-    name, how = OPTIONS[options]
+def test_20_steps(name: str, how: dict[str, Any], dtype: Any, device: str) -> None:
     mine, other = start(dtype, device)
     optimisers = getattr(optim, name)(mine, **how), getattr(torch.optim, name)(other, **how)
-    run(50, optimisers, mine, other, device)
+    run(20, optimisers, mine, other, device)
     check(mine, other, dtype)
     for p, t in zip(mine, other, strict=True):
         found, expected = (o.state.get(q, {}) for o, q in zip(optimisers, (p, t), strict=True))
@@ -118,10 +105,9 @@ def test_50_steps(options: str, dtype: Any, device: str) -> None:
             assert host(found[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
 
 
-@cases("options", [o for o in OPTIONS if OPTIONS[o][0] != "Adafactor"])
-def test_complex_parameters(options: str) -> None:
+@cases("name, how", [row for row in OPTIONS if row[0] != "Adafactor"])  # PyTorch's refuses them, too
+def test_complex_parameters(name: str, how: dict[str, Any]) -> None:
     """A rule works on the two parts as on two numbers; the state is complex where PyTorch's is."""
-    name, how = OPTIONS[options]
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((4, 3), ())]
     mine = [nn.Parameter(ours(a)) for a in arrays]
@@ -179,40 +165,19 @@ def test_groups_and_rates_that_change(name: str, device: str) -> None:
     check(mine, other, np.float64)
 
 
-def test_the_size_of_one_sgd_step(device: str) -> None:
-    p = nn.Parameter(minigrad.tensor([1.0, 2.0], device=device))
+def test_the_size_of_one_step(device: str) -> None:
+    p, q = (nn.Parameter(minigrad.tensor([1.0, 2.0], device=device)) for _ in range(2))
     (p * minigrad.tensor([3.0, -4.0], device=device)).sum().backward()
     optim.SGD([p], lr=0.5).step()
     np.testing.assert_allclose(host(p), [1 - 0.5 * 3, 2 + 0.5 * 4])
+    q.grad = minigrad.tensor([300.0, -0.004], device=device)
+    optim.Adam([q], lr=0.1).step()  # as long as the rate
+    np.testing.assert_allclose(host(q), [0.9, 2.1], rtol=1e-5)
 
 
-def test_the_first_step_of_adam_has_the_length_of_the_rate(device: str) -> None:
-    p = nn.Parameter(minigrad.tensor([1.0, 2.0], device=device))
-    p.grad = minigrad.tensor([300.0, -0.004], device=device)
-    optim.Adam([p], lr=0.1).step()
-    np.testing.assert_allclose(host(p), [0.9, 2.1], rtol=1e-5)
-
-
-@cases(
-    "options",
-    [
-        "SGD",
-        "SGD all",
-        "Adam amsgrad",
-        "AdamW",
-        "RMSprop all",
-        "Adagrad all",
-        "Adadelta",
-        "Adamax",
-        "NAdam",
-        "RAdam",
-        "ASGD all",
-        "Rprop",
-    ],
-)
-def test_going_on_from_a_state_dict(options: str, device: str) -> None:
+@cases("name, how", dict(row for row in OPTIONS if row[0] != "Adafactor").items())
+def test_going_on_from_a_state_dict(name: str, how: dict[str, Any], device: str) -> None:
     """Ours into ours, and PyTorch's into ours."""
-    name, how = OPTIONS[options]
     mine, other = start(np.float64, device)
     a, b = getattr(optim, name)(mine, **how), getattr(torch.optim, name)(other, **how)
     run(7, (a, b), mine, other, device)
@@ -387,6 +352,7 @@ def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
     optimiser.step()
     schedule.step()
     assert p.tolist() == [0.5, 0.5] and schedule.get_last_lr() == [0.25]
+    assert isinstance(optimiser, library.optim.Optimizer)
     assert not recwarn.list
 
 
@@ -438,35 +404,6 @@ class Loud(optim.Adam):
 
     def step(self, closure: Any = None) -> Any:
         return super().step(closure)
-
-
-@cases("library", [minigrad, torch])
-def test_an_optimiser_that_wraps_another_and_never_called_init(library: Any) -> None:
-    class Wrapper(library.optim.Optimizer):  # type: ignore[misc, name-defined]
-        def __init__(self, inner: Any) -> None:
-            self.inner, self.defaults, self.state = inner, inner.defaults, inner.state
-
-        @property
-        def param_groups(self) -> Any:
-            return self.inner.param_groups
-
-        def step(self, closure: Any = None) -> Any:
-            return self.inner.step(closure)
-
-        def zero_grad(self, set_to_none: bool = True) -> None:
-            self.inner.zero_grad(set_to_none)
-
-    weight = library.nn.Parameter(library.ones(1))
-    wrapper = Wrapper(library.optim.SGD([weight], lr=1.0))
-    schedule = library.optim.lr_scheduler.StepLR(wrapper, step_size=1, gamma=0.5)
-    for _ in range(2):
-        wrapper.zero_grad()
-        weight.sum().backward()
-        wrapper.step()
-        schedule.step()
-    assert weight.item() == 1 - 1 - 0.5
-    assert schedule.get_last_lr() == [0.25]
-    assert isinstance(wrapper, library.optim.Optimizer)
 
 
 def test_an_optimiser_without_a_rule() -> None:

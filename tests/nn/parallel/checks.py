@@ -59,17 +59,24 @@ def near(one: Iterable[Any], other: Iterable[Any]) -> None:
         assert a is None or np.allclose(a, b, rtol=1e-10, atol=1e-12), np.abs(a - b).max()
 
 
+def walk(model: nn.Module, alone: nn.Module, group: ProcessGroup) -> None:
+    """A walk of the model on each rank's part, and of the same on the whole batch: their gradients are equal."""
+    loss_of(model, part(group)).backward()
+    loss_of(alone).backward()
+    near(gradients(model), gradients(alone))
+
+
 def wrapped(group: ProcessGroup, **options: Any) -> tuple[DistributedDataParallel, nn.Module]:
     """A model on the ranks, and the same alone."""
     made = DistributedDataParallel(model_of(group), process_group=group, **options)
     return made, copy.deepcopy(made.module)
 
 
-def check_fifty_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
+def check_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
     for cap in (25, 1e-6):  # one bucket, and one for each parameter
         model, alone = wrapped(group, bucket_cap_mb=cap)
         optimizers = [minigrad.optim.AdamW(m.parameters(), lr=0.01) for m in (model, alone)]
-        for _ in range(50):
+        for _ in range(10):
             for optimizer in optimizers:
                 optimizer.zero_grad()
             mine, whole = loss_of(model, part(group)), loss_of(alone)
@@ -138,9 +145,7 @@ def check_hooks_see_a_ranks_own_gradient(group: ProcessGroup) -> None:
     seen: list[Any] = []
     model.module.last.weight.register_hook(lambda g: seen.append(g.numpy().copy()) or 2 * g)  # type: ignore[func-returns-value]
     alone.last.weight.register_hook(lambda g: 2 * g)
-    loss_of(model, part(group)).backward()
-    loss_of(alone).backward()
-    near(gradients(model), gradients(alone))
+    walk(model, alone, group)
     own = copy.deepcopy(alone)
     own.zero_grad()
     loss_of(own, part(group)).backward()
@@ -159,9 +164,7 @@ def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
             return checkpoint(self.inner, x, use_reentrant=False)
 
     through = DistributedDataParallel(Again(copy.deepcopy(alone)), process_group=group)
-    loss_of(through, part(group)).backward()
-    loss_of(alone).backward()
-    near(gradients(through), gradients(alone))
+    walk(through, alone, group)
     alone.zero_grad()
     first, second = loss_of(model, part(group)), loss_of(model, part(group))
     (first + second).backward()
@@ -227,9 +230,7 @@ def check_an_error_in_the_walk_leaves_the_next_as_it_is(group: ProcessGroup) -> 
     loss = loss_of(model, part(group))
     loss.register_hook(lambda g: 1 / 0)
     raised(ZeroDivisionError, loss.backward)
-    loss_of(model, part(group)).backward()
-    loss_of(alone).backward()
-    near(gradients(model), gradients(alone))
+    walk(model, alone, group)
 
 
 def check_buffers_are_those_of_the_first(group: ProcessGroup) -> None:
@@ -267,9 +268,7 @@ def check_state_dict_and_copies(group: ProcessGroup) -> None:
     near([p.detach().numpy() for p in other.parameters()], [p.detach().numpy() for p in alone.parameters()])
     if group.size() == minigrad.distributed.get_world_size():  # a copy belongs to the group of all
         twin = copy.deepcopy(model)
-        loss_of(twin, part(group)).backward()
-        loss_of(alone).backward()
-        near(gradients(twin), gradients(alone))
+        walk(twin, alone, group)
         assert gradients(model) == [None] * len(gradients(model))
 
 
@@ -360,7 +359,5 @@ def check_a_model_that_is_converted_later(group: ProcessGroup) -> None:
     minigrad.manual_seed(0)
     model = DistributedDataParallel(Tied(), process_group=group).double()
     alone = copy.deepcopy(model.module)
-    loss_of(model, part(group)).backward()
-    loss_of(alone).backward()
-    near(gradients(model), gradients(alone))
+    walk(model, alone, group)
     assert model.module.last.weight.grad.dtype == minigrad.float64

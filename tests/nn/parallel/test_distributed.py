@@ -1,4 +1,4 @@
-"""DistributedDataParallel on 1, 2 and 4 ranks: the checks of ``checks.py``."""
+"""DistributedDataParallel on 1 and 3 ranks: the checks of ``checks.py``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.nn.parallel import checks as program
 from tests.support.ranks import Outcomes, checks
 
 pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
-CASES = [(ranks, check) for ranks in (1, 2, 4) for check in checks(program, ranks)]
 
 
-@pytest.mark.parametrize(("ranks", "check"), CASES)
-def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
-    outcomes.confirm(program.__name__, ranks, check)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_of_ranks(outcomes: Outcomes, ranks: int) -> None:
+    for check in checks(program, ranks):
+        outcomes.confirm(program.__name__, ranks, check)
 
 
 def test_without_a_world() -> None:
