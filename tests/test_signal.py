@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -23,10 +24,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@cases("length", [0, 1, 2, 5, 16])
-@cases("sym", [True, False])
-@cases("name, how", CALLS)
-def test_windows(name: str, how: dict[str, Any], sym: bool, length: int) -> None:
+@cases("call, sym, length", itertools.product(CALLS, [True, False], [0, 1, 2, 5, 16]))
+def test_windows(call: tuple[str, dict[str, Any]], sym: bool, length: int) -> None:
+    name, how = call
     found = getattr(windows, name)(length, sym=sym, dtype=minigrad.float64, **how)
     if how.get("beta") == 900:  # PyTorch's I₀ is infinite there
         assert ((found >= 0) & (found <= 1)).all()

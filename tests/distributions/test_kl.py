@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from minigrad import distributions
+from tests.support.both import agree
 from tests.support.cases import cases, raises
-from tests.support.parity import assert_close, ours, theirs, torch
+from tests.support.parity import ours
 
 _RNG = np.random.default_rng(0)
 A, B = _RNG.random((4, 3)) + 0.1, _RNG.random((4, 3)) + 0.1
@@ -44,27 +45,16 @@ PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
 @cases("name", PAIRS)
 def test_values_and_gradients(name: str, device: str) -> None:
     arrays, make = PAIRS[name]
-    mine = [ours(a, True, device) for a in arrays]
-    other = [theirs(a, True) for a in arrays]
-    found = distributions.kl_divergence(*make(distributions, *mine))
-    expected = torch.distributions.kl_divergence(*make(torch.distributions, *other))
-    assert_close(found, expected, 1e-10)
-    found.sum().backward()
-    expected.sum().backward()
-    for p, t in zip(mine, other, strict=True):
-        if name != "Uniform outside":  # there infinities meet
-            assert_close(p.grad, t.grad, 1e-10)
+    program = lambda t, *p: t.distributions.kl_divergence(*make(t.distributions, *p))
+    agree(program, *arrays, gradient=name != "Uniform outside", device=device)  # there infinities meet
 
 
-def test_probabilities_of_0_and_1() -> None:
+@cases("kind", ["Categorical", "Bernoulli"])
+def test_probabilities_of_0_and_1(kind: str) -> None:
     p, q = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.0, 1.0]])
-    for kind in ("Categorical", "Bernoulli"):
-        for a, b in ((p, q), (q, p)):
-            found = distributions.kl_divergence(*(getattr(distributions, kind)(ours(v)) for v in (a, b)))
-            expected = torch.distributions.kl_divergence(
-                *(getattr(torch.distributions, kind)(theirs(v)) for v in (a, b))
-            )
-            assert_close(found, expected, 1e-12)
+    program = lambda t, *v: t.distributions.kl_divergence(*(getattr(t.distributions, kind)(a) for a in v))
+    for a, b in ((p, q), (q, p)):
+        agree(program, a, b, gradient=False)
 
 
 def test_pairs_without_a_rule_and_rules_of_ones_own() -> None:
