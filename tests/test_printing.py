@@ -3,63 +3,32 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad
-from tests.support.cases import cases
+from tests.support.cases import cases, programs
 from tests.support.parity import in_torch_words, torch
 
-SHOWN: list[Any] = [
-    lambda t: t.tensor(3.5),
-    lambda t: t.tensor(3),
-    lambda t: t.tensor(True),
-    lambda t: t.tensor([]),
-    lambda t: t.zeros(2, 0),
-    lambda t: t.tensor([1.5, 200.25]),
-    lambda t: t.tensor([1e-8, 1.0]),
-    lambda t: t.tensor([1e10, 1.0]),
-    lambda t: t.tensor([[1, -20], [300, 4]]),
-    lambda t: t.tensor([0.1, float("nan"), 1.0]),
-    lambda t: t.tensor([float("inf"), 1.0, -float("inf")]),
-    lambda t: t.tensor([float("nan")]),
-    lambda t: t.tensor([0.0, 1e-5]),
-    lambda t: t.arange(24.0).reshape(2, 3, 4) / 7,
-    lambda t: t.arange(200.0),
-    lambda t: t.arange(2000),
-    lambda t: t.arange(2000.0) / 3,
-    lambda t: t.arange(10000).reshape(100, 100),
-    lambda t: t.zeros(20, 20, 20),
-    lambda t: t.ones(2, dtype=t.int32),
-    lambda t: t.ones(2, dtype=t.float16),
-    lambda t: t.ones(2, dtype=t.uint8),
-    lambda t: t.ones(2, requires_grad=True) * 2,
-    lambda t: t.tensor(2.5, requires_grad=True).exp(),
-    lambda t: t.ones(3, 3, dtype=t.float64, requires_grad=True),
-    lambda t: t.tensor([123456.0, 0.5]),
-    lambda t: t.tensor([1e8, 1.0]),
-    lambda t: t.tensor([99999.5]),
-    lambda t: t.tensor(1e-10),
-    lambda t: t.tensor([0.0, -0.0]),
-    lambda t: t.tensor([[1.0, 10000.0], [0.001, 3.0]]),
-    lambda t: t.zeros(1, 1, 1, 1),
-    lambda t: t.arange(60.0).reshape(3, 20) * 1.5,
-    lambda t: t.tensor([], dtype=t.int64),
-    lambda t: t.tensor([-5, 1234567890123]),
-    lambda t: t.arange(30.0, requires_grad=True) * 1.01,
-    lambda t: t.tensor([3.4e38, 1.0]),
-    lambda t: t.arange(5000.0).reshape(5, 1000),
-    lambda t: t.arange(1001),
-    lambda t: t.arange(1000),
-    lambda t: t.full((7,), -1.5),
-]
+SHOWN = programs("""
+t.tensor(3.5); t.tensor(3); t.tensor(True); t.tensor([]); t.zeros(2, 0); t.tensor([1.5, 200.25]);
+t.tensor([1e-8, 1.0]); t.tensor([1e10, 1.0]); t.tensor([[1, -20], [300, 4]]); t.tensor([0.1, float("nan"), 1.0]);
+t.tensor([float("inf"), 1.0, -float("inf")]); t.tensor([float("nan")]); t.tensor([0.0, 1e-5]);
+t.arange(24.0).reshape(2, 3, 4) / 7; t.arange(200.0); t.arange(2000); t.arange(2000.0) / 3;
+t.arange(10000).reshape(100, 100); t.zeros(20, 20, 20); t.ones(2, dtype=t.int32); t.ones(2, dtype=t.float16);
+t.ones(2, dtype=t.uint8); t.ones(2, requires_grad=True) * 2; t.tensor(2.5, requires_grad=True).exp();
+t.ones(3, 3, dtype=t.float64, requires_grad=True); t.tensor([123456.0, 0.5]); t.tensor([1e8, 1.0]);
+t.tensor([99999.5]); t.tensor(1e-10); t.tensor([0.0, -0.0]); t.tensor([[1.0, 10000.0], [0.001, 3.0]]);
+t.zeros(1, 1, 1, 1); t.arange(60.0).reshape(3, 20) * 1.5; t.tensor([], dtype=t.int64);
+t.tensor([-5, 1234567890123]); t.arange(30.0, requires_grad=True) * 1.01; t.tensor([3.4e38, 1.0]);
+t.arange(5000.0).reshape(5, 1000); t.arange(1001); t.arange(1000); t.full((7,), -1.5)
+""")
 
 
-@cases("make", SHOWN)
-def test_repr_is_torchs(make: Any) -> None:
-    found, expected = make(minigrad), make(torch)
+@cases("program", SHOWN)
+def test_repr_is_torchs(program: str) -> None:
+    found, expected = (eval(program, {"t": t}) for t in (minigrad, torch))
     assert in_torch_words(repr(found)) == repr(expected)
     assert str(found) == repr(found)
 

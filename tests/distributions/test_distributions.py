@@ -13,7 +13,7 @@ import pytest
 import minigrad
 from minigrad import distributions
 from tests.support.both import agree, outcome, same
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import assert_close, host, in_torch_words, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
@@ -148,14 +148,14 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
 def test_draws_of_the_right_distribution(name: str, device: str) -> None:
     mine, other = pair(name, np.float32, device)
     minigrad.manual_seed(0)
-    drawn = mine.sample((10000,))
+    drawn = mine.sample((20000,))
     assert host(drawn).dtype == np.float32 and bool(mine.support.check(drawn).all())
     spread = host(other.stddev)
     far = np.abs(host(drawn).mean(0, np.float64) - host(other.mean)) / spread
-    assert far.max() < 5 / np.sqrt(10000)
+    assert far.max() < 5 / np.sqrt(20000)
     np.testing.assert_allclose(host(drawn).std(0, dtype=np.float64), spread, rtol=0.1)
     minigrad.manual_seed(0)
-    np.testing.assert_array_equal(host(mine.sample((10000,))), host(drawn))
+    np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
     if not mine.has_rsample:
         raises(NotImplementedError, None, mine.rsample)
 
@@ -181,7 +181,7 @@ def test_entropy_and_its_gradients(name: str) -> None:
         d.sample()  # it may compute the probabilities, without history
         return [d.entropy(), d.perplexity().detach()]
 
-    agree(program, *arrays(name), near=1e-6 if name.startswith("Multinomial") else None)  # PyTorch's log n! is float32
+    agree(program, *arrays(name), near=1e-6 if name.startswith("Multinomial") else 1e-7)  # PyTorch's log n! is float32
 
 
 @cases("name", [n for n in KINDS if n not in OWN_DRAWS])
@@ -267,66 +267,37 @@ def test_the_policy_gradient() -> None:
     assert abs(host(logits.grad)).min() > 0
 
 
-WRONG: list[Callable[[Any, Any], Any]] = [
-    lambda D, m: D.Categorical(),
-    lambda D, m: D.Categorical(m.ones(2), m.ones(2)),
-    lambda D, m: D.Categorical(m.tensor(1.0)),
-    lambda D, m: D.Categorical(m.tensor([-1.0, 2.0])),
-    lambda D, m: D.Categorical(logits=m.tensor([float("nan"), 1.0])),
-    lambda D, m: D.Categorical(m.ones(2)).log_prob(m.tensor(3)),
-    lambda D, m: D.Categorical(m.ones(2)).log_prob(m.tensor(0.5)),
-    lambda D, m: D.Categorical(m.ones(2)).log_prob(1),
-    lambda D, m: D.Categorical(m.ones(3, 2)).log_prob(m.zeros(2)),
-    lambda D, m: D.OneHotCategorical(m.ones(2)).log_prob(m.ones(2)),
-    lambda D, m: D.OneHotCategorical(m.ones(2)).log_prob(m.ones(3)),
-    lambda D, m: D.Bernoulli(2.0),
-    lambda D, m: D.Bernoulli(0.25).log_prob(m.tensor(0.5)),
-    lambda D, m: D.Normal(0, -1.0),
-    lambda D, m: D.Normal("a", 1.0),
-    lambda D, m: D.Normal(m.zeros(2), 1.0).log_prob(m.zeros(3)),
-    lambda D, m: D.Uniform(1.0, 0.0),
-    lambda D, m: D.Uniform(0.0, 1.0).log_prob(m.tensor(2.0)),
-    lambda D, m: D.Exponential(2.0).log_prob(m.tensor(-1.0)),
-    lambda D, m: D.Independent(D.Normal(m.zeros(2, 3), 1.0), 3),
-    lambda D, m: D.Gumbel(0.0, -1.0),
-    lambda D, m: D.Gumbel(0.0, 1.0).log_prob(m.tensor(float("nan"))),
-    lambda D, m: D.Laplace(0.0, m.tensor([1.0, 0.0])),
-    lambda D, m: D.Cauchy(0.0, -1.0),
-    lambda D, m: D.LogNormal(0.0, -1.0),
-    lambda D, m: D.LogNormal(0.0, 1.0).log_prob(m.tensor(-1.0)),
-    lambda D, m: D.HalfNormal(-1.0),
-    lambda D, m: D.HalfNormal(1.0).log_prob(m.tensor(-1.0)),
-    lambda D, m: D.Geometric(),
-    lambda D, m: D.Geometric(2.0),
-    lambda D, m: D.Geometric(0.0),
-    lambda D, m: D.Geometric(m.tensor([0.5, 0.0])),
-    lambda D, m: D.Geometric(0.5).log_prob(m.tensor(-1.0)),
-    lambda D, m: D.Poisson(-1.0),
-    lambda D, m: D.Poisson(1.0).log_prob(m.tensor(0.5)),
-    lambda D, m: D.Gamma(-1.0, 1.0),
-    lambda D, m: D.Gamma(1.0, 1.0).log_prob(m.tensor(-1.0)),
-    lambda D, m: D.StudentT(1.0, scale=-1.0),
-    lambda D, m: D.Dirichlet(m.tensor(1.0)),
-    lambda D, m: D.Dirichlet(-m.ones(2)),
-    lambda D, m: D.Dirichlet(m.ones(2)).log_prob(m.ones(2)),
-    lambda D, m: D.Beta(-1.0, 1.0),
-    lambda D, m: D.Beta(1.0, 1.0).log_prob(m.tensor(2.0)),
-    lambda D, m: D.MultivariateNormal(m.tensor(0.0), m.eye(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), m.eye(2), m.eye(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), m.ones(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), precision_matrix=m.ones(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 2.0], [2.0, 1.0]])),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 0.5], [0.25, 1.0]])),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2, 2)),
-    lambda D, m: D.MultivariateNormal(m.zeros(2), m.eye(2)).log_prob(m.zeros(3)),
-]
+WRONG = programs("""
+D.Categorical(); D.Categorical(m.ones(2), m.ones(2)); D.Categorical(m.tensor(1.0));
+D.Categorical(m.tensor([-1.0, 2.0])); D.Categorical(logits=m.tensor([float("nan"), 1.0]));
+D.Categorical(m.ones(2)).log_prob(m.tensor(3)); D.Categorical(m.ones(2)).log_prob(m.tensor(0.5));
+D.Categorical(m.ones(2)).log_prob(1); D.Categorical(m.ones(3, 2)).log_prob(m.zeros(2));
+D.OneHotCategorical(m.ones(2)).log_prob(m.ones(2)); D.OneHotCategorical(m.ones(2)).log_prob(m.ones(3));
+D.Bernoulli(2.0); D.Bernoulli(0.25).log_prob(m.tensor(0.5)); D.Normal(0, -1.0); D.Normal("a", 1.0);
+D.Normal(m.zeros(2), 1.0).log_prob(m.zeros(3)); D.Uniform(1.0, 0.0); D.Uniform(0.0, 1.0).log_prob(m.tensor(2.0));
+D.Exponential(2.0).log_prob(m.tensor(-1.0)); D.Independent(D.Normal(m.zeros(2, 3), 1.0), 3); D.Gumbel(0.0, -1.0);
+D.Gumbel(0.0, 1.0).log_prob(m.tensor(float("nan"))); D.Laplace(0.0, m.tensor([1.0, 0.0])); D.Cauchy(0.0, -1.0);
+D.LogNormal(0.0, -1.0); D.LogNormal(0.0, 1.0).log_prob(m.tensor(-1.0)); D.HalfNormal(-1.0);
+D.HalfNormal(1.0).log_prob(m.tensor(-1.0)); D.Geometric(); D.Geometric(2.0); D.Geometric(0.0);
+D.Geometric(m.tensor([0.5, 0.0])); D.Geometric(0.5).log_prob(m.tensor(-1.0)); D.Poisson(-1.0);
+D.Poisson(1.0).log_prob(m.tensor(0.5)); D.Gamma(-1.0, 1.0); D.Gamma(1.0, 1.0).log_prob(m.tensor(-1.0));
+D.StudentT(1.0, scale=-1.0); D.Dirichlet(m.tensor(1.0)); D.Dirichlet(-m.ones(2));
+D.Dirichlet(m.ones(2)).log_prob(m.ones(2)); D.Beta(-1.0, 1.0); D.Beta(1.0, 1.0).log_prob(m.tensor(2.0));
+D.MultivariateNormal(m.tensor(0.0), m.eye(2)); D.MultivariateNormal(m.zeros(2));
+D.MultivariateNormal(m.zeros(2), m.eye(2), m.eye(2)); D.MultivariateNormal(m.zeros(2), m.ones(2));
+D.MultivariateNormal(m.zeros(2), precision_matrix=m.ones(2));
+D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2));
+D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 2.0], [2.0, 1.0]]));
+D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 0.5], [0.25, 1.0]]));
+D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2, 2));
+D.MultivariateNormal(m.zeros(2), m.eye(2)).log_prob(m.zeros(3))
+""")
 
 
-@cases("wrong", WRONG)
-def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
-    found, expected = (outcome(lambda t=t: wrong(t.distributions, t)) for t in (minigrad, torch))  # type: ignore[misc]
+@cases("program", WRONG)
+def test_errors_are_pytorchs(program: str) -> None:
+    names = ({"D": t.distributions, "m": t} for t in (minigrad, torch))
+    found, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
     assert found == expected and expected.startswith("ValueError: ")
 
 
@@ -358,25 +329,22 @@ def test_extreme_probabilities() -> None:
     assert_close(a.entropy(), b.entropy(), 1e-12)
 
 
-@cases(
-    "make",
-    [
-        lambda D, m: D.Geometric(m.tensor([1.0, 1.0, 0.5])).log_prob(m.tensor([0.0, 2.0, 3.0])),
-        lambda D, m: D.Poisson(m.tensor([0.0, 0.0, 2.0])).log_prob(m.tensor([0.0, 1.0, 40.0])),
-        lambda D, m: D.HalfNormal(1.0, validate_args=False).log_prob(m.tensor([-1.0, 0.0, 1e3])),
-        lambda D, m: D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])),
-        lambda D, m: D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0])),
-        lambda D, m: D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])),
-        lambda D, m: D.Chi2(3).log_prob(m.tensor([0.5, 1e3])),
-        lambda D, m: D.StudentT(m.tensor([0.5, 1.5, 2.0, 3.0])).mean,
-        lambda D, m: D.StudentT(m.tensor([0.5, 1.0, 1.5, 2.0, 3.0])).variance,
-        lambda D, m: D.StudentT(3.0).log_prob(m.tensor([0.0, -1e3])),
-        lambda D, m: D.Laplace(m.zeros(0), 1.0).sample((2,)),
-        lambda D, m: D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,)),
-    ],
-)
-def test_extreme_and_empty_values(make: Callable[[Any, Any], Any]) -> None:
-    assert_close(make(distributions, minigrad), make(torch.distributions, torch), 1e-6)
+EXTREME = programs("""
+D.Geometric(m.tensor([1.0, 1.0, 0.5])).log_prob(m.tensor([0.0, 2.0, 3.0]));
+D.Poisson(m.tensor([0.0, 0.0, 2.0])).log_prob(m.tensor([0.0, 1.0, 40.0]));
+D.HalfNormal(1.0, validate_args=False).log_prob(m.tensor([-1.0, 0.0, 1e3]));
+D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])); D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0]));
+D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])); D.Chi2(3).log_prob(m.tensor([0.5, 1e3]));
+D.StudentT(m.tensor([0.5, 1.5, 2.0, 3.0])).mean; D.StudentT(m.tensor([0.5, 1.0, 1.5, 2.0, 3.0])).variance;
+D.StudentT(3.0).log_prob(m.tensor([0.0, -1e3])); D.Laplace(m.zeros(0), 1.0).sample((2,));
+D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,))
+""")
+
+
+@cases("program", EXTREME)
+def test_extreme_and_empty_values(program: str) -> None:
+    found, expected = (eval(program, {"D": t.distributions, "m": t}) for t in (minigrad, torch))
+    assert_close(found, expected, 1e-6)
 
 
 def test_an_empty_batch_is_checked() -> None:

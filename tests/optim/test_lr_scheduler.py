@@ -15,7 +15,7 @@ import pytest
 import minigrad
 from minigrad import nn, optim
 from minigrad.optim import lr_scheduler
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import torch
 
 pytestmark = [
@@ -328,36 +328,23 @@ def test_errors() -> None:
     assert issubclass(lr_scheduler.ReduceLROnPlateau, lr_scheduler.LRScheduler)
 
 
-WRONG: list[Callable[[Any, Any], Any]] = [
-    lambda s, o: s.ConstantLR(o, 2),
-    lambda s, o: s.LinearLR(o, 0.5, 2),
-    lambda s, o: s.MultiplicativeLR(o, [lambda e: e]),
-    lambda s, o: s.CosineAnnealingWarmRestarts(o, 0),
-    lambda s, o: s.CosineAnnealingWarmRestarts(o, 2, 0),
-    lambda s, o: s.CosineAnnealingWarmRestarts(o, 2).step(-1),
-    lambda s, o: s.CyclicLR(o, 0.1, 0.5, mode="square"),
-    lambda s, o: s.CyclicLR(o, [0.1], 0.5),
-    lambda s, o: s.OneCycleLR(o, 0.5),
-    lambda s, o: s.OneCycleLR(o, 0.5, -1),
-    lambda s, o: s.OneCycleLR(o, 0.5, epochs=3, steps_per_epoch=0),
-    lambda s, o: s.OneCycleLR(o, 0.5, 10, pct_start=2.0),
-    lambda s, o: s.OneCycleLR(o, 0.5, 10, anneal_strategy="square"),
-    lambda s, o: s.ReduceLROnPlateau(o, "up"),
-    lambda s, o: s.ReduceLROnPlateau(o, threshold_mode="up"),
-    lambda s, o: s.ReduceLROnPlateau(o, min_lr=[1]),
-    lambda s, o: s.SequentialLR(o, [s.StepLR(o, 2)], [2]),
-    lambda s, o: s.SequentialLR(o, [s.StepLR(o, 2), s.ReduceLROnPlateau(o)], [2]),
-    lambda s, o: s.ChainedScheduler([]),
-]
+WRONG = programs("""
+s.ConstantLR(o, 2); s.LinearLR(o, 0.5, 2); s.MultiplicativeLR(o, [lambda e: e]);
+s.CosineAnnealingWarmRestarts(o, 0); s.CosineAnnealingWarmRestarts(o, 2, 0);
+s.CosineAnnealingWarmRestarts(o, 2).step(-1); s.CyclicLR(o, 0.1, 0.5, mode="square"); s.CyclicLR(o, [0.1], 0.5);
+s.OneCycleLR(o, 0.5); s.OneCycleLR(o, 0.5, -1); s.OneCycleLR(o, 0.5, epochs=3, steps_per_epoch=0);
+s.OneCycleLR(o, 0.5, 10, pct_start=2.0); s.OneCycleLR(o, 0.5, 10, anneal_strategy="square");
+s.ReduceLROnPlateau(o, "up"); s.ReduceLROnPlateau(o, threshold_mode="up"); s.ReduceLROnPlateau(o, min_lr=[1]);
+s.SequentialLR(o, [s.StepLR(o, 2)], [2]); s.SequentialLR(o, [s.StepLR(o, 2), s.ReduceLROnPlateau(o)], [2]);
+s.ChainedScheduler([])
+""")
 
 
-@cases("wrong", WRONG)
-def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises(ValueError) as expected:
-        wrong(torch.optim.lr_scheduler, groups(torch))
-    with pytest.raises(ValueError) as found:
-        wrong(lr_scheduler, groups(minigrad))
-    assert str(found.value) == str(expected.value)
+@cases("program", WRONG)
+def test_errors_are_pytorchs(program: str) -> None:
+    names = ({"s": t.optim.lr_scheduler, "o": groups(t)} for t in (minigrad, torch))
+    found, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
+    assert found == expected and expected[0] is ValueError
 
 
 def test_no_momentum_to_cycle() -> None:

@@ -52,6 +52,11 @@ def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
     return decorate
 
 
+def programs(text: str) -> list[str]:
+    """A table of expressions that semicolons divide, for ``eval``."""
+    return [" ".join(program.split()) for program in text.split(";")]
+
+
 def _shown(value: Any) -> str:
     """A value as it is read in a table: of a function, where it stands."""
     if isinstance(value, FunctionType):
