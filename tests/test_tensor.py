@@ -19,15 +19,11 @@ from tests.support.parity import assert_close, ours, theirs, torch
 
 def test_numbers() -> None:
     x = minigrad.tensor(3.75)
-    assert (float(x), int(x), bool(x), x.item()) == (3.75, 3, True, 3.75)
-    assert isinstance(x.item(), float)
-    assert isinstance(minigrad.tensor(3).item(), int)
-    assert minigrad.tensor(True).item() is True
-    assert float(minigrad.tensor([[2.5]])) == 2.5
-    assert not minigrad.tensor([0.0])
+    assert (float(x), int(x), bool(x), x.item()) == (3.75, 3, True, 3.75) and isinstance(x.item(), float)
+    assert isinstance(minigrad.tensor(3).item(), int) and minigrad.tensor(True).item() is True
+    assert float(minigrad.tensor([[2.5]])) == 2.5 and not minigrad.tensor([0.0])
     n = minigrad.tensor(2)
-    assert [10, 20, 30][n] == 30
-    assert list(range(n)) == [0, 1]
+    assert [10, 20, 30][n] == 30 and list(range(n)) == [0, 1]
     assert "ab" * n == "abab"
     raises(TypeError, "index", lambda: [1][minigrad.tensor(0.0)])
     raises(RuntimeError, "3 values is ambiguous", lambda: bool(minigrad.ones(3)))
@@ -39,24 +35,18 @@ def test_numbers() -> None:
 
 def test_format() -> None:
     x = minigrad.tensor(3.14159, requires_grad=True)
-    assert f"{x:.2f}" == "3.14"
-    assert f"{minigrad.tensor(7):03d}" == "007"
-    assert f"{x}" == f"{x.item()}"
-    assert f"{minigrad.ones(2)}" == "tensor([1., 1.])"
+    assert f"{x:.2f}" == "3.14" and f"{minigrad.tensor(7):03d}" == "007"
+    assert f"{x}" == f"{x.item()}" and f"{minigrad.ones(2)}" == "tensor([1., 1.])"
     raises(TypeError, "unsupported format string", lambda: f"{minigrad.ones(2):.2f}")
-    assert operator.mod("%.1f", minigrad.tensor(2.5)) == "2.5"
-    assert round(float(x), 1) == 3.1
+    assert operator.mod("%.1f", minigrad.tensor(2.5)) == "2.5" and round(float(x), 1) == 3.1
 
 
 def test_sequences() -> None:
     x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert len(x) == 2
-    assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
+    assert len(x) == 2 and [row.tolist() for row in x] == [[1, 2], [3, 4]]
     _first, second = x
-    assert second.tolist() == [3, 4]
-    assert 3.0 in x
-    assert 7 not in x
-    assert minigrad.tensor(4.0) in x
+    assert second.tolist() == [3, 4] and 3.0 in x
+    assert 7 not in x and minigrad.tensor(4.0) in x
     assert [r.tolist() for r in reversed(x)] == [[3, 4], [1, 2]]
     assert [int(e) for e in reversed(x[0].long())] == [2, 1]
     raises(RuntimeError, "in", lambda: operator.contains(x, "a"))
@@ -70,14 +60,11 @@ def test_sequences() -> None:
 
 def test_operators_of_python() -> None:
     x = minigrad.tensor([1.0, -2.0])
-    assert (+x).tolist() == [1, -2]
-    assert (-x).tolist() == [-1, 2]
-    assert abs(x).tolist() == [1, 2]
-    assert (7 // x).tolist() == [7, -4]
+    assert (+x).tolist() == [1, -2] and (-x).tolist() == [-1, 2]
+    assert abs(x).tolist() == [1, 2] and (7 // x).tolist() == [7, -4]
     y = x
     y **= 2
-    assert y is x
-    assert x.tolist() == [1, 4]
+    assert y is x and x.tolist() == [1, 4]
     m = minigrad.tensor([True, False])
     m &= minigrad.tensor([True, True])
     m |= minigrad.tensor([False, True])
@@ -100,8 +87,7 @@ def test_to_numpy_and_back() -> None:
     for out in (g.numpy, lambda: np.asarray(g)):
         with pytest.raises(RuntimeError, match=r"requires grad. Use tensor.detach\(\).numpy\(\)"):
             out()
-    assert g.numpy(force=True).tolist() == [1, 1]
-    assert g.detach().numpy().tolist() == [1, 1]
+    assert g.numpy(force=True).tolist() == [1, 1] and g.detach().numpy().tolist() == [1, 1]
     assert x.tolist() == array.tolist()
 
 
@@ -109,10 +95,8 @@ def test_numpy_of_another_device(device: str) -> None:
     x = minigrad.ones(2, device=device)
     if device != "cpu":
         raises(TypeError, r"Use Tensor\.cpu\(\)", x.numpy)
-    assert x.cpu().numpy().tolist() == x.numpy(force=True).tolist() == [1, 1]
-    assert str(x.device) == device
-    assert x.to("cpu").device.type == "cpu"
-    assert x.to(device) is x
+    assert x.cpu().numpy().tolist() == x.numpy(force=True).tolist() == [1, 1] and str(x.device) == device
+    assert x.to("cpu").device.type == "cpu" and x.to(device) is x
     assert x.tolist() == [1, 1]
 
 
@@ -120,8 +104,7 @@ def test_copies() -> None:
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     (x * 2).sum().backward()
     y = copy.deepcopy(x)
-    assert y.is_leaf
-    assert y.requires_grad
+    assert y.is_leaf and y.requires_grad
     assert y.grad.tolist() == [2, 2]
     y.data[0] = 9
     assert x.tolist() == [1, 2]
@@ -148,14 +131,10 @@ def test_attributes() -> None:
     x = minigrad.zeros(2, 3, dtype=minigrad.float64)
     assert (x.itemsize, x.element_size(), x.nbytes, x.is_cuda, x.get_device()) == (8, 8, 48, False, -1)
     assert (x.device.type, x.device == minigrad.device("cpu"), str(x.device)) == ("cpu", True, "cpu")
-    assert (x.is_leaf, x.grad_fn, x.output_nr, x.grad) == (True, None, 0, None)
-    assert x.is_floating_point()
-    assert x.type() == "torch.DoubleTensor"
-    assert x.data_ptr() == x.array.ctypes.data
-    assert x[1:].data_ptr() == x.data_ptr() + 24
-    assert isinstance(x, minigrad.Tensor)
-    assert minigrad.is_tensor(x)
-    assert not minigrad.is_tensor(x.array)
+    assert (x.is_leaf, x.grad_fn, x.output_nr, x.grad) == (True, None, 0, None) and x.is_floating_point()
+    assert x.type() == "torch.DoubleTensor" and x.data_ptr() == x.array.ctypes.data
+    assert x[1:].data_ptr() == x.data_ptr() + 24 and isinstance(x, minigrad.Tensor)
+    assert minigrad.is_tensor(x) and not minigrad.is_tensor(x.array)
     assert "relu" in dir(x)
 
 
@@ -171,15 +150,12 @@ def test_grad_attribute() -> None:
     y = x * 2
     assert (y.is_leaf, y.grad_fn.name(), y.requires_grad) == (False, "MulBackward0", True)
     (leaf, slot), number = y.grad_fn.next_functions
-    assert number == (None, 0)
-    assert (leaf.variable is x, leaf.next_functions, slot) == (True, (), 0)
+    assert number == (None, 0) and (leaf.variable is x, leaf.next_functions, slot) == (True, (), 0)
     raises(RuntimeError, "leaf variables", lambda: y.requires_grad_(False))
-    assert not y.detach().requires_grad
-    assert x.requires_grad_(False) is x
+    assert not y.detach().requires_grad and x.requires_grad_(False) is x
     assert not (x * 2).requires_grad
     y.detach_()
-    assert y.is_leaf
-    assert not y.requires_grad
+    assert y.is_leaf and not y.requires_grad
 
 
 def test_detach_and_data_share_memory() -> None:
@@ -190,17 +166,14 @@ def test_detach_and_data_share_memory() -> None:
     x.data.mul_(2)
     assert x.tolist() == [10, 2, 2]
     x.data = minigrad.zeros(2)
-    assert x.shape == (2,)
-    assert x.requires_grad
+    assert x.shape == (2,) and x.requires_grad
 
 
 def test_conversions_keep_the_graph() -> None:
     x = minigrad.tensor([1.5], requires_grad=True)
     (x.double() * 2).half().float().sum().backward()
-    assert x.grad.tolist() == [2]
-    assert x.to(minigrad.float32) is x
-    assert x.to("cpu") is x
-    assert x.to(x, copy=True) is not x
+    assert x.grad.tolist() == [2] and x.to(minigrad.float32) is x
+    assert x.to("cpu") is x and x.to(x, copy=True) is not x
     raises(TypeError, "is not a dtype", lambda: x.to(dtype="real"))
     raises(RuntimeError, "is not a device", lambda: x.to("gpu:0"))
 
@@ -213,10 +186,8 @@ def test_methods_equal_functions() -> None:
 
 def test_equality_helpers() -> None:
     x = minigrad.tensor([1.0, float("nan")])
-    assert not minigrad.equal(x, x)
-    assert minigrad.equal(minigrad.ones(2), minigrad.ones(2))
-    assert not minigrad.equal(minigrad.ones(2), minigrad.ones(3))
-    assert not minigrad.allclose(x, x)
+    assert not minigrad.equal(x, x) and minigrad.equal(minigrad.ones(2), minigrad.ones(2))
+    assert not minigrad.equal(minigrad.ones(2), minigrad.ones(3)) and not minigrad.allclose(x, x)
     assert minigrad.allclose(x, x, equal_nan=True)
     assert minigrad.allclose(minigrad.tensor([float("inf"), 1.0]), minigrad.tensor([float("inf"), 1.0 + 1e-7]))
     assert not minigrad.allclose(minigrad.ones(1), minigrad.tensor([float("inf")]))
@@ -262,8 +233,7 @@ def test_hooks_after_the_gradient_has_grown() -> None:
     (leaf * 2).sum().backward(inputs=[leaf])
     assert seen == [(True, [2, 2]), (True, [4, 4])]
     minigrad.autograd.grad((leaf * 2).sum(), leaf)
-    assert len(seen) == 2
-    assert copy.deepcopy(leaf)._after is None
+    assert len(seen) == 2 and copy.deepcopy(leaf)._after is None
     pickle.dumps(leaf)
     handle.remove()
     (leaf * 2).sum().backward()
@@ -277,8 +247,7 @@ def test_retains_grad() -> None:
     made = leaf * 2
     assert not made.retains_grad
     made.retain_grad()
-    assert made.retains_grad
-    assert not leaf.retains_grad
+    assert made.retains_grad and not leaf.retains_grad
     leaf.retain_grad()
     assert not leaf.retains_grad
 
@@ -310,8 +279,7 @@ def test_its_dict_is_what_a_program_has_set() -> None:
     p.__dict__["more"] = 4
     p.__dict__.update(third=5)
     assert (p.more, p.third, sorted(vars(p))) == (4, 5, ["more", "tag", "third"])
-    assert vars(p).pop("third") == 5
-    assert not hasattr(p, "third")
+    assert vars(p).pop("third") == 5 and not hasattr(p, "third")
     p.__dict__ = {"other": 1}
     assert vars(p) == vars(copy.copy(p)) == {"other": 1}
     assert (p.shape, p.requires_grad, hasattr(p, "tag")) == ((2,), True, False)

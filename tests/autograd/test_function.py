@@ -119,8 +119,7 @@ def test_functions_agree_with_pytorch(name: str) -> None:
 def test_gradcheck_of_functions(name: str) -> None:
     f = functions(minigrad)[name]
     x = minigrad.randn(2, 3, dtype=minigrad.float64, requires_grad=True)
-    assert minigrad.autograd.gradcheck(f.apply, [x])
-    assert minigrad.autograd.gradgradcheck(f.apply, [x])
+    assert minigrad.autograd.gradcheck(f.apply, [x]) and minigrad.autograd.gradgradcheck(f.apply, [x])
 
 
 def test_the_nodes_name_is_the_functions() -> None:
@@ -144,8 +143,7 @@ def test_results_of_a_walk_are_not_added_to_in_place() -> None:
 
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     (Sum.apply(x, x).sum() + (x * 10).sum()).backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [12.0, 14.0]
+    assert x.grad is not None and x.grad.tolist() == [12.0, 14.0]
     assert x.tolist() == [1.0, 2.0]
 
 
@@ -166,8 +164,7 @@ def test_gradients_that_nobody_used_are_zeros_or_none() -> None:
     for materialize in (True, False):
         x = minigrad.ones(2, requires_grad=True)
         Pair.apply(x, materialize)[0].sum().backward()
-    assert seen[0].tolist() == [0, 0]
-    assert seen[1] is None
+    assert seen[0].tolist() == [0, 0] and seen[1] is None
 
 
 def test_once_differentiable() -> None:
@@ -284,8 +281,7 @@ def test_observers_see_the_tensors_alone() -> None:
     with minigrad.autograd.detect_anomaly():
         text, y = _Described.apply(x)
         y.sum().backward()
-    assert text == "doubled"
-    assert x.grad is not None
+    assert text == "doubled" and x.grad is not None
     assert x.grad.tolist() == [2, 2]
 
 

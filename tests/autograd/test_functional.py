@@ -49,8 +49,7 @@ def assert_alike(found: Any, expected: Any) -> None:
         for f, e in zip(found, expected, strict=True):
             assert_alike(f, e)
         return
-    assert isinstance(found, minigrad.Tensor)
-    assert found.requires_grad == expected.requires_grad
+    assert isinstance(found, minigrad.Tensor) and found.requires_grad == expected.requires_grad
     assert_close(found, expected, 1e-10)
 
 

@@ -18,8 +18,7 @@ from tests.support.cases import cases, raises
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     yield
-    assert is_grad_enabled()
-    assert not watch.observers
+    assert is_grad_enabled() and not watch.observers
 
 
 def recorded() -> bool:
@@ -51,18 +50,14 @@ def test_a_mode_may_be_entered_again() -> None:
 def test_exceptions_end_it(mode: Any) -> None:
     with pytest.raises(ZeroDivisionError), mode():
         1 / 0
-    assert is_grad_enabled()
-    assert not watch.observers
+    assert is_grad_enabled() and not watch.observers
 
 
 def test_decorators() -> None:
-    assert no_grad()(recorded)() is False
-    assert no_grad(recorded)() is False
-    assert set_grad_enabled(False)(recorded)() is False
-    assert is_grad_enabled()
+    assert no_grad()(recorded)() is False and no_grad(recorded)() is False
+    assert set_grad_enabled(False)(recorded)() is False and is_grad_enabled()
     with no_grad():
-        assert enable_grad()(recorded)() is True
-        assert enable_grad(recorded)() is True
+        assert enable_grad()(recorded)() is True and enable_grad(recorded)() is True
         assert not is_grad_enabled()
 
     @no_grad()
@@ -85,8 +80,7 @@ def test_a_decorated_generator_is_in_the_mode_only_while_it_runs() -> None:
         yield is_grad_enabled()
 
     for inside in numbers():
-        assert not inside
-        assert is_grad_enabled()
+        assert not inside and is_grad_enabled()
 
 
 def test_set_grad_enabled_at_once() -> None:
@@ -108,8 +102,7 @@ def test_each_thread_has_its_own_mode() -> None:
 def test_leaves_can_be_made_without_grad_mode() -> None:
     with no_grad():
         x = minigrad.ones(2, requires_grad=True)
-    assert x.requires_grad
-    assert (x * 2).requires_grad
+    assert x.requires_grad and (x * 2).requires_grad
 
 
 def test_anomaly_mode() -> None:

@@ -85,8 +85,7 @@ def test_gradients_share_no_memory() -> None:
     g = minigrad.ones(2)
     (x + y).backward(g)
     x.grad.mul_(5)
-    assert y.grad.tolist() == [1, 1]
-    assert g.tolist() == [1, 1]
+    assert y.grad.tolist() == [1, 1] and g.tolist() == [1, 1]
     x.grad = y.grad = None
     (x + y).backward(g, create_graph=True)
     assert not np.shares_memory(x.grad.array, y.grad.array)
@@ -115,8 +114,7 @@ def test_grad_of_what_ops_made_and_of_the_output_itself() -> None:
     h = x * 3
     loss = (h * h).sum()
     gh, gx, gl, again = grad(loss, [h, x, loss, h], retain_graph=True)
-    assert gh.tolist() == again.tolist() == [6, 12]
-    assert gx.tolist() == [18, 36]
+    assert gh.tolist() == again.tolist() == [6, 12] and gx.tolist() == [18, 36]
     assert gl.item() == 1
     a, b = h.unbind(0)
     ga, gb = grad(a * 2 + b * 5, [a, b])
@@ -161,8 +159,7 @@ def test_only_paths_to_the_inputs_are_walked() -> None:
     a.register_hook(lambda g: seen.append("a"))
     b.register_hook(lambda g: seen.append("b"))
     (a * b).sum().backward(inputs=[x])
-    assert seen == ["a"]
-    assert y.grad is None
+    assert seen == ["a"] and y.grad is None
     assert x.grad.tolist() == [18, 24]
 
 
@@ -189,8 +186,7 @@ def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create:
         (expected,) = grad((made() * x.detach()).sum(), [w], create_graph=create)
         loss = (made() * x.detach()).sum()
         loss.backward(inputs=[w], create_graph=create)
-        assert x.grad is None
-        assert b.grad is None
+        assert x.grad is None and b.grad is None
         assert not seen
         everything = grad((made() * x.detach()).sum(), [x, w])
         assert w.grad.tolist() == expected.tolist()
@@ -203,8 +199,7 @@ def test_inputs_of_backward_may_be_made_by_ops() -> None:
     x = leaf(1, 2)
     h = x * 2
     (h * h).sum().backward(inputs=[h])
-    assert x.grad is None
-    assert h.grad.tolist() == [4, 8]
+    assert x.grad is None and h.grad.tolist() == [4, 8]
 
 
 # Higher orders ---------------------------------------------------------------------------------------------
@@ -252,8 +247,7 @@ def test_hooks_see_replace_and_go() -> None:
     h.register_hook(lambda g: seen.append(g.tolist()))
     x.grad = None
     (h * 3 + h * h).sum().backward()  # the whole gradient, once
-    assert seen[1:] == [[70, 110]]
-    assert x.grad.tolist() == [140, 220]
+    assert seen[1:] == [[70, 110]] and x.grad.tolist() == [140, 220]
     with x.register_hook(lambda g: g * 0):
         x.grad = None
         x.sum().backward()
@@ -272,8 +266,7 @@ def test_the_hooks_of_a_tensor_get_one_object(create_graph: bool) -> None:
         for hook in (seen.append, seen.append, lambda g, kept=kept: kept, seen.append):
             h.register_hook(hook)
         h.sum().backward(create_graph=create_graph)
-        assert seen[0] is seen[1]
-        assert seen[2] is kept
+        assert seen[0] is seen[1] and seen[2] is kept
 
 
 def test_a_hook_may_keep_its_gradient() -> None:
@@ -282,8 +275,7 @@ def test_a_hook_may_keep_its_gradient() -> None:
     x.register_hook(kept.append)
     for _ in range(2):
         (x * 2).sum().backward()
-    assert [k.tolist() for k in kept] == [[2, 2], [2, 2]]
-    assert x.grad.tolist() == [4, 4]
+    assert [k.tolist() for k in kept] == [[2, 2], [2, 2]] and x.grad.tolist() == [4, 4]
 
 
 def test_bad_hooks() -> None:
@@ -445,8 +437,7 @@ def test_in_place_on_a_leaf() -> None:
     assert x.tolist() == [1, 2]
     with minigrad.no_grad():
         x.add_(1)
-    assert x.tolist() == [2, 3]
-    assert x.is_leaf
+    assert x.tolist() == [2, 3] and x.is_leaf
 
 
 def test_in_place_on_memory_that_cannot_be_written() -> None:
@@ -533,8 +524,7 @@ def test_dropping_the_loss_frees_the_graph(no_collector: None) -> None:
     part += x[0]
     loss = h.softmax(0).sum()
     del h, part, loss
-    assert kept() is None
-    assert node() is None
+    assert kept() is None and node() is None
 
 
 def nodes() -> int:
@@ -593,8 +583,7 @@ def test_float32_gradients_stay_float32() -> None:
 def test_a_float_turned_to_ints_has_no_history() -> None:
     x = leaf(1.5, 2.5)
     for made in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
-        assert not made.requires_grad
-        assert made.is_leaf
+        assert not made.requires_grad and made.is_leaf
 
 
 AT_KINKS: list[tuple[Any, Any]] = [

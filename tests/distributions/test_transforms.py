@@ -181,10 +181,8 @@ def test_dependent_constraints() -> None:
             def support(self) -> Any:
                 return "of the object"
 
-        assert c.is_dependent(Own.support)
-        assert Own.support.event_dim == 1
-        assert Own(validate_args=False).support == "of the object"
-        assert not c.is_dependent(c.real)
+        assert c.is_dependent(Own.support) and Own.support.event_dim == 1
+        assert Own(validate_args=False).support == "of the object" and not c.is_dependent(c.real)
         assert c.dependent(event_dim=2).event_dim == 2
         with pytest.raises(NotImplementedError):
             c.dependent.is_discrete
@@ -220,5 +218,4 @@ def test_a_transform_may_be_a_module_and_pickled() -> None:
 
     assert list(Scale().parameters()) == []
     transform = distributions.AffineTransform(1.0, 2.0)
-    assert transform.inv.inv is transform
-    assert pickle.loads(pickle.dumps(transform)) == transform
+    assert transform.inv.inv is transform and pickle.loads(pickle.dumps(transform)) == transform

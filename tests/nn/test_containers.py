@@ -34,8 +34,7 @@ def test_sequential() -> None:
 
 def test_sequential_of_named_modules() -> None:
     net = nn.Sequential(OrderedDict(hidden=nn.Linear(2, 3), act=nn.ReLU()))
-    assert list(net.state_dict()) == ["hidden.weight", "hidden.bias"]
-    assert net.hidden is net[0]
+    assert list(net.state_dict()) == ["hidden.weight", "hidden.bias"] and net.hidden is net[0]
     assert list(dict(net[1:].named_children())) == ["act"]
 
 
@@ -58,8 +57,7 @@ def test_module_dict() -> None:
     assert list(net) == list(net.keys()) == ["a", "b", "c"] and "a" in net and net.a is net["a"]
     assert len(net) == len(list(net.values())) == len(list(net.items())) == 3
     net.update({"a": nn.Tanh()})
-    assert isinstance(net["a"], nn.Tanh)
-    assert isinstance(net.pop("b"), nn.ReLU)
+    assert isinstance(net["a"], nn.Tanh) and isinstance(net.pop("b"), nn.ReLU)
     del net["c"]
     assert list(net) == ["a"]
 

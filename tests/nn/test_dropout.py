@@ -118,8 +118,7 @@ def test_elements_are_dropped(device: str) -> None:
     assert abs(float((values == 0).mean()) - 0.3) < 0.02
     out.sum().backward()
     np.testing.assert_array_equal(host(x.grad), values)
-    assert layer.eval()(x) is x
-    assert out.dtype is minigrad.float32
+    assert layer.eval()(x) is x and out.dtype is minigrad.float32
 
 
 def test_ends_in_place_and_seeds(device: str) -> None:
@@ -127,16 +126,14 @@ def test_ends_in_place_and_seeds(device: str) -> None:
     first = F.dropout(x).tolist()
     assert F.dropout(x).tolist() != first
     minigrad.manual_seed(0)
-    assert F.dropout(x).tolist() == first
-    assert F.dropout(x, 0.0) is x
+    assert F.dropout(x).tolist() == first and F.dropout(x, 0.0) is x
     assert not F.dropout(x, 1.0).any().item()
     assert F.dropout(x, 0.5, inplace=True) is x and set(x.tolist()) == {0, 2}
 
 
 def test_whole_channels_are_dropped(device: str) -> None:
     out = host(F.dropout2d(minigrad.ones(50, 40, 2, 3, device=device), 0.3))
-    assert out.dtype == np.float32
-    assert (out == out[:, :, :1, :1]).all()
+    assert out.dtype == np.float32 and (out == out[:, :, :1, :1]).all()
     assert abs(float((out == 0).mean()) - 0.3) < 0.05
     np.testing.assert_allclose(np.unique(out), [0, 1 / 0.7], rtol=1e-6)
 

@@ -70,8 +70,7 @@ def test_assignment_before_init_is_refused() -> None:
 def test_reassignment() -> None:
     net = Net()
     net.first = None
-    assert net.first is None
-    assert [name for name, _ in net.named_parameters()] == ["second.weight"]
+    assert net.first is None and [name for name, _ in net.named_parameters()] == ["second.weight"]
     net.first = nn.Identity()
     assert isinstance(net.get_submodule("first"), nn.Identity)
     with pytest.raises(TypeError, match="cannot assign 'int' as child module 'first'"):
@@ -117,18 +116,15 @@ def test_values_that_cannot_be_registered_and_a_missing_forward() -> None:
 
 def test_modes_gradients_and_apply() -> None:
     net, seen = Net(), []
-    assert net.eval() is net
-    assert not any(m.training for m in net.modules())
+    assert net.eval() is net and not any(m.training for m in net.modules())
     net(minigrad.ones(2, 3)).sum().backward()  # evaluation does not switch gradients off
     assert all(p.grad is not None for p in net.parameters())
     net.zero_grad(set_to_none=False)
     assert all(p.grad is not None and not p.grad.any().item() for p in net.parameters())
     net.zero_grad()
-    assert all(p.grad is None for p in net.parameters())
-    assert all(m.training for m in net.train().modules())
+    assert all(p.grad is None for p in net.parameters()) and all(m.training for m in net.train().modules())
     raises(ValueError, "boolean", lambda: net.train(1))  # type: ignore[arg-type]
-    assert net.apply(seen.append) is net
-    assert seen == [net.first, net.second, net]
+    assert net.apply(seen.append) is net and seen == [net.first, net.second, net]
     net.requires_grad_(False)
     assert not any(p.requires_grad for p in net.parameters())
 
@@ -191,8 +187,7 @@ def test_hooks_with_keywords_and_prepended() -> None:
     net.register_forward_pre_hook(lambda m, a, k: (a, {"factor": 5}), with_kwargs=True)
     net.register_forward_hook(lambda m, a, out: order.append("second"))
     net.register_forward_hook(lambda m, a, k, out: order.append(k["factor"]), with_kwargs=True, prepend=True)
-    assert net(2) == 10
-    assert order == [5, "second"]
+    assert net(2) == 10 and order == [5, "second"]
 
 
 def test_copies_are_independent_and_keep_ties() -> None:
@@ -206,8 +201,7 @@ def test_copies_are_independent_and_keep_ties() -> None:
     assert net.head.weight.grad is not None and copy.deepcopy(net).head.weight.grad is None
     with minigrad.no_grad():
         twin.head.weight.zero_()
-    assert net.head.weight.any().item()
-    assert [m._forward_hooks != {} for m in (net, twin)] == [True, False]
+    assert net.head.weight.any().item() and [m._forward_hooks != {} for m in (net, twin)] == [True, False]
     stored = pickle.loads(pickle.dumps(Tied().eval()))
     assert stored.head.weight is stored.embedding.weight
     assert isinstance(stored.head.weight, nn.Parameter) and not stored.training
@@ -229,8 +223,7 @@ def test_parameter() -> None:
     assert parameter.requires_grad and isinstance(parameter, minigrad.Tensor)
     assert repr(parameter) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
     data[0] = 5
-    assert parameter[0].item() == 5
-    assert not nn.Parameter(data, requires_grad=False).requires_grad
+    assert parameter[0].item() == 5 and not nn.Parameter(data, requires_grad=False).requires_grad
     assert type(parameter * 2) is minigrad.Tensor
     raises(RuntimeError, "floating point", lambda: nn.Parameter(minigrad.tensor([1])))
     raises(TypeError, r"minigrad\.tensor", lambda: nn.Parameter([1.0]))  # type: ignore[arg-type]

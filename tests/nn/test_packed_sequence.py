@@ -146,8 +146,7 @@ def test_to_a_device(device: str) -> None:
     mine = packed()[0].to(device)
     for part in (mine.data, mine.sorted_indices, mine.unsorted_indices):
         assert part.device.type == device
-    assert mine.batch_sizes.device.type == "cpu"
-    assert mine.cpu().data.device.type == "cpu"
+    assert mine.batch_sizes.device.type == "cpu" and mine.cpu().data.device.type == "cpu"
 
 
 def test_copies_and_pickles() -> None:

@@ -62,8 +62,7 @@ def test_dropout_and_dtype() -> None:
     layer = nn.SinusoidalPositionalEncoding(4, dropout=0.5)
     x = minigrad.ones(1, 30, 4)
     assert (layer(x) == 0).any().item() and not (layer.eval()(x) == 0).any().item()
-    assert layer(x).dtype is minigrad.float32
-    assert layer.double()(x.double()).dtype is minigrad.float64
+    assert layer(x).dtype is minigrad.float32 and layer.double()(x.double()).dtype is minigrad.float64
 
 
 # Rotary positions ----------------------------------------------------------------------------------------

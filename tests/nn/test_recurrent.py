@@ -151,8 +151,7 @@ def test_positional_arguments() -> None:
         ("LSTM", (I, H, 2, False, True, 0.1, True, 3)),
     ):
         mine, other = getattr(nn, kind)(*args), getattr(torch.nn, kind)(*args)
-        assert repr(mine) == repr(other)
-        assert list(mine.state_dict()) == list(other.state_dict())
+        assert repr(mine) == repr(other) and list(mine.state_dict()) == list(other.state_dict())
 
 
 def test_attributes_and_harmless_methods() -> None:
@@ -168,8 +167,7 @@ def test_attributes_and_harmless_methods() -> None:
     h = minigrad.arange(2.0 * B * H).reshape(2, B, H)
     for part in mine.permute_hidden((h, h), order):
         assert_close(part, h[:, [2, 0, 1]])
-    assert nn.RNN(I, H, nonlinearity="relu").mode == "RNN_RELU"
-    assert nn.RNN(I, H).nonlinearity == "tanh"
+    assert nn.RNN(I, H, nonlinearity="relu").mode == "RNN_RELU" and nn.RNN(I, H).nonlinearity == "tanh"
 
 
 @kinds
@@ -178,8 +176,7 @@ def test_copies_and_pickles(kind: str, own: dict[str, Any]) -> None:
     x = minigrad.randn(T, B, I)
     for again in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
         assert_close(again(x)[0], mine(x)[0])
-        assert again._flat_weights[0] is again.weight_ih_l0
-        assert again.weight_ih_l0 is not mine.weight_ih_l0
+        assert again._flat_weights[0] is again.weight_ih_l0 and again.weight_ih_l0 is not mine.weight_ih_l0
 
 
 def test_a_weight_may_be_replaced_or_made_by_ops() -> None:

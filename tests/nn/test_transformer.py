@@ -124,8 +124,7 @@ def test_a_token_changes_the_outputs_that_see_it_and_no_others(device: str) -> N
 def test_clones_are_independent() -> None:
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(D, H, 16), 3)
     weights = [layer.linear1.weight for layer in encoder.layers]
-    assert len({id(w) for w in weights}) == 3
-    assert weights[0].tolist() == weights[1].tolist()
+    assert len({id(w) for w in weights}) == 3 and weights[0].tolist() == weights[1].tolist()
 
 
 def test_custom_parts_and_activation() -> None:
@@ -233,12 +232,10 @@ def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: 
         layer.zero_grad()
         out = layer(x)
         names = {node.op.name for node in nodes_behind((out,))}
-        assert ("relu_dropout" in names) is not hooked
-        assert ("relu" in names) is hooked
+        assert ("relu_dropout" in names) is not hooked and ("relu" in names) is hooked
         out.sum().backward()
         found.append([host(out).tobytes(), *(host(p.grad).tobytes() for p in layer.parameters())])
-    assert found[0] == found[1]
-    assert seen == [(S, B, 16)]
+    assert found[0] == found[1] and seen == [(S, B, 16)]
 
 
 def test_without_training_there_is_no_dropout() -> None:

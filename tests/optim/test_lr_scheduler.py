@@ -154,8 +154,7 @@ def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
     assert set(mine.state_dict()) == set(other.state_dict())
     for _ in range(24):
         assert options(mine.optimizer) == options(other.optimizer)
-        assert outcome(mine.step) == outcome(other.step)
-        assert mine.last_epoch == other.last_epoch
+        assert outcome(mine.step) == outcome(other.step) and mine.last_epoch == other.last_epoch
 
 
 @cases("name", MORE)
@@ -191,8 +190,7 @@ def test_combined_schedules(name: str) -> None:
     a, b = (COMBINED[name](library.optim.lr_scheduler, o) for library, o in zip((minigrad, torch), both, strict=True))
     saved: list[Any] = []
     for step in range(14):
-        assert rates(both[0]) == rates(both[1])
-        assert a.get_last_lr() == b.get_last_lr()
+        assert rates(both[0]) == rates(both[1]) and a.get_last_lr() == b.get_last_lr()
         if step == 5:
             saved = [copy.deepcopy(a.state_dict()), both[0].state_dict()]
         a.step()

@@ -352,8 +352,7 @@ def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
     optimiser.step()
     schedule.step()
     assert p.tolist() == [0.5, 0.5] and schedule.get_last_lr() == [0.25]
-    assert isinstance(optimiser, library.optim.Optimizer)
-    assert not recwarn.list
+    assert isinstance(optimiser, library.optim.Optimizer) and not recwarn.list
 
 
 @cases("library", [minigrad, torch])

@@ -59,8 +59,7 @@ def same_weights(one: nn.Module, other: nn.Module) -> None:
 
 
 def same_state(mine: dict[str, Any], whole: dict[str, Any]) -> None:
-    assert mine["param_groups"] == whole["param_groups"]
-    assert mine["state"].keys() == whole["state"].keys()
+    assert mine["param_groups"] == whole["param_groups"] and mine["state"].keys() == whole["state"].keys()
     for number, values in whole["state"].items():
         assert mine["state"][number].keys() == values.keys()
         for name, value in values.items():

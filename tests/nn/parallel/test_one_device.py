@@ -33,18 +33,15 @@ def world() -> Iterator[None]:
 def test_a_wrapper_is_the_module_with_longer_names(wrapper: Any) -> None:
     layer, x = nn.Linear(3, 2), mg.ones(4, 3)
     wrapped = wrapper(layer)
-    assert wrapped.module is layer
-    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
+    assert wrapped.module is layer and list(wrapped.state_dict()) == ["module.weight", "module.bias"]
     assert mg.equal(wrapped(x), layer(x))
     wrapped(x).sum().backward()
     assert layer.weight.grad is not None
     other = wrapper(nn.Linear(3, 2), device_ids=[0], output_device=0, dim=0)
     other.load_state_dict(wrapped.state_dict())
-    assert mg.equal(other(input=x), layer(x))
-    assert other.device_ids == [0]
+    assert mg.equal(other(input=x), layer(x)) and other.device_ids == [0]
     other.eval()
-    assert not other.module.training
-    assert wrapper(layer, device_ids=["cuda:1"]).device_ids == [1]
+    assert not other.module.training and wrapper(layer, device_ids=["cuda:1"]).device_ids == [1]
     raises(NotImplementedError, f"{wrapper.__name__} for 2", lambda: wrapper(layer, device_ids=[0, 1]))
 
 
@@ -61,8 +58,7 @@ def test_functions_of_one_device() -> None:
     outputs = parallel.parallel_apply(replicas, inputs, devices=[0])
     assert mg.equal(parallel.gather(outputs, 0), layer(x))
     outputs = parallel.parallel_apply([layer, abs], [x, x], [{}, {}])
-    assert mg.equal(outputs[1], x)
-    assert parallel.scatter_kwargs((x,), None, [0]) == (((x,),), ({},))
+    assert mg.equal(outputs[1], x) and parallel.scatter_kwargs((x,), None, [0]) == (((x,),), ({},))
     assert parallel.scatter((), [0]) == []
     for call in (
         lambda: parallel.replicate(layer, [0, 1]),
@@ -78,8 +74,6 @@ def test_functions_of_one_device() -> None:
 def test_functions_of_the_graph() -> None:
     x = mg.ones(2)
     functions = nn.parallel._functions
-    assert functions.Broadcast.apply([0], x) == (x,)
-    assert functions.Scatter.apply([0], None, 0, x) == (x,)
-    assert functions.ReduceAddCoalesced.apply(0, 1, x) == (x,)
-    assert functions.Gather.apply(0, 0, x) is x
+    assert functions.Broadcast.apply([0], x) == (x,) and functions.Scatter.apply([0], None, 0, x) == (x,)
+    assert functions.ReduceAddCoalesced.apply(0, 1, x) == (x,) and functions.Gather.apply(0, 0, x) is x
     raises(NotImplementedError, None, lambda: functions.Scatter.apply([0, 1], None, 0, x))
