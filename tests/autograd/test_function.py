@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd.function import Function, once_differentiable
+from minigrad.autograd.function import Function, FunctionCtx, once_differentiable
+from tests.support.both import agree, numbers
 from tests.support.cases import cases, raises
+
+
+def function(forward: Callable[..., Any], backward: Callable[..., Any], t: Any = minigrad) -> Any:
+    """A Function of two plain functions."""
+    return type("Own", (t.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
 def functions(t: Any) -> dict[str, Any]:
@@ -29,30 +35,6 @@ def functions(t: Any) -> dict[str, Any]:
             (x,) = ctx.saved_tensors
             return grad * ctx.power * x ** (ctx.power - 1), None
 
-    class Exp(t.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            out = x.exp()
-            ctx.save_for_backward(out)
-            return out
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad * ctx.saved_tensors[0]
-
-    class TwoResults(t.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            ctx.save_for_backward(x, y)
-            order = x.argmax()
-            ctx.mark_non_differentiable(order)
-            return x * y, order, x + y, "a string"
-
-        @staticmethod
-        def backward(ctx: Any, product: Any, _: Any, total: Any, __: Any) -> Any:
-            x, y = ctx.saved_tensors
-            return product * y + total, product * x + total
-
     class Setup(t.autograd.Function):
         @staticmethod
         def forward(x: Any, w: Any) -> Any:
@@ -64,55 +46,61 @@ def functions(t: Any) -> dict[str, Any]:
 
         @staticmethod
         def backward(ctx: Any, grad: Any) -> Any:
-            x, w = ctx.saved_tensors
-            return (
-                grad @ w.t() if ctx.needs_input_grad[0] else None,
-                x.t() @ grad if ctx.needs_input_grad[1] else None,
-            )
+            (x, w), needs = ctx.saved_tensors, ctx.needs_input_grad
+            return grad @ w.t() if needs[0] else None, x.t() @ grad if needs[1] else None
 
-    class Dirty(t.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            x.mul_(2)
-            ctx.mark_dirty(x)
-            return x
+    def exp(ctx: Any, x: Any) -> Any:
+        out = x.exp()
+        ctx.save_for_backward(out)
+        return out
 
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return 2 * grad
+    def two_results(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.save_for_backward(x, y)
+        order = x.argmax()
+        ctx.mark_non_differentiable(order)
+        return x * y, order, x + y, "a string"
 
-    return {f.__name__: f for f in (Cube, Exp, TwoResults, Setup, Dirty)}
+    def of_two_results(ctx: Any, product: Any, _: Any, total: Any, __: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return product * y + total, product * x + total
 
+    def dirty(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
 
-def run(t: Any, name: str) -> list[Any]:
-    """Values, first and second derivatives of one of the functions, as NumPy arrays."""
-    f = functions(t)[name]
-    generator = np.random.default_rng(0)
-    x, w = (t.tensor(generator.standard_normal((3, 3)), requires_grad=True) for _ in range(2))
-    if name == "TwoResults":
-        product, order, total, text = f.apply(x, w)
-        assert text == "a string" and not order.requires_grad
-        out = product * 3 + total.sin()
-    elif name == "Setup":
-        out = f.apply(x, w)
-    elif name == "Dirty":
-        inside = x * 1
-        out = f.apply(inside)
-        out = out * inside
-    elif name == "Cube":
-        out = f.apply(x, 4) * w
-    else:
-        out = f.apply(x) * w
-    first = t.autograd.grad(out.sin().sum(), [x, w], create_graph=True, allow_unused=True)
-    second = t.autograd.grad(sum((g * g).sum() for g in first if g is not None), x)
-    return [a.detach().numpy() for a in (out, *(g for g in first if g is not None), *second)]
+    return {
+        "Cube": Cube,
+        "Setup": Setup,
+        "Exp": function(exp, lambda ctx, grad: grad * ctx.saved_tensors[0], t),
+        "TwoResults": function(two_results, of_two_results, t),
+        "Dirty": function(dirty, lambda ctx, grad: 2 * grad, t),
+    }
 
 
-@cases("name", ["Cube", "Exp", "TwoResults", "Setup", "Dirty"])
+def of_dirty(f: Any, x: Any, w: Any) -> Any:
+    inside = x * 1
+    return f(inside) * inside
+
+
+def of_two(f: Any, x: Any, w: Any) -> Any:
+    product, order, total, text = f(x, w)
+    assert text == "a string" and not order.requires_grad
+    return product * 3 + total.sin()
+
+
+USES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "Cube": lambda f, x, w: f(x, 4) * w,
+    "Exp": lambda f, x, w: f(x) * w,
+    "TwoResults": of_two,
+    "Setup": lambda f, x, w: f(x, w),
+    "Dirty": of_dirty,
+}
+
+
+@cases("name", USES)
 def test_functions_agree_with_pytorch(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    for ours, theirs in zip(run(minigrad, name), run(torch, name), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    agree(lambda t, x, w: USES[name](functions(t)[name].apply, x, w).sin(), numbers(3, 3), numbers(3, 3), orders=2)
 
 
 @cases("name", ["Cube", "Exp"])
@@ -122,103 +110,74 @@ def test_gradcheck_of_functions(name: str) -> None:
     assert minigrad.autograd.gradcheck(f.apply, [x]) and minigrad.autograd.gradgradcheck(f.apply, [x])
 
 
-def test_the_nodes_name_is_the_functions() -> None:
-    x = minigrad.ones(2, requires_grad=True)
-    assert functions(minigrad)["Cube"].apply(x).grad_fn.name() == "CubeBackward"
-
-
 def test_results_of_a_walk_are_not_added_to_in_place() -> None:
     """A backward may return the same tensor as it keeps, or for two arguments."""
 
-    class Sum(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x + y
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            (kept,) = ctx.saved_tensors
-            return kept, kept
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x + y
 
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
-    (Sum.apply(x, x).sum() + (x * 10).sum()).backward()
-    assert x.grad is not None and x.grad.tolist() == [12.0, 14.0]
-    assert x.tolist() == [1.0, 2.0]
+    add = function(forward, lambda ctx, grad: ctx.saved_tensors * 2).apply
+    (add(x, x).sum() + (x * 10).sum()).backward()
+    assert x.grad is not None and x.grad.tolist() == [12.0, 14.0] and x.tolist() == [1.0, 2.0]
 
 
 def test_gradients_that_nobody_used_are_zeros_or_none() -> None:
     seen: list[Any] = []
 
-    class Pair(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, materialize: bool) -> Any:
-            ctx.set_materialize_grads(materialize)
-            return x * 1, x * 2
+    def forward(ctx: Any, x: Any, materialize: bool) -> Any:
+        ctx.set_materialize_grads(materialize)
+        return x * 1, x * 2
 
-        @staticmethod
-        def backward(ctx: Any, a: Any, b: Any) -> Any:
-            seen.append(b)
-            return a, None
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        seen.append(b)
+        return a, None
 
     for materialize in (True, False):
-        x = minigrad.ones(2, requires_grad=True)
-        Pair.apply(x, materialize)[0].sum().backward()
+        function(forward, backward).apply(minigrad.ones(2, requires_grad=True), materialize)[0].sum().backward()
     assert seen[0].tolist() == [0, 0] and seen[1] is None
 
 
 def test_once_differentiable() -> None:
-    class Square(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
 
-        @staticmethod
-        @once_differentiable
-        def backward(ctx: Any, grad: Any) -> Any:
-            return minigrad.from_numpy(2 * ctx.saved_tensors[0].detach().numpy()) * grad
+    @once_differentiable
+    def backward(ctx: Any, grad: Any) -> Any:
+        return minigrad.from_numpy(2 * ctx.saved_tensors[0].detach().numpy()) * grad
 
     x = minigrad.tensor([3.0], requires_grad=True)
-    (first,) = minigrad.autograd.grad((Square.apply(x) * x).sum(), x, create_graph=True)
+    square = function(forward, backward).apply
+    (first,) = minigrad.autograd.grad((square(x) * x).sum(), x, create_graph=True)
     assert first.tolist() == [27.0]
     raises(RuntimeError, "once_differentiable", lambda: first.sum().backward())
 
 
-def test_bad_functions_are_told() -> None:
-    class Wrong(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            return x * 1
+ANSWERS: list[tuple[str, Any]] = [
+    (r"incorrect number of gradients \(expected 2, got 1\)", minigrad.ones(2)),
+    (r"got \[3\], but expected shape compatible with \[2\]", (minigrad.ones(3), None)),
+    ("must be a Tensor or None", (1.0, None)),
+]
 
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return Wrong.answer
 
-        answer: Any = None
-
+@cases("words, answer", ANSWERS)
+def test_a_wrong_backward_is_an_error(words: str, answer: Any) -> None:
     x = minigrad.ones(2, requires_grad=True)
-    answers = {
-        r"incorrect number of gradients \(expected 2, got 1\)": x,
-        r"got \[3\], but expected shape compatible with \[2\]": (minigrad.ones(3), None),
-        "must be a Tensor or None": (1.0, None),
-    }
-    for told, answer in answers.items():
-        Wrong.answer = answer
-        with pytest.raises((RuntimeError, TypeError), match=told):
-            Wrong.apply(x, x.detach()).sum().backward()
-        assert x.grad is None
-    raises(RuntimeError, "not instantiated", Wrong)
-    with pytest.raises(TypeError, match="can only save tensors"):
-        minigrad.autograd.function.FunctionCtx().save_for_backward(1)  # type: ignore[arg-type]
-    with pytest.raises(NotImplementedError, match="forward"):
-        type("Empty", (Function,), {}).apply(x)  # type: ignore[attr-defined]
+    wrong = function(lambda ctx, x, y: x * 1, lambda ctx, grad: answer)
+    raises((RuntimeError, TypeError), words, lambda: wrong.apply(x, x.detach()).sum().backward())
+    assert x.grad is None
 
 
-def test_a_second_walk_and_a_change_in_place_are_told() -> None:
+def test_wrong_uses_are_errors() -> None:
     f = functions(minigrad)["Cube"]
     x = minigrad.ones(2, requires_grad=True)
+    raises(RuntimeError, "not instantiated", f)
+    raises(TypeError, "can only save tensors", lambda: FunctionCtx().save_for_backward(1))  # type: ignore[arg-type]
+    raises(NotImplementedError, "forward", lambda: type("Empty", (Function,), {}).apply(x))  # type: ignore[attr-defined]
     y = f.apply(x).sum()
+    assert f.apply(x).grad_fn.name() == "CubeBackward"
     y.backward()
     raises(RuntimeError, "second time", y.backward)
     inside = x * 1
@@ -230,8 +189,7 @@ def test_a_second_walk_and_a_change_in_place_are_told() -> None:
 def test_no_cycle_keeps_a_graph_alive() -> None:
     gc.disable()
     try:
-        x = minigrad.ones(2, requires_grad=True)
-        y = functions(minigrad)["Exp"].apply(x)
+        y = functions(minigrad)["Exp"].apply(minigrad.ones(2, requires_grad=True))
         seen = weakref.ref(y.grad_fn)
         del y
         assert seen() is None
@@ -247,47 +205,24 @@ def test_without_recording_a_function_is_a_function() -> None:
 
 
 def test_complex_tensors() -> None:
-    class Turned(Function):
-        @staticmethod
-        def forward(ctx: Any, z: Any) -> Any:
-            return z * 1j
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g * -1j
-
     z = minigrad.tensor([1 + 2j, 3j], requires_grad=True)
-    slopes = []
-    for turned in (Turned.apply, lambda z: z * 1j):
+    for turned in (function(lambda ctx, z: z * 1j, lambda ctx, g: g * -1j).apply, lambda z: z * 1j):
         (slope,) = minigrad.autograd.grad(minigrad.view_as_real(turned(z)).select(-1, 0).sum(), z)
-        slopes.append(slope.tolist())
-    assert slopes[0] == slopes[1] == [-1j, -1j]
-
-
-class _Described(Function):
-    """A result that is no tensor, before one that is."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return "doubled", x * 2
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return gradients[-1] * 2
+        assert slope.tolist() == [-1j, -1j]
 
 
 def test_observers_see_the_tensors_alone() -> None:
+    """A result that is no tensor comes before one that is."""
+    described = function(lambda ctx, x: ("doubled", x * 2), lambda ctx, *gradients: gradients[-1] * 2)
     x = minigrad.ones(2).requires_grad_()
     with minigrad.autograd.detect_anomaly():
-        text, y = _Described.apply(x)
+        text, y = described.apply(x)
         y.sum().backward()
-    assert text == "doubled" and x.grad is not None
-    assert x.grad.tolist() == [2, 2]
+    assert text == "doubled" and x.grad is not None and x.grad.tolist() == [2, 2]
 
 
 def test_a_leaf_is_not_dirty(t: Any) -> None:
-    x = t.ones(2, requires_grad=True)
-    dirty = functions(t)["Dirty"]
+    x, dirty = t.ones(2, requires_grad=True), functions(t)["Dirty"]
     for target in (x, x[:1]):
         with pytest.raises(RuntimeError, match="leaf Variable"):
             dirty.apply(target)

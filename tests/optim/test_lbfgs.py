@@ -23,6 +23,17 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+def closure_of(optimiser: Any, loss_of: Any, losses: list[float]) -> Any:
+    def closure() -> Any:
+        optimiser.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        losses.append(loss.item())
+        return loss
+
+    return closure
+
+
 def valley(x: Any, y: Any) -> Any:
     """Rosenbrock's, and a part in which the gradient's scale differs."""
     bend = ((1 - x[:-1]) ** 2).sum() + 100 * ((x[1:] - x[:-1] ** 2) ** 2).sum()
@@ -33,14 +44,7 @@ def walk(library: Any, how: dict[str, Any], calls: int, make: Any) -> tuple[list
     """All losses that ``step`` asked for, the parameters, and the optimiser."""
     params = [make(np.linspace(-1.2, 1, 5)), make(np.ones((2, 2)))]
     optimiser, losses = library.optim.LBFGS(params, **how), []
-
-    def closure() -> Any:
-        optimiser.zero_grad()
-        loss = valley(*params)
-        loss.backward()
-        losses.append(loss.item())
-        return loss
-
+    closure = closure_of(optimiser, lambda: valley(*params), losses)
     for _ in range(calls):
         before = len(losses)
         assert optimiser.step(closure).item() == losses[before]  # the first of a call
@@ -68,16 +72,8 @@ def test_going_on_from_a_state_dict() -> None:
     _, params, first = walk(minigrad, {"max_iter": 4}, 3, make)
     second, again = optim.LBFGS(params, max_iter=4), []
     second.load_state_dict(first.state_dict())
-
-    def closure() -> Any:
-        second.zero_grad()
-        loss = valley(*params)
-        loss.backward()
-        again.append(loss.item())
-        return loss
-
     for _ in range(3):
-        second.step(closure)
+        second.step(closure_of(second, lambda: valley(*params), again))
     np.testing.assert_allclose(again, losses[-len(again) :], rtol=1e-12)
     assert second.state_dict()["state"][0]["n_iter"] == whole.state_dict()["state"][0]["n_iter"]
 
@@ -85,29 +81,17 @@ def test_going_on_from_a_state_dict() -> None:
 def test_it_stops_at_once_at_the_bottom() -> None:
     p = nn.Parameter(minigrad.zeros(3))
     optimiser, calls = optim.LBFGS([p]), []
-
-    def closure() -> Any:
-        calls.append(1)
-        optimiser.zero_grad()
-        loss = p.square().sum()
-        loss.backward()
-        return loss
-
-    optimiser.step(closure)
+    optimiser.step(closure_of(optimiser, lambda: p.square().sum(), calls))
     assert len(calls) == 1 and not host(p).any()
 
 
 def test_errors() -> None:
     p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(2))
     raises(ValueError, "doesn't support per-parameter options", lambda: optim.LBFGS([{"params": [p]}, {"params": [q]}]))
-
-    def closure() -> Any:
-        loss = p.square().sum()
-        loss.backward()
-        return loss
-
+    armijo = optim.LBFGS([p], line_search_fn="armijo")
+    closure = closure_of(armijo, lambda: p.square().sum(), [])
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
-        optim.LBFGS([p], line_search_fn="armijo").step(closure)
+        armijo.step(closure)
     raises(TypeError, "closure", lambda: optim.LBFGS([p]).step())  # type: ignore[call-arg]
 
 
