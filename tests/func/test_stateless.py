@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -41,31 +42,29 @@ def state(net: Any) -> list[Any]:
     return [{name: id(value) for name, value in table.items() if name != "count"} for table in tables]
 
 
-PLACES = {
-    "a parameter": {"inner.weight": [[1.0, 0.0], [0.0, 1.0]]},
-    "a tied parameter": {"inner.bias": [1.0, 2.0]},
-    "a tied parameter by its other name": {"tied": [1.0, 2.0]},
-    "a buffer": {"count": [4.0]},
-    "a plain tensor": {"plain": [5.0, 6.0]},
-    "an extra name": {"extra": [7.0]},
-    "an extra name below": {"inner.extra": [7.0]},
-    "nothing": {"inner.bias": None},
-    "all": {"inner.weight": [[1.0, 0.0], [0.0, 1.0]], "count": [4.0], "plain": [5.0, 6.0], "extra": [7.0]},
-}
+EYE = [[1.0, 0.0], [0.0, 1.0]]
+PLACES: list[dict[str, Any]] = [
+    {"inner.weight": EYE},
+    {"inner.bias": [1.0, 2.0]},  # tied
+    {"tied": [1.0, 2.0]},  # by its other name
+    {"count": [4.0]},  # a buffer
+    {"plain": [5.0, 6.0]},  # a tensor that is an attribute
+    {"extra": [7.0]},  # a new name
+    {"inner.extra": [7.0]},
+    {"inner.bias": None},
+    {"inner.weight": EYE, "count": [4.0], "plain": [5.0, 6.0], "extra": [7.0]},
+]
 
 
-@cases("place", PLACES)
-@cases("leaf", [False, True])
-def test_each_place(place: str, leaf: bool) -> None:
+@cases("place, leaf", itertools.product(PLACES, [False, True]))
+def test_each_place(place: dict[str, Any], leaf: bool) -> None:
     def program(t: Any, x: Any) -> Any:
         net = model(t)
         before = state(net)
-        make = (lambda value: t.nn.Parameter(t.tensor(value))) if leaf and "count" not in PLACES[place] else t.tensor
-        values = {name: None if value is None else make(value) for name, value in PLACES[place].items()}
-        if "inner.bias" in values and values["inner.bias"] is None:
-            result = t.func.functional_call(net, values, x, tie_weights=False)
-        else:
-            result = t.func.functional_call(net, values, x)
+        make = (lambda value: t.nn.Parameter(t.tensor(value))) if leaf and "count" not in place else t.tensor
+        values = {name: None if value is None else make(value) for name, value in place.items()}
+        how = {"tie_weights": False} if place == {"inner.bias": None} else {}
+        result = t.func.functional_call(net, values, x, **how)
         assert state(net) == before or (leaf and "plain" in values)  # PyTorch itself leaves a Parameter behind
         return [result.detach(), net.count, sorted(values), values.get("count", 0), hasattr(net, "extra")]
 

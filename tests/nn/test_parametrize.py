@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,14 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.nn.utils import parametrizations, parametrize
+from tests.support.both import agree, alike
 from tests.support.cases import cases, raises
-from tests.support.parity import assert_close, host, torch
+from tests.support.parity import assert_close, host, in_torch_words
 
 pytestmark = [pytest.mark.filterwarnings("ignore:`(torch.)?nn.utils.(weight|spectral)_norm`")]
 rng = np.random.default_rng(8)
 X = rng.standard_normal((5, 3))
 WEIGHT = rng.standard_normal((4, 3))
-
-
-def nets() -> list[Any]:
-    """(library, layer), drawn from one seed, with the same weight."""
-    made = []
-    for library in (minigrad, torch):
-        layer = library.nn.Linear(3, 4).double()
-        layer.weight.data = library.tensor(WEIGHT)
-        layer.bias.data.fill_(0.25)
-        library.manual_seed(5)
-        made.append((library, layer))
-    return made
 
 
 WAYS: list[Any] = [
@@ -50,25 +40,23 @@ WAYS: list[Any] = [
 
 @cases("way", WAYS)
 def test_training_steps(way: Any) -> None:
-    runs = []
-    for library, net in nets():
-        assert way(library.nn.utils, net) is net
-        optimiser = library.optim.SGD(net.parameters(), lr=0.05)
-        found = [host(net(library.tensor(X)))]
+    def program(t: Any) -> list[Any]:
+        net, x = t.nn.Linear(3, 4).double(), t.tensor(X)
+        net.weight.data = t.tensor(WEIGHT)
+        net.bias.data.fill_(0.25)
+        t.manual_seed(5)
+        assert way(t.nn.utils, net) is net
+        optimiser = t.optim.SGD(net.parameters(), lr=0.05)
+        first = net(x).detach()
         for _ in range(3):
             optimiser.zero_grad()
-            net(library.tensor(X)).square().mean().backward()
+            net(x).square().mean().backward()
             optimiser.step()
-        found += [np.array(host(p.grad)) for p in net.parameters()]
-        net.eval()
-        found += [host(net(library.tensor(X))), host(net.weight)]
-        runs.append((found, net.state_dict(), repr(net)))
-    (mine, state, text), (other, expected, other_text) = runs
-    for found, wanted in zip(mine, other, strict=True):
-        assert_close(found, wanted)
-    assert list(state) == list(expected) and text == other_text
-    for key, value in state.items():
-        assert_close(value, expected[key], what=key)
+        slopes = [p.grad for p in net.parameters()]
+        state = net.state_dict()
+        return [first, slopes, net.eval()(x), net.weight, list(state), list(state.values()), in_torch_words(repr(net))]
+
+    agree(program, gradient=False)
 
 
 def test_state_dicts_of_the_one_form_load_into_the_other() -> None:
@@ -104,80 +92,51 @@ def test_removing_spectral_norm() -> None:
     raises(IndexError, "Dimension out of range", lambda: parametrizations.spectral_norm(net, dim=4))
 
 
-def symmetric(library: Any) -> Any:
-    class Symmetric(library.nn.Module):  # type: ignore[misc, name-defined]
-        def forward(self, x: Any) -> Any:
-            return x.triu() + x.triu(1).transpose(-1, -2)
-
-        def right_inverse(self, value: Any) -> Any:
-            return value.triu()
-
-    return Symmetric()
+def module(t: Any, forward: Callable[[Any], Any], inverse: Callable[[Any], Any] | None = None) -> Any:
+    methods = {"forward": lambda self, x: forward(x)}
+    if inverse:
+        methods["right_inverse"] = lambda self, value: inverse(value)
+    return type("Own", (t.nn.Module,), methods)()
 
 
-def exponential(library: Any) -> Any:
-    class Exponential(library.nn.Module):  # type: ignore[misc, name-defined]
-        def forward(self, x: Any) -> Any:
-            return x.exp()
-
-        def right_inverse(self, value: Any) -> Any:
-            return value.log()
-
-    return Exponential()
-
-
-def test_parametrizations_of_ones_own() -> None:
-    found = []
-    for library in (minigrad, torch):
-        p = parametrize if library is minigrad else torch.nn.utils.parametrize
-        net = library.nn.Linear(3, 3)
-        net.weight.data = library.arange(1.0, 10).reshape(3, 3)
-        p.register_parametrization(net, "weight", symmetric(library))
-        seen: list[Any] = [repr(net), list(net.state_dict()), net.weight.tolist(), type(net).__name__]
-        p.register_parametrization(net, "weight", exponential(library))
-        seen += [list(net.state_dict()), net.weight.detach().round().tolist(), p.is_parametrized(net)]
-        net.weight = library.ones(3, 3) * 2
-        seen += [
-            net.weight.detach().round().tolist(),
-            p.is_parametrized(net, "bias"),
-            isinstance(net, library.nn.Linear),
-        ]
-        net.register_buffer("table", library.ones(2))
-        p.register_parametrization(net, "table", exponential(library))
-        seen += [net.table.tolist(), [n for n, _ in net.named_buffers()]]
-        with p.cached():
-            seen += [net.weight is net.weight]
+@alike
+def test_parametrizations_of_ones_own(t: Any) -> list[Any]:
+    p, net = t.nn.utils.parametrize, t.nn.Linear(3, 3)
+    symmetric = module(t, lambda x: x.triu() + x.triu(1).transpose(-1, -2), lambda value: value.triu())
+    exponential = module(t, lambda x: x.exp(), lambda value: value.log())
+    net.weight.data = t.arange(1.0, 10).reshape(3, 3)
+    p.register_parametrization(net, "weight", symmetric)
+    seen: list[Any] = [repr(net), list(net.state_dict()), net.weight.tolist(), type(net).__name__]
+    p.register_parametrization(net, "weight", exponential)
+    seen += [list(net.state_dict()), net.weight.detach().round().tolist(), p.is_parametrized(net)]
+    net.weight = t.ones(3, 3) * 2
+    seen += [net.weight.detach().round().tolist(), p.is_parametrized(net, "bias"), isinstance(net, t.nn.Linear)]
+    net.register_buffer("table", t.ones(2))
+    p.register_parametrization(net, "table", exponential)
+    seen += [net.table.tolist(), [n for n, _ in net.named_buffers()]]
+    with p.cached():
         seen += [net.weight is net.weight]
-        original = net.parametrizations.weight.original
-        p.remove_parametrizations(net, "table", leave_parametrized=False)
-        seen += [net.table.tolist(), type(net).__name__]
-        p.remove_parametrizations(net, "weight")
-        seen += [net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
-        found.append(seen)
-    assert found[0] == found[1]
+    seen += [net.weight is net.weight]
+    original = net.parametrizations.weight.original
+    p.remove_parametrizations(net, "table", leave_parametrized=False)
+    seen += [net.table.tolist(), type(net).__name__]
+    p.remove_parametrizations(net, "weight")
+    return [*seen, net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
 
 
 def test_what_cannot_be_parametrized() -> None:
-    class Half(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x[:1]
-
-    class Double(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.double()
-
-    net = nn.Linear(3, 4)
-    for wrong in (Half(), Double()):
+    net, half = nn.Linear(3, 4), module(minigrad, lambda x: x[:1])
+    register, remove = parametrize.register_parametrization, parametrize.remove_parametrizations
+    for wrong in (half, module(minigrad, lambda x: x.double())):
         with pytest.raises(ValueError, match="may not change shape or dtype"):
-            parametrize.register_parametrization(net, "weight", wrong)
+            register(net, "weight", wrong)
     assert not parametrize.is_parametrized(net) and type(net) is nn.Linear
-    assert parametrize.register_parametrization(net, "weight", Half(), unsafe=True).weight.shape == (1, 3)
-    with pytest.raises(ValueError, match="does not have a parameter, a buffer, or a parametrized element"):
-        parametrize.register_parametrization(net, "wait", Half())
-    with pytest.raises(ValueError, match="does not have a parametrization on bias"):
-        parametrize.remove_parametrizations(net, "bias")
-    with pytest.raises(ValueError, match="needs a parametrization with a single original"):
-        parametrize.remove_parametrizations(parametrizations.weight_norm(nn.Linear(1, 1)), "weight", False)
+    assert register(net, "weight", half, unsafe=True).weight.shape == (1, 3)
+    words = "does not have a parameter, a buffer, or a parametrized element"
+    raises(ValueError, words, lambda: register(net, "wait", half))
+    raises(ValueError, "does not have a parametrization on bias", lambda: remove(net, "bias"))
+    other = parametrizations.weight_norm(nn.Linear(1, 1))
+    raises(ValueError, "needs a parametrization with a single original", lambda: remove(other, "weight", False))
 
 
 def test_copies_of_parametrized_modules() -> None:

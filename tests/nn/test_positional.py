@@ -11,11 +11,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from tests.support.cases import cases, raises
-
-
-def host(tensor: Any) -> Any:
-    """A tensor or an array as a NumPy array."""
-    return tensor.detach().cpu().numpy() if isinstance(tensor, minigrad.Tensor) else tensor
+from tests.support.parity import host
 
 
 def formula(t: int, j: int, width: int) -> float:
@@ -49,13 +45,6 @@ def test_learned_positions_learn(device: str) -> None:
     assert 0.01 < layer.weight.std().item() < 0.03
     layer(minigrad.zeros(2, 3, 4, device=device)).sum().backward()
     np.testing.assert_array_equal(host(layer.weight.grad)[:, 0], [2, 2, 2, 0, 0, 0])
-
-
-def test_errors() -> None:
-    layer = nn.SinusoidalPositionalEncoding(4, max_len=5)
-    with pytest.raises(RuntimeError, match=r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"):
-        layer(minigrad.ones(1, 3, 4), offset=3)
-    raises(RuntimeError, "with D = d_model = 4", lambda: layer(minigrad.ones(1, 3, 5)))
 
 
 def test_dropout_and_dtype() -> None:
@@ -115,11 +104,15 @@ def test_dtypes_of_rotary_positions(device: str) -> None:
     np.testing.assert_allclose(host(half), host(layer(x)), atol=1e-2)
 
 
-def test_errors_of_rotary_positions() -> None:
+def test_errors() -> None:
+    for kind in (nn.SinusoidalPositionalEncoding, nn.RotaryPositionalEncoding):
+        layer: Any = kind(4, max_len=5)
+        words = r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"
+        with pytest.raises(RuntimeError, match=words):
+            layer(minigrad.ones(1, 3, 4), offset=3)
+    other = nn.SinusoidalPositionalEncoding(4, max_len=5)
+    raises(RuntimeError, "with D = d_model = 4", lambda: other(minigrad.ones(1, 3, 5)))
     raises(ValueError, r"head_dim \(5\) must be even", lambda: nn.RotaryPositionalEncoding(5))
-    layer = nn.RotaryPositionalEncoding(4, max_len=5)
-    with pytest.raises(RuntimeError, match=r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"):
-        layer(minigrad.ones(1, 3, 4), offset=3)
     raises(RuntimeError, r"positions -1 \.\. 1 are outside", lambda: layer(minigrad.ones(1, 3, 4), offset=-1))
     raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(1, 3, 6\)", lambda: layer(minigrad.ones(1, 3, 6)))
     raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(4,\)", lambda: layer(minigrad.ones(4)))
