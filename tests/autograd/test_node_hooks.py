@@ -1,5 +1,5 @@
-"""Hooks on nodes and on the accumulation of gradients, edges to walk from and to, and walks within walks, as in
-PyTorch."""
+"""Hooks on nodes, on accumulations and on several gradients, edges to walk from and to, walks within walks, versions,
+as in PyTorch."""
 
 from __future__ import annotations
 
@@ -43,16 +43,14 @@ def test_tensor_hooks_come_before_those_of_the_node(t: Any) -> None:
 
 
 def test_a_hook_may_change_only_values(t: Any) -> None:
-    other_dtype = t.ones(2, dtype=t.float64)
-    for bad in ((1.0,), (), (t.ones(3),), t.ones(2), [t.ones(2)]):
-        for register in ("register_prehook", "register_hook"):
-            y = t.ones(2, requires_grad=True).exp()
-            getattr(y.grad_fn, register)(lambda *gradients, bad=bad: bad)
-            with pytest.raises((RuntimeError, TypeError)):
-                y.sum().backward()
-    for bad in (t.ones(3), other_dtype, (t.ones(2),), 1.0):
+    one, three = t.ones(2), t.ones(3)
+    of_nodes = [(1.0,), (), (three,), one, [one]]
+    wrong = [("prehook", bad) for bad in of_nodes] + [("hook", bad) for bad in of_nodes]
+    wrong += [("tensor", bad) for bad in (three, one.double(), (one,), 1.0)]
+    for kind, bad in wrong:
         y = t.ones(2, requires_grad=True).exp()
-        y.register_hook(lambda gradient, bad=bad: bad)
+        owner = y if kind == "tensor" else y.grad_fn
+        getattr(owner, "register_prehook" if kind == "prehook" else "register_hook")(lambda *gradients, bad=bad: bad)
         with pytest.raises((RuntimeError, TypeError)):
             y.sum().backward()
 
@@ -70,38 +68,28 @@ def test_a_prehook_may_drop_a_gradient(t: Any) -> None:
     assert x.grad is None or not x.grad.any()  # PyTorch leaves it out
 
 
-def test_a_hook_may_remove_itself_and_others(t: Any) -> None:
+PLACES: list[Any] = [
+    lambda y, hook: y.register_hook(hook),
+    lambda y, hook: y.grad_fn.register_hook(hook),
+    lambda y, hook: y.grad_fn.next_functions[0][0].register_hook(hook),
+    lambda y, hook: y.grad_fn.register_prehook(hook),
+]
+
+
+@cases("register", PLACES)
+def test_a_hook_may_remove_itself_and_others(register: Any, t: Any) -> None:
     """The hooks that were there when the gradient came all see it."""
+    y, calls, handles = t.ones(2, requires_grad=True).exp(), [], []
 
-    def on_a_tensor(y: Any, hook: Any) -> Any:
-        return y.register_hook(hook)
+    def first(*gradients: Any) -> None:
+        calls.append("first")
+        for handle in handles:
+            handle.remove()
 
-    def on_a_node(y: Any, hook: Any) -> Any:
-        return y.grad_fn.register_hook(hook)
-
-    def on_an_accumulation(y: Any, hook: Any) -> Any:
-        return y.grad_fn.next_functions[0][0].register_hook(hook)
-
-    def before_a_node(y: Any, hook: Any) -> Any:
-        return y.grad_fn.register_prehook(hook)
-
-    for register in (on_a_tensor, on_a_node, on_an_accumulation, before_a_node):
-        y = t.ones(2, requires_grad=True).exp()
-        calls: list[str] = []
-        handles: list[Any] = []
-
-        def first(*gradients: Any, calls: Any = calls, handles: Any = handles) -> None:
-            calls.append("first")
-            for handle in handles:
-                handle.remove()
-
-        def second(*gradients: Any, calls: Any = calls) -> None:
-            calls.append("second")
-
-        handles += register(y, first), register(y, second)
-        y.sum().backward(retain_graph=True)
-        y.sum().backward()
-        assert calls == ["first", "second"], register.__name__
+    handles += register(y, first), register(y, lambda *gradients: calls.append("second"))
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert calls == ["first", "second"]
 
 
 def test_hooks_on_the_accumulation_of_a_leaf(t: Any) -> None:
@@ -268,3 +256,75 @@ def test_an_input_of_backward_gets_its_gradient_once(t: Any) -> None:
     y.retain_grad()
     y.sum().backward(inputs=[y, x])
     assert y.grad.tolist() == [1.0, 1.0] and x.grad.tolist() == [5.0, 5.0]
+
+
+# Several gradients, edges and versions ----------------------------------------------------------------------
+
+
+def leaves(t: Any, count: int) -> list[Any]:
+    return [t.tensor([float(i + 1)], requires_grad=True) for i in range(count)]
+
+
+def test_all_gradients_come_at_once(t: Any) -> None:
+    a, b, c = leaves(t, 3)
+    h = a * b
+    calls: list[list[float | None]] = []
+    handle = t.autograd.graph.register_multi_grad_hook(
+        [a, h, c], lambda grads: calls.append([g if g is None else g.item() for g in grads])
+    )
+    (h * c).sum().backward(retain_graph=True)
+    assert calls == [[6.0, 3.0, 2.0]]
+    h.sum().backward(retain_graph=True)  # c is not reached
+    assert calls[1:] == [[2.0, 1.0, None]]
+    t.autograd.grad((h * c).sum(), [h], retain_graph=True)  # neither a nor c is reached
+    assert calls[2:] == [[None, 3.0, None]]
+    handle.remove()
+    h.sum().backward()
+    assert len(calls) == 3
+
+
+def test_any_gradient_counts_once_in_each_pass(t: Any) -> None:
+    a, b = leaves(t, 2)
+    calls: list[float] = []
+    with t.autograd.graph.register_multi_grad_hook([a, b], lambda g: calls.append(g.item()), mode="any"):
+        for _ in range(2):
+            (a * 2 + b * 2).sum().backward()
+    (a * 2).sum().backward()
+    assert calls == [2.0, 2.0]
+
+
+def test_a_tensor_twice(t: Any) -> None:
+    (a,) = leaves(t, 1)
+    calls: list[int] = []
+    t.autograd.graph.register_multi_grad_hook([a, a], lambda grads: calls.append(len(grads)))
+    (a * a).sum().backward()
+    assert calls == [2]
+
+
+def test_modes_and_tensors_are_checked(t: Any) -> None:
+    raises(ValueError, "mode", lambda: t.autograd.graph.register_multi_grad_hook(leaves(t, 1), print, mode="some"))
+    raises((RuntimeError, AssertionError), None, lambda: t.autograd.graph.register_multi_grad_hook([t.ones(1)], print))
+
+
+def test_edges(t: Any) -> None:
+    (a,) = leaves(t, 1)
+    edge = t.autograd.graph.get_gradient_edge(a * 2)
+    assert edge.node.name() == "MulBackward0" and edge.output_nr == 0
+    assert t.autograd.graph.get_gradient_edge(t.stack([a, a]).unbind()[1]).output_nr == 1
+    leaf = t.autograd.graph.get_gradient_edge(a)
+    assert leaf.node.name().endswith("AccumulateGrad") and leaf.node.variable is a
+    raises(RuntimeError, "gradient edge", lambda: t.autograd.graph.get_gradient_edge(t.ones(1)))
+
+
+def test_a_change_that_autograd_does_not_see(t: Any) -> None:
+    (a,) = leaves(t, 1)
+    h = a * 2
+    out = (h * h).sum()
+    t.autograd.graph.increment_version(h)
+    raises(RuntimeError, "modified by an inplace", out.backward)
+    b, c = leaves(t, 2)
+    products = [(x * x).sum() for x in (b, c)]
+    t.autograd.graph.increment_version([b, c])
+    for product in products:
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            product.backward()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,40 +15,26 @@ from minigrad.ops.op import watch
 
 
 class Diary(Observer):
-    """Writes down each event."""
+    """Writes down each event: its name, and what of the arguments can be compared."""
 
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
 
-    def applying(self, op: Any, args: Any) -> None:
-        self.events.append(("applying", op.name))
 
-    def applied(self, op: Any, args: Any, result: Any, node: Any) -> None:
-        self.events.append(("applied", op.name, node))
+def writes(name: str, facts: Callable[..., tuple[Any, ...]]) -> None:
+    setattr(Diary, name, lambda self, *args: self.events.append((name, *facts(*args))))
 
-    def failed(self, op: Any) -> None:
-        self.events.append(("failed", op.name))
 
-    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        self.events.append(("arrived", target, slot, gradient.tolist()))
-
-    def passing(self, node: Any) -> None:
-        self.events.append(("passing", node))
-
-    def delivered(self, node: Any, position: int, gradient: Any) -> None:
-        self.events.append(("delivered", node, position, gradient.tolist()))
-
-    def passed(self, node: Any, gradients: Any) -> None:
-        self.events.append(("passed", node, len(gradients)))
-
-    def ended(self) -> None:
-        self.events.append(("ended",))
-
-    def entered(self, name: str, kind: str, subject: Any) -> None:
-        self.events.append(("entered", name, kind, subject))
-
-    def left(self) -> None:
-        self.events.append(("left",))
+writes("applying", lambda op, args: (op.name,))
+writes("applied", lambda op, args, result, node: (op.name, node))
+writes("failed", lambda op: (op.name,))
+writes("arrived", lambda target, slot, gradient: (target, slot, gradient.tolist()))
+writes("passing", lambda node: (node,))
+writes("delivered", lambda node, position, gradient: (node, position, gradient.tolist()))
+writes("passed", lambda node, gradients: (node, len(gradients)))
+writes("ended", lambda: ())
+writes("entered", lambda name, kind, subject: (name, kind, subject))
+writes("left", lambda: ())
 
 
 @pytest.fixture

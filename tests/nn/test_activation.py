@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,35 +11,23 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree, numbers
-from tests.support.cases import cases, pairwise, raises, rng
-from tests.support.layer_checks import check_float32, check_layer
+from tests.support.cases import cases, pairwise, programs, raises, rng
+from tests.support.layer_checks import check_float32, check_row
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair
 
 SHAPE = (3, 4, 2, 2)
-LAYERS: list[Callable[[Any], Any]] = [
-    lambda n: n.ReLU6(),
-    lambda n: n.SELU(),
-    lambda n: n.CELU(2.0),
-    lambda n: n.Mish(),
-    lambda n: n.Hardtanh(-0.5, 1.5),
-    lambda n: n.Hardswish(),
-    lambda n: n.Hardshrink(0.3),
-    lambda n: n.Softshrink(0.3),
-    lambda n: n.Tanhshrink(),
-    lambda n: n.Threshold(0.1, 20),
-    lambda n: n.Softsign(),
-    lambda n: n.Softmin(dim=-1),
-    lambda n: n.PReLU(),
-    lambda n: n.PReLU(4, init=0.1),
-    lambda n: n.RReLU(0.2, 0.4).eval(),
-]
+LAYERS = programs("""
+n.ReLU6(); n.SELU(); n.CELU(2.0); n.Mish(); n.Hardtanh(-0.5, 1.5); n.Hardswish(); n.Hardshrink(0.3);
+n.Softshrink(0.3); n.Tanhshrink(); n.Threshold(0.1, 20); n.Softsign(); n.Softmin(dim=-1); n.PReLU();
+n.PReLU(4, init=0.1); n.RReLU(0.2, 0.4).eval()
+""")
 
 
-@cases("make", LAYERS)
-def test_layers(make: Callable[[Any], Any], device: str) -> None:
-    check_layer(make, SHAPE, device)
-    assert make(nn).to(device)(minigrad.zeros(0, 4, 2, device=device)).shape == (0, 4, 2)
+@cases("program", LAYERS)
+def test_layers(program: str, device: str) -> None:
+    check_row(f"{program} of {SHAPE}", device)
+    assert eval(program, {"n": nn}).to(device)(minigrad.zeros(0, 4, 2, device=device)).shape == (0, 4, 2)
 
 
 def test_softmax2d_and_hardsigmoid(device: str) -> None:
@@ -51,25 +38,16 @@ def test_softmax2d_and_hardsigmoid(device: str) -> None:
     check_float32(lambda n: n.Hardsigmoid(), SHAPE, device)
 
 
-IN_PLACE: list[Callable[[Any, bool], Any]] = [
-    lambda n, i: n.ReLU(i),
-    lambda n, i: n.ReLU6(i),
-    lambda n, i: n.ELU(0.7, i),
-    lambda n, i: n.SELU(i),
-    lambda n, i: n.CELU(2.0, i),
-    lambda n, i: n.SiLU(i),
-    lambda n, i: n.Mish(i),
-    lambda n, i: n.Hardtanh(-0.5, 0.5, i),
-    lambda n, i: n.Hardsigmoid(i),
-    lambda n, i: n.Hardswish(i),
-    lambda n, i: n.Threshold(0.1, 20, i),
-    lambda n, i: n.LeakyReLU(0.2, i),
-    lambda n, i: n.RReLU(0.1, 0.3, i),
-]
+IN_PLACE = programs("""
+n.ReLU(i); n.ReLU6(i); n.ELU(0.7, i); n.SELU(i); n.CELU(2.0, i); n.SiLU(i); n.Mish(i); n.Hardtanh(-0.5, 0.5, i);
+n.Hardsigmoid(i); n.Hardswish(i); n.Threshold(0.1, 20, i); n.LeakyReLU(0.2, i); n.RReLU(0.1, 0.3, i)
+""")
 
 
-@cases("make", IN_PLACE)
-def test_layers_in_place(make: Callable[[Any, bool], Any], device: str) -> None:
+@cases("layer", IN_PLACE)
+def test_layers_in_place(layer: str, device: str) -> None:
+    make = lambda n, i: eval(layer, {"n": n, "i": i})
+
     def program(t: Any, x: Any) -> list[Any]:
         t.manual_seed(5)
         y = x * 1

@@ -13,41 +13,26 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree, numbers
-from tests.support.cases import cases, raises, rng
-from tests.support.layer_checks import Make, check_layer
+from tests.support.cases import cases, programs, raises, rng
+from tests.support.layer_checks import Make, check_row
 from tests.support.parity import host, ours
 from tests.support.twins import check_twins
 
-LAYERS: list[tuple[Make, tuple[int, ...]]] = [
-    (lambda n: n.Linear(5, 3), (4, 5)),
-    (lambda n: n.Linear(5, 3), (5,)),
-    (lambda n: n.Linear(5, 3, bias=False), (2, 3, 4, 5)),
-    (lambda n: n.LayerNorm(5), (2, 3, 5)),
-    (lambda n: n.LayerNorm((3, 5), eps=1e-3), (2, 3, 5)),
-    (lambda n: n.LayerNorm(5, bias=False), (2, 5)),
-    (lambda n: n.LayerNorm([3, 5], elementwise_affine=False), (2, 3, 5)),
-    (lambda n: n.RMSNorm(5), (2, 3, 5)),
-    (lambda n: n.RMSNorm((3, 5), eps=1e-3), (2, 3, 5)),
-    (lambda n: n.ReLU(), (4, 5)),
-    (lambda n: n.GELU(), (4, 5)),
-    (lambda n: n.GELU(approximate="tanh"), (4, 5)),
-    (lambda n: n.SiLU(), (4, 5)),
-    (lambda n: n.Tanh(), (4, 5)),
-    (lambda n: n.Sigmoid(), (4, 5)),
-    (lambda n: n.LogSigmoid(), (4, 5)),
-    (lambda n: n.Softplus(beta=2, threshold=1), (4, 5)),
-    (lambda n: n.ELU(alpha=0.7), (4, 5)),
-    (lambda n: n.LeakyReLU(0.2), (4, 5)),
-    (lambda n: n.GLU(dim=1), (4, 6, 5)),
-    (lambda n: n.Softmax(dim=1), (4, 5, 2)),
-    (lambda n: n.LogSoftmax(dim=-1), (4, 5)),
-    (lambda n: n.Sequential(n.Linear(5, 7), n.ReLU(inplace=True), n.Linear(7, 1)), (4, 5)),
-]
+LAYERS = programs("""
+n.Linear(5, 3) of (4, 5); n.Linear(5, 3) of (5,); n.Linear(5, 3, bias=False) of (2, 3, 4, 5);
+n.LayerNorm(5) of (2, 3, 5); n.LayerNorm((3, 5), eps=1e-3) of (2, 3, 5); n.LayerNorm(5, bias=False) of (2, 5);
+n.LayerNorm([3, 5], elementwise_affine=False) of (2, 3, 5); n.RMSNorm(5) of (2, 3, 5);
+n.RMSNorm((3, 5), eps=1e-3) of (2, 3, 5); n.ReLU() of (4, 5); n.GELU() of (4, 5);
+n.GELU(approximate="tanh") of (4, 5); n.SiLU() of (4, 5); n.Tanh() of (4, 5); n.Sigmoid() of (4, 5);
+n.LogSigmoid() of (4, 5); n.Softplus(beta=2, threshold=1) of (4, 5); n.ELU(alpha=0.7) of (4, 5);
+n.LeakyReLU(0.2) of (4, 5); n.GLU(dim=1) of (4, 6, 5); n.Softmax(dim=1) of (4, 5, 2);
+n.LogSoftmax(dim=-1) of (4, 5); n.Sequential(n.Linear(5, 7), n.ReLU(inplace=True), n.Linear(7, 1)) of (4, 5)
+""")
 
 
-@cases("make, shape", LAYERS)
-def test_layers(make: Make, shape: tuple[int, ...], device: str) -> None:
-    check_layer(make, shape, device)
+@cases("row", LAYERS)
+def test_layers(row: str, device: str) -> None:
+    check_row(row, device)
 
 
 def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:

@@ -14,8 +14,8 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree, numbers
-from tests.support.cases import cases, raises, rng
-from tests.support.layer_checks import Make, check_layer
+from tests.support.cases import cases, programs, raises, rng
+from tests.support.layer_checks import Make, check_layer, check_row
 from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import check_twins, pair
 
@@ -37,35 +37,33 @@ def evaluated(make: Make) -> Make:
     return made
 
 
-LAYERS: list[tuple[Make, tuple[int, ...]]] = [
-    (lambda n: n.BatchNorm1d(3), (4, 3)),
-    (lambda n: n.BatchNorm1d(3, eps=1e-3, momentum=0.3), (4, 3, 5)),
-    (lambda n: n.BatchNorm1d(3, momentum=None), (4, 3, 5)),
-    (lambda n: n.BatchNorm1d(3, affine=False), (4, 3)),
-    (lambda n: n.BatchNorm1d(3, bias=False), (4, 3)),
-    (lambda n: n.BatchNorm1d(3, track_running_stats=False), (4, 3)),
-    (lambda n: n.BatchNorm1d(3, track_running_stats=False).eval(), (4, 3)),
+LAYERS = programs("""
+n.BatchNorm1d(3) of (4, 3); n.BatchNorm1d(3, eps=1e-3, momentum=0.3) of (4, 3, 5);
+n.BatchNorm1d(3, momentum=None) of (4, 3, 5); n.BatchNorm1d(3, affine=False) of (4, 3);
+n.BatchNorm1d(3, bias=False) of (4, 3); n.BatchNorm1d(3, track_running_stats=False) of (4, 3);
+n.BatchNorm1d(3, track_running_stats=False).eval() of (4, 3); n.BatchNorm2d(3) of (2, 3, 4, 5);
+n.BatchNorm3d(2) of (2, 2, 2, 3, 2); n.InstanceNorm1d(3) of (2, 3, 5); n.InstanceNorm1d(3, affine=True) of (3, 5);
+n.InstanceNorm1d(3, track_running_stats=True) of (2, 3, 5);
+n.InstanceNorm2d(3, affine=True, eps=1e-3) of (2, 3, 4, 2); n.InstanceNorm3d(2) of (2, 2, 2, 3, 2);
+n.GroupNorm(2, 4) of (3, 4, 5); n.GroupNorm(3, 6, eps=1e-3, affine=False) of (2, 6, 2, 3);
+n.GroupNorm(1, 4, bias=False) of (3, 4); n.LocalResponseNorm(2, alpha=0.3) of (2, 5, 4);
+n.LocalResponseNorm(3, beta=0.5, k=2.0) of (2, 5, 2, 3)
+""")
+EVALUATED: list[tuple[Make, tuple[int, ...]]] = [
     (evaluated(lambda n: n.BatchNorm1d(3)), (4, 3, 5)),
     (evaluated(lambda n: n.BatchNorm1d(3)), (1, 3)),
-    (lambda n: n.BatchNorm2d(3), (2, 3, 4, 5)),
     (evaluated(lambda n: n.BatchNorm2d(3, affine=False)), (2, 3, 4, 5)),
-    (lambda n: n.BatchNorm3d(2), (2, 2, 2, 3, 2)),
-    (lambda n: n.InstanceNorm1d(3), (2, 3, 5)),
-    (lambda n: n.InstanceNorm1d(3, affine=True), (3, 5)),
-    (lambda n: n.InstanceNorm1d(3, track_running_stats=True), (2, 3, 5)),
     (evaluated(lambda n: n.InstanceNorm1d(3, affine=True, track_running_stats=True)), (2, 3, 5)),
-    (lambda n: n.InstanceNorm2d(3, affine=True, eps=1e-3), (2, 3, 4, 2)),
-    (lambda n: n.InstanceNorm3d(2), (2, 2, 2, 3, 2)),
-    (lambda n: n.GroupNorm(2, 4), (3, 4, 5)),
-    (lambda n: n.GroupNorm(3, 6, eps=1e-3, affine=False), (2, 6, 2, 3)),
-    (lambda n: n.GroupNorm(1, 4, bias=False), (3, 4)),
-    (lambda n: n.LocalResponseNorm(2, alpha=0.3), (2, 5, 4)),
-    (lambda n: n.LocalResponseNorm(3, beta=0.5, k=2.0), (2, 5, 2, 3)),
 ]
 
 
-@cases("make, shape", LAYERS)
-def test_layers(make: Make, shape: tuple[int, ...], device: str) -> None:
+@cases("row", LAYERS)
+def test_layers(row: str, device: str) -> None:
+    check_row(row, device)
+
+
+@cases("make, shape", EVALUATED)
+def test_layers_in_evaluation(make: Make, shape: tuple[int, ...], device: str) -> None:
     check_layer(make, shape, device)
 
 

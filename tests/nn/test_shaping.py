@@ -13,37 +13,28 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree
-from tests.support.cases import cases, raises, rng
-from tests.support.layer_checks import Make, check_layer
+from tests.support.cases import cases, programs, raises, rng
+from tests.support.layer_checks import check_row
 from tests.support.parity import assert_close, host, torch
 from tests.support.twins import pair
 
-LAYERS: list[tuple[Make, tuple[int, ...]]] = [
-    (lambda n: n.Flatten(), (2, 3, 4)),
-    (lambda n: n.Flatten(0, -2), (2, 3, 4)),
-    (lambda n: n.Unflatten(1, (2, -1)), (2, 6, 3)),
-    (lambda n: n.Unfold(2, padding=1, stride=(1, 2)), (2, 3, 4, 5)),
-    (lambda n: n.Fold((4, 5), (2, 2)), (2, 12, 12)),
-    (lambda n: n.PixelShuffle(2), (2, 8, 2, 3)),
-    (lambda n: n.PixelShuffle(3), (2, 2, 9, 2, 1)),
-    (lambda n: n.PixelUnshuffle(2), (3, 4, 6)),
-    (lambda n: n.ChannelShuffle(2), (2, 6, 3, 2)),
-    (lambda n: n.Upsample(scale_factor=2), (2, 3, 4)),
-    (lambda n: n.Upsample(scale_factor=(2.0, 1.5)), (2, 3, 4, 5)),
-    (lambda n: n.Upsample(size=(3, 7)), (2, 3, 4, 5)),
-    (lambda n: n.Upsample(scale_factor=2, mode="linear"), (2, 3, 4)),
-    (lambda n: n.Upsample((3, 9), mode="bilinear"), (2, 3, 5, 4)),
-    (lambda n: n.Upsample(scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 3, 4)),
-    (lambda n: n.Upsample(size=(7, 3), mode="bicubic"), (1, 2, 4, 5)),
-    (lambda n: n.Upsample(scale_factor=2, mode="trilinear"), (1, 2, 2, 3, 2)),
-    (lambda n: n.UpsamplingNearest2d(scale_factor=2), (1, 2, 3, 2)),
-    (lambda n: n.UpsamplingBilinear2d(size=(4, 5)), (1, 2, 3, 2)),
-]
+LAYERS = programs("""
+n.Flatten() of (2, 3, 4); n.Flatten(0, -2) of (2, 3, 4); n.Unflatten(1, (2, -1)) of (2, 6, 3);
+n.Unfold(2, padding=1, stride=(1, 2)) of (2, 3, 4, 5); n.Fold((4, 5), (2, 2)) of (2, 12, 12);
+n.PixelShuffle(2) of (2, 8, 2, 3); n.PixelShuffle(3) of (2, 2, 9, 2, 1); n.PixelUnshuffle(2) of (3, 4, 6);
+n.ChannelShuffle(2) of (2, 6, 3, 2); n.Upsample(scale_factor=2) of (2, 3, 4);
+n.Upsample(scale_factor=(2.0, 1.5)) of (2, 3, 4, 5); n.Upsample(size=(3, 7)) of (2, 3, 4, 5);
+n.Upsample(scale_factor=2, mode="linear") of (2, 3, 4); n.Upsample((3, 9), mode="bilinear") of (2, 3, 5, 4);
+n.Upsample(scale_factor=2, mode="bilinear", align_corners=True) of (2, 3, 3, 4);
+n.Upsample(size=(7, 3), mode="bicubic") of (1, 2, 4, 5);
+n.Upsample(scale_factor=2, mode="trilinear") of (1, 2, 2, 3, 2);
+n.UpsamplingNearest2d(scale_factor=2) of (1, 2, 3, 2); n.UpsamplingBilinear2d(size=(4, 5)) of (1, 2, 3, 2)
+""")
 
 
-@cases("make, shape", LAYERS)
-def test_layers(make: Make, shape: tuple[int, ...], device: str) -> None:
-    check_layer(make, shape, device)
+@cases("row", LAYERS)
+def test_layers(row: str, device: str) -> None:
+    check_row(row, device)
 
 
 MODES = {"nearest": 1, "nearest-exact": 1, "linear": 1, "area": 1, "bilinear": 2, "bicubic": 2}

@@ -42,6 +42,12 @@ def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = 
         _check_second(mine, other, (out[0], x, g), (expected[0], tx, tg), device)
 
 
+def check_row(row: str, device: str) -> None:
+    """``check_layer`` of a row "layer of nn ``n`` of (the shape of its input)"."""
+    make, _, shape = row.rpartition(" of ")
+    check_layer(lambda n: eval(make, {"n": n}), eval(shape), device)
+
+
 def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) -> None:
     """The gradients of a random sum of the first-order gradients."""
     found = []
