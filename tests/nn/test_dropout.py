@@ -13,6 +13,7 @@ import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree
 from tests.support.cases import cases, pairwise, raises, rng
+from tests.support.layer_checks import dropout_of_pytorch as dropout_of_pytorch
 from tests.support.parity import host, torch
 
 LAYERS: list[tuple[Callable[[Any], Any], tuple[int, ...]]] = [

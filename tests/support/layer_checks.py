@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import minigrad
 from minigrad import nn
@@ -14,6 +15,15 @@ from .parity import assert_close, gradients, host, listed, ours, torch
 from .twins import compare_gradients, pair, twinned
 
 Make = Callable[[Any], Any]
+
+
+@pytest.fixture
+def dropout_of_pytorch() -> Iterator[None]:
+    """Dropout draws as PyTorch's does."""
+    before = minigrad.get_dropout_stream()
+    minigrad.set_dropout_stream("pytorch")
+    yield
+    minigrad.set_dropout_stream(before)
 
 
 def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = True) -> None:
