@@ -42,15 +42,15 @@ def test_dtypes_and_frequencies() -> None:
     assert minigrad.fft.fft(minigrad.arange(4)).dtype is minigrad.complex64
     for n in (5, 6):
         for name in ("fftfreq", "rfftfreq"):
-            found, expected = getattr(minigrad.fft, name)(n, d=0.5), getattr(torch.fft, name)(n, d=0.5)
-            np.testing.assert_array_equal(host(found), host(expected))
+            actual, expected = getattr(minigrad.fft, name)(n, d=0.5), getattr(torch.fft, name)(n, d=0.5)
+            np.testing.assert_array_equal(host(actual), host(expected))
     assert minigrad.fft.fftfreq(4, dtype=minigrad.float64).dtype is minigrad.float64
 
 
 def test_numpys_spelling_and_out() -> None:
     x = np.random.default_rng(0).standard_normal((3, 4))
-    found = minigrad.fft.rfft(ours(x), axis=0)  # type: ignore[call-arg]
-    np.testing.assert_allclose(host(found), np.fft.rfft(x, axis=0), atol=1e-14)
+    actual = minigrad.fft.rfft(ours(x), axis=0)  # type: ignore[call-arg]
+    np.testing.assert_allclose(host(actual), np.fft.rfft(x, axis=0), atol=1e-14)
     out = minigrad.zeros(1, dtype=minigrad.complex128)
     assert minigrad.fft.ifft(ours(x), out=out) is out  # type: ignore[call-arg]
     np.testing.assert_allclose(host(out), np.fft.ifft(x), atol=1e-14)

@@ -67,9 +67,9 @@ def test_decompositions(device: str) -> None:
     assert_close(minigrad.linalg.eigvalsh(x), torch.linalg.eigvalsh(y))
     x, y = ours(a[:, :2], device=device), theirs(a[:, :2])
     for full in (False, True):
-        found, expected = minigrad.linalg.svd(x, full), torch.linalg.svd(y, full)
-        assert_close(found.S, expected.S)
-        assert [tuple(f.shape) for f in found] == [tuple(e.shape) for e in expected]
+        actual, expected = minigrad.linalg.svd(x, full), torch.linalg.svd(y, full)
+        assert_close(actual.S, expected.S)
+        assert [tuple(f.shape) for f in actual] == [tuple(e.shape) for e in expected]
     u, s, vh = minigrad.linalg.svd(x, full_matrices=False)
     assert_close(u @ minigrad.diag_embed(s) @ vh, x)
     q, r = minigrad.linalg.qr(x)
@@ -122,8 +122,8 @@ def test_singular_matrices_have_an_info(device: str) -> None:
     for refuse in (minigrad.linalg.inv_ex, minigrad.linalg.cholesky_ex, minigrad.linalg.lu_factor_ex):
         with pytest.raises(minigrad.linalg.LinAlgError):
             refuse(x, check_errors=True)
-    found = minigrad.linalg.solve_triangular(x[1], x[0], upper=True)
-    assert_close(found.nan_to_num(7, 8, 9), torch.linalg.solve_triangular(y[1], y[0], upper=True).nan_to_num(7, 8, 9))
+    actual = minigrad.linalg.solve_triangular(x[1], x[0], upper=True)
+    assert_close(actual.nan_to_num(7, 8, 9), torch.linalg.solve_triangular(y[1], y[0], upper=True).nan_to_num(7, 8, 9))
 
 
 @cases("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 3, 3)])
@@ -131,9 +131,9 @@ def test_empty_matrices(shape: tuple[int, ...], device: str) -> None:
     x, y = ours(np.zeros(shape), True, device), theirs(np.zeros(shape))
     square = ("eigh", "eig", "inv", "matrix_exp") if shape[-1] == shape[-2] else ()
     for name in ("svd", "qr", "svdvals", "pinv", "matrix_rank", "lu_factor", *square):
-        found, expected = (listed(getattr(t.linalg, name)(a)) for t, a in ((minigrad, x), (torch, y)))
-        assert [tuple(f.shape) for f in found] == [tuple(e.shape) for e in expected], name
-        assert [in_torch_words(f.dtype) for f in found] == [str(e.dtype) for e in expected], name
+        actual, expected = (listed(getattr(t.linalg, name)(a)) for t, a in ((minigrad, x), (torch, y)))
+        assert [tuple(f.shape) for f in actual] == [tuple(e.shape) for e in expected], name
+        assert [in_torch_words(f.dtype) for f in actual] == [str(e.dtype) for e in expected], name
 
 
 def test_ranks_and_pseudo_inverses_by_tolerance(device: str) -> None:
@@ -176,10 +176,10 @@ def test_ldl(n: int, kind: str, device: str) -> None:
     a[0] -= np.eye(n) * np.diagonal(a[0])[:, None]
     a[1:2] *= 1e-3 if n != 1 else 1
     x, y = ours(a[1:], device=device), theirs(a[1:])
-    found = minigrad.linalg.ldl_factor(x, hermitian=hermitian)
+    actual = minigrad.linalg.ldl_factor(x, hermitian=hermitian)
     expected = torch.linalg.ldl_factor(y, hermitian=hermitian)
-    assert_close(reals(found.LD), reals(expected.LD), rtol=1e-6)
-    assert_close(found.pivots, expected.pivots)
+    assert_close(reals(actual.LD), reals(expected.LD), rtol=1e-6)
+    assert_close(actual.pivots, expected.pivots)
     full = ours(a, device=device)
     factors = minigrad.linalg.ldl_factor_ex(full, hermitian=hermitian)
     assert factors.info.tolist() == torch.linalg.ldl_factor_ex(theirs(a), hermitian=hermitian).info.tolist()

@@ -23,12 +23,12 @@ def compare(name: str, *args: Any, mask: Any, gradients: bool = True, values: An
     x, y = (make(values) for make in (ours, theirs))
     if gradients:
         x.requires_grad_(), y.requires_grad_()
-    found = getattr(minigrad.masked, name)(x, *args, mask=None if mask is None else ours(mask), **options)
+    actual = getattr(minigrad.masked, name)(x, *args, mask=None if mask is None else ours(mask), **options)
     expected = getattr(torch.masked, name)(y, *args, mask=None if mask is None else theirs(mask), **options)
-    assert_same_dtype(found, expected)
-    assert_close(found, expected)
+    assert_same_dtype(actual, expected)
+    assert_close(actual, expected)
     if gradients:
-        found.nan_to_num(0, 0, 0).sum().backward(), expected.nan_to_num(0, 0, 0).sum().backward()
+        actual.nan_to_num(0, 0, 0).sum().backward(), expected.nan_to_num(0, 0, 0).sum().backward()
         assert_close(x.grad, y.grad)
 
 
@@ -89,8 +89,8 @@ def test_errors() -> None:
 def test_logsumexp_of_complex_numbers() -> None:
     values = VALUES + 1j * np.flip(VALUES)
     expected = np.log(np.where(MASK, np.exp(values), 0).sum((0, 1)))
-    found = minigrad.masked.logsumexp(ours(values), (0, 1), mask=ours(MASK))
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+    actual = minigrad.masked.logsumexp(ours(values), (0, 1), mask=ours(MASK))
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-12)
 
 
 def test_logaddexp_of_complex_numbers() -> None:

@@ -28,8 +28,8 @@ t.arange(5000.0).reshape(5, 1000); t.arange(1001); t.arange(1000); t.full((7,), 
 
 @cases("program", SHOWN)
 def test_repr_is_torchs(program: str) -> None:
-    found, expected = (eval(program, {"t": t}) for t in (minigrad, torch))
-    assert in_torch_words(repr(found)) == repr(expected) and str(found) == repr(found)
+    actual, expected = (eval(program, {"t": t}) for t in (minigrad, torch))
+    assert in_torch_words(repr(actual)) == repr(expected) and str(actual) == repr(actual)
 
 
 def test_the_values_alone() -> None:
@@ -47,8 +47,8 @@ def test_random_values() -> None:
         shape = tuple(rng.integers(1, 6, rng.integers(0, 4)))
         values = rng.standard_normal(shape).astype(np.float32) * np.float32(10.0 ** rng.integers(-6, 9))
         values = np.round(values) if n % 3 == 0 else values
-        found, expected = minigrad.tensor(values), torch.tensor(values)
-        assert in_torch_words(repr(found)) == repr(expected), n
+        actual, expected = minigrad.tensor(values), torch.tensor(values)
+        assert in_torch_words(repr(actual)) == repr(expected), n
 
 
 def test_device_is_shown() -> None:

@@ -27,14 +27,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 @cases("call, sym, length", itertools.product(CALLS, [True, False], [0, 1, 2, 5, 16]))
 def test_windows(call: tuple[str, dict[str, Any]], sym: bool, length: int) -> None:
     name, how = call
-    found = getattr(windows, name)(length, sym=sym, dtype=minigrad.float64, **how)
+    actual = getattr(windows, name)(length, sym=sym, dtype=minigrad.float64, **how)
     if how.get("beta") == 900:  # PyTorch's I₀ is infinite there
-        assert ((found >= 0) & (found <= 1)).all()
+        assert ((actual >= 0) & (actual <= 1)).all()
         return
-    assert_close(found, getattr(torch.signal.windows, name)(length, sym=sym, dtype=torch.float64, **how), rtol=1e-9)
+    assert_close(actual, getattr(torch.signal.windows, name)(length, sym=sym, dtype=torch.float64, **how), rtol=1e-9)
     plain = getattr(windows, name)(length, sym=sym, **how)
     assert plain.dtype is minigrad.float32
-    assert_close(plain, found.float())
+    assert_close(plain, actual.float())
 
 
 def test_a_center() -> None:

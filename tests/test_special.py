@@ -35,7 +35,7 @@ def test_erfinv_to_the_last_digits(dtype: Any, digits: float) -> None:
     """Where one formula gives way to another, near the ends, and at them."""
     near = [0.0, -0.0, 1e-30, -1e-9, 0.3, 0.85, np.nextafter(0.85, 1), -0.8500001, 0.9999, -1.0, 1.0, 1.5, np.nan]
     y = np.array([*near, *np.linspace(-0.99, 0.99, 101), *(1 - 2.0 ** -np.arange(1, 24))], dtype)
-    found = ours(y).erfinv().numpy()
-    np.testing.assert_allclose(found, theirs(y.astype(np.float64)).erfinv().numpy(), rtol=digits)
-    assert np.signbit(found[1]) and not np.signbit(found[0])
+    actual = ours(y).erfinv().numpy()
+    np.testing.assert_allclose(actual, theirs(y.astype(np.float64)).erfinv().numpy(), rtol=digits)
+    assert np.signbit(actual[1]) and not np.signbit(actual[0])
     assert ours(y[4]).erfinv().shape == () and ours(y[11]).erfinv().isnan()

@@ -122,8 +122,8 @@ def test_pickle() -> None:
     for x in (randn, minigrad.arange(4), minigrad.tensor(True), minigrad.ones(2, 3).t()):
         y = pickle.loads(pickle.dumps(x))
         assert (y.tolist(), y.dtype, y.requires_grad, y.shape) == (x.tolist(), x.dtype, x.requires_grad, x.shape)
-    made = pickle.loads(pickle.dumps(minigrad.ones(2, requires_grad=True) * 2))
-    assert made.requires_grad and made.is_leaf  # PyTorch's way: without the history
+    built = pickle.loads(pickle.dumps(minigrad.ones(2, requires_grad=True) * 2))
+    assert built.requires_grad and built.is_leaf  # PyTorch's way: without the history
     assert pickle.loads(pickle.dumps(minigrad.float16)) is minigrad.float16
 
 
@@ -227,27 +227,27 @@ def test_methods(program: str) -> None:
 
 def test_hooks_after_the_gradient_has_grown() -> None:
     leaf = minigrad.ones(2, requires_grad=True)
-    seen: list[Any] = []
-    handle = leaf.register_post_accumulate_grad_hook(lambda t: seen.append((t is leaf, t.grad.tolist())))
+    calls: list[Any] = []
+    handle = leaf.register_post_accumulate_grad_hook(lambda t: calls.append((t is leaf, t.grad.tolist())))
     (leaf * 2).sum().backward()
     (leaf * 2).sum().backward(inputs=[leaf])
-    assert seen == [(True, [2, 2]), (True, [4, 4])]
+    assert calls == [(True, [2, 2]), (True, [4, 4])]
     minigrad.autograd.grad((leaf * 2).sum(), leaf)
-    assert len(seen) == 2 and copy.deepcopy(leaf)._after is None
+    assert len(calls) == 2 and copy.deepcopy(leaf)._after is None
     pickle.dumps(leaf)
     handle.remove()
     (leaf * 2).sum().backward()
-    assert len(seen) == 2
+    assert len(calls) == 2
     raises(RuntimeError, "doesn't require gradient", lambda: minigrad.ones(1).register_post_accumulate_grad_hook(print))
     raises(RuntimeError, "non-leaf", lambda: (leaf * 2).register_post_accumulate_grad_hook(print))
 
 
 def test_retains_grad() -> None:
     leaf = minigrad.ones(2, requires_grad=True)
-    made = leaf * 2
-    assert not made.retains_grad
-    made.retain_grad()
-    assert made.retains_grad and not leaf.retains_grad
+    built = leaf * 2
+    assert not built.retains_grad
+    built.retain_grad()
+    assert built.retains_grad and not leaf.retains_grad
     leaf.retain_grad()
     assert not leaf.retains_grad
 

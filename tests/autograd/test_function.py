@@ -124,19 +124,19 @@ def test_results_of_a_walk_are_not_added_to_in_place() -> None:
 
 
 def test_gradients_that_nobody_used_are_zeros_or_none() -> None:
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     def forward(ctx: Any, x: Any, materialize: bool) -> Any:
         ctx.set_materialize_grads(materialize)
         return x * 1, x * 2
 
     def backward(ctx: Any, a: Any, b: Any) -> Any:
-        seen.append(b)
+        calls.append(b)
         return a, None
 
     for materialize in (True, False):
         function(forward, backward).apply(minigrad.ones(2, requires_grad=True), materialize)[0].sum().backward()
-    assert seen[0].tolist() == [0, 0] and seen[1] is None
+    assert calls[0].tolist() == [0, 0] and calls[1] is None
 
 
 def test_once_differentiable() -> None:
@@ -190,9 +190,9 @@ def test_no_cycle_keeps_a_graph_alive() -> None:
     gc.disable()
     try:
         y = functions(minigrad)["Exp"].apply(minigrad.ones(2, requires_grad=True))
-        seen = weakref.ref(y.grad_fn)
+        calls = weakref.ref(y.grad_fn)
         del y
-        assert seen() is None
+        assert calls() is None
     finally:
         gc.enable()
 

@@ -42,15 +42,15 @@ def both(call: Callable[..., Any], *arrays: Any, device: str = "cpu") -> tuple[A
     return mine, call(torch.autograd.functional, *(theirs(a) for a in arrays))
 
 
-def assert_alike(found: Any, expected: Any) -> None:
+def assert_alike(actual: Any, expected: Any) -> None:
     """The same structure and numbers."""
     if isinstance(expected, tuple):
-        assert isinstance(found, tuple) and len(found) == len(expected)
-        for f, e in zip(found, expected, strict=True):
+        assert isinstance(actual, tuple) and len(actual) == len(expected)
+        for f, e in zip(actual, expected, strict=True):
             assert_alike(f, e)
         return
-    assert isinstance(found, minigrad.Tensor) and found.requires_grad == expected.requires_grad
-    assert_close(found, expected, 1e-10)
+    assert isinstance(actual, minigrad.Tensor) and actual.requires_grad == expected.requires_grad
+    assert_close(actual, expected, 1e-10)
 
 
 @cases("name", FUNCTIONS)
@@ -101,8 +101,8 @@ def test_second_derivatives(name: str, device: str) -> None:
 
 def test_the_hessian_is_what_one_writes_by_hand() -> None:
     a = np.array([[2.0, 1.0], [1.0, 3.0]])
-    found = functional.hessian(lambda x: 0.5 * x @ ours(a) @ x, ours([1.0, -1.0]))
-    np.testing.assert_allclose(host(found), a)
+    actual = functional.hessian(lambda x: 0.5 * x @ ours(a) @ x, ours([1.0, -1.0]))
+    np.testing.assert_allclose(host(actual), a)
 
 
 @cases("what", ["jacobian", "hessian", "jvp", "vjp", "vhp", "hvp"])
@@ -122,17 +122,17 @@ def test_the_results_can_be_differentiated(what: str) -> None:
 def test_gradients_of_the_program_stay_as_they_are() -> None:
     x = ours(X, requires_grad=True)
     with minigrad.no_grad():
-        found = functional.jacobian(lambda x: x**2, x)
-    assert x.grad is None and not found.requires_grad
-    assert found.shape == (2, 3, 2, 3)
+        actual = functional.jacobian(lambda x: x**2, x)
+    assert x.grad is None and not actual.requires_grad
+    assert actual.shape == (2, 3, 2, 3)
 
 
 def test_numbers_and_empty_outputs() -> None:
     assert_alike(*both(lambda F, x: F.vjp(lambda x: x.sum(), x), X))
     assert_alike(*both(lambda F, x: F.jvp(lambda x: x * 2, x), np.ones(1)))
     assert_alike(*both(lambda F, x: F.jacobian(lambda x: x.sum(), x), X))
-    found = functional.jacobian(lambda x: x[:0], ours(Y))
-    assert found.shape == (0, 3)
+    actual = functional.jacobian(lambda x: x[:0], ours(Y))
+    assert actual.shape == (0, 3)
 
 
 REFUSED = programs("""
@@ -152,8 +152,8 @@ F.hvp(lambda a, b: (a * a).sum(), (x, y), (x, y), strict=True)
 @cases("program", REFUSED)
 def test_errors_are_pytorchs(program: str) -> None:
     names = ({"F": t.autograd.functional, "x": a(X), "y": a(Y)} for t, a in ((minigrad, ours), (torch, theirs)))
-    found, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
-    assert found == expected and expected.startswith(("RuntimeError", "TypeError"))
+    actual, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
+    assert actual == expected and expected.startswith(("RuntimeError", "TypeError"))
 
 
 def test_other_errors() -> None:

@@ -71,9 +71,9 @@ def test_a_backward_that_is_not_repeatable() -> None:
     calls: list[int] = []
 
     def noisy(a: minigrad.Tensor) -> minigrad.Tensor:
-        made = a * 2
-        made.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
-        return made
+        built = a * 2
+        built.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
+        return built
 
     raises(GradcheckError, "not repeatable", lambda: gradcheck(noisy, leaf(2)))
 

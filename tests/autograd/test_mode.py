@@ -84,12 +84,12 @@ def test_a_decorated_generator_is_in_the_mode_only_while_it_runs() -> None:
 
 
 def test_each_thread_has_its_own_mode() -> None:
-    found: list[bool] = []
+    actual: list[bool] = []
     with no_grad():
-        thread = threading.Thread(target=lambda: found.append(is_grad_enabled()))
+        thread = threading.Thread(target=lambda: actual.append(is_grad_enabled()))
         thread.start()
         thread.join()
-    assert found == [True]
+    assert actual == [True]
 
 
 def test_anomaly_mode() -> None:
@@ -98,9 +98,9 @@ def test_anomaly_mode() -> None:
         with set_detect_anomaly(False):
             assert not watch.observers
         assert watch.observers
-    made = detect_anomaly()
+    built = detect_anomaly()
     assert not watch.observers, "making one changes nothing until it is entered"
-    with made:
+    with built:
         assert watch.observers
     set_detect_anomaly(True)
     assert watch.observers

@@ -24,8 +24,8 @@ loss = (y * y).sum()
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shell that has run FILE as its fifth cell, as IPython tells it (CachingCompiler.format_code_name)."""
-    told = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[5]") if name == FILE else None)
-    shell = SimpleNamespace(compile=told, kernel=object())
+    texts = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[5]") if name == FILE else None)
+    shell = SimpleNamespace(compile=texts, kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     lines = CELL.splitlines(keepends=True)
     monkeypatch.setitem(linecache.cache, FILE, (len(CELL), None, lines, FILE))

@@ -58,11 +58,11 @@ def _recorded(compute: Callable[..., Any], makers: tuple[Make, ...], device: str
         facts["node"] = repr(node), [(n and n.name(), slot) for n, slot in node.next_functions]
         facts["edges"] = [(slot, shape, dtype) for _, slot, shape, dtype in node.edges]
         facts["kept"] = len(node.saved), len(node.versions), node.out is None
-        wanted: list[Any] = [o for o in operands if isinstance(o, mg.Tensor) and o.requires_grad]
-        for o in wanted:
+        needed: list[Any] = [o for o in operands if isinstance(o, mg.Tensor) and o.requires_grad]
+        for o in needed:
             o.retain_grad()
         out.backward(mg.full_like(out, 3.0))
-        facts["grads"] = [o.grad.cpu().numpy() for o in wanted]
+        facts["grads"] = [o.grad.cpu().numpy() for o in needed]
     return facts
 
 
@@ -156,13 +156,13 @@ def test_rules_give_the_same_in_every_walk(case: str) -> None:
 
 
 def test_every_name_that_a_rule_may_use_is_found() -> None:
-    seen: list[Any] = []
+    events: list[Any] = []
 
     def forward(x: Any, scale: Any, *rest: Any) -> Any:
         return x * scale + sum(rest)
 
     def of_rest(g: Any, out: Any, which: Any, shapes: Any, scale: Any) -> Any:
-        seen.append((out.tolist(), which, shapes, scale))
+        events.append((out.tolist(), which, shapes, scale))
         return g
 
     scaled = Op(forward)
@@ -171,7 +171,7 @@ def test_every_name_that_a_rule_may_use_is_found() -> None:
     x, first, second = leaves
     out = scaled(x, 2.0, first, second)
     out.backward(mg.tensor([1.0]))
-    assert seen == [([7.0], 0, [(1,), (1,)], 2.0), ([7.0], 1, [(1,), (1,)], 2.0)]
+    assert events == [([7.0], 0, [(1,), (1,)], 2.0), ([7.0], 1, [(1,), (1,)], 2.0)]
     assert x.grad.tolist() == [2.0] and second.grad.tolist() == [1.0]
 
 

@@ -115,11 +115,11 @@ def _new(rng: random.Random, n: int) -> Step:
 def _done(step: Step, t: Any, live: list[Any], w: Any) -> bool:
     """Run a step; what it makes joins the tensors. False where it raised RuntimeError."""
     try:
-        made = step(t, live, w)
+        built = step(t, live, w)
     except RuntimeError:
         return False
-    if made is not None and not any(made is x for x in live):
-        live.append(made)
+    if built is not None and not any(built is x for x in live):
+        live.append(built)
     return True
 
 

@@ -66,8 +66,8 @@ def test_several_roots_at_once() -> None:
     a, b = x * 2, x.exp().sum()
     backward([a, b], [minigrad.ones(2), None])
     assert_close(x.grad, 2 + np.exp([1.0, 2.0]), 1e-6)
-    (found,) = grad([a.sum(), a.sum()], x, [minigrad.tensor(1.0), minigrad.tensor(2.0)])
-    assert found.tolist() == [6, 6]
+    (actual,) = grad([a.sum(), a.sum()], x, [minigrad.tensor(1.0), minigrad.tensor(2.0)])
+    assert actual.tolist() == [6, 6]
 
 
 def test_gradients_accumulate_until_they_are_cleared() -> None:
@@ -154,12 +154,12 @@ def test_grad_of_an_unused_input() -> None:
 
 def test_only_paths_to_the_inputs_are_walked() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
-    seen: list[str] = []
+    calls: list[str] = []
     a, b = x * 2, y * 3
-    a.register_hook(lambda g: seen.append("a"))
-    b.register_hook(lambda g: seen.append("b"))
+    a.register_hook(lambda g: calls.append("a"))
+    b.register_hook(lambda g: calls.append("b"))
     (a * b).sum().backward(inputs=[x])
-    assert seen == ["a"] and y.grad is None
+    assert calls == ["a"] and y.grad is None
     assert x.grad.tolist() == [18, 24]
 
 
@@ -180,19 +180,19 @@ def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create:
 
     minigrad.manual_seed(0)
     x, w, b = (minigrad.randn(*shape, requires_grad=True) for shape in ((3, 4), (4,), (4,)))
-    seen: list[Any] = []
-    x.register_hook(seen.append)
-    for made in (lambda: F.layer_norm(x.exp(), (4,), w * 1, b * 1), lambda: Product.apply(x.exp(), w * 1)):
-        (expected,) = grad((made() * x.detach()).sum(), [w], create_graph=create)
-        loss = (made() * x.detach()).sum()
+    calls: list[Any] = []
+    x.register_hook(calls.append)
+    for built in (lambda: F.layer_norm(x.exp(), (4,), w * 1, b * 1), lambda: Product.apply(x.exp(), w * 1)):
+        (expected,) = grad((built() * x.detach()).sum(), [w], create_graph=create)
+        loss = (built() * x.detach()).sum()
         loss.backward(inputs=[w], create_graph=create)
         assert x.grad is None and b.grad is None
-        assert not seen
-        everything = grad((made() * x.detach()).sum(), [x, w])
+        assert not calls
+        everything = grad((built() * x.detach()).sum(), [x, w])
         assert w.grad.tolist() == expected.tolist()
         assert w.grad.tolist() == pytest.approx(everything[1].tolist(), rel=1e-5)  # by a kernel, or by rules
         w.grad = None
-        seen.clear()
+        calls.clear()
 
 
 def test_inputs_of_backward_may_be_made_by_ops() -> None:
@@ -207,12 +207,12 @@ def test_inputs_of_backward_may_be_made_by_ops() -> None:
 
 def test_third_order_and_a_penalty_on_the_gradient() -> None:
     x = leaf(0.5, dtype=minigrad.float64)
-    value, found = x.sin().sum(), []
+    value, actual = x.sin().sum(), []
     for _ in range(4):
         (value,) = grad(value, x, create_graph=True)
         value = value.sum()
-        found.append(value.item())
-    assert_close(found, [np.cos(0.5), -np.sin(0.5), -np.cos(0.5), np.sin(0.5)], 1e-12)
+        actual.append(value.item())
+    assert_close(actual, [np.cos(0.5), -np.sin(0.5), -np.cos(0.5), np.sin(0.5)], 1e-12)
 
     def program(t: Any, w: Any, x: Any) -> Any:
         (g,) = t.autograd.grad((w @ x).tanh().sum(), x, create_graph=True)
@@ -236,18 +236,18 @@ def test_gradient_computed_with_a_graph_requires_grad() -> None:
 
 
 def test_hooks_see_replace_and_go() -> None:
-    x, seen = leaf(1, 2), []
-    handle = x.register_hook(lambda g: seen.append(g.tolist()))
+    x, calls = leaf(1, 2), []
+    handle = x.register_hook(lambda g: calls.append(g.tolist()))
     (x * 3).sum().backward()
     handle.remove()
     (x * 3).sum().backward()
-    assert seen == [[3, 3]]
+    assert calls == [[3, 3]]
     h = x * 2
     h.register_hook(lambda g: g * 10)
-    h.register_hook(lambda g: seen.append(g.tolist()))
+    h.register_hook(lambda g: calls.append(g.tolist()))
     x.grad = None
     (h * 3 + h * h).sum().backward()  # the whole gradient, once
-    assert seen[1:] == [[70, 110]] and x.grad.tolist() == [140, 220]
+    assert calls[1:] == [[70, 110]] and x.grad.tolist() == [140, 220]
     with x.register_hook(lambda g: g * 0):
         x.grad = None
         x.sum().backward()
@@ -261,12 +261,12 @@ def test_the_hooks_of_a_tensor_get_one_object(create_graph: bool) -> None:
     """Programs leave notes on a gradient for the next hook, or return one that has them."""
     for library, make in ((minigrad, ours), (torch, theirs)):
         h = make(np.array([1.0, 2.0]), True) * 2
-        seen: list[Any] = []
+        calls: list[Any] = []
         kept = library.ones(2, dtype=library.float64)
-        for hook in (seen.append, seen.append, lambda g, kept=kept: kept, seen.append):
+        for hook in (calls.append, calls.append, lambda g, kept=kept: kept, calls.append):
             h.register_hook(hook)
         h.sum().backward(create_graph=create_graph)
-        assert seen[0] is seen[1] and seen[2] is kept
+        assert calls[0] is calls[1] and calls[2] is kept
 
 
 def test_a_hook_may_keep_its_gradient() -> None:
@@ -292,14 +292,14 @@ def test_bad_hooks() -> None:
 
 def test_retain_grad_follows_a_change_in_place() -> None:
     x = minigrad.ones(2, requires_grad=True)
-    h, seen = x * 2, []
+    h, calls = x * 2, []
     h.retain_grad()
-    h.register_hook(lambda g: seen.append(g.tolist()))  # a hook stays with the value it was registered on
+    h.register_hook(lambda g: calls.append(g.tolist()))  # a hook stays with the value it was registered on
     h.mul_(3)
     h[0] = h[1] * 5
     h.sum().backward()
     assert h.grad is not None and h.grad.tolist() == [1, 1]
-    assert seen == [[0, 18]]
+    assert calls == [[0, 18]]
 
 
 def test_retain_grad() -> None:
@@ -582,8 +582,8 @@ def test_float32_gradients_stay_float32() -> None:
 
 def test_a_float_turned_to_ints_has_no_history() -> None:
     x = leaf(1.5, 2.5)
-    for made in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
-        assert not made.requires_grad and made.is_leaf
+    for built in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
+        assert not built.requires_grad and built.is_leaf
 
 
 AT_KINKS: list[tuple[Any, Any]] = [

@@ -137,9 +137,9 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
     if name == "ContinuousBernoulli" and dtype is np.float32:
         rtol = 1e-5  # near a probability of 1/2 its quantiles are quotients of differences
     for _ in range(2):
-        found, expected = mine.sample(shape), other.sample(shape)
-        assert host(found).dtype == host(expected).dtype and not found.requires_grad
-        assert_close(found, expected, rtol)
+        actual, expected = mine.sample(shape), other.sample(shape)
+        assert host(actual).dtype == host(expected).dtype and not actual.requires_grad
+        assert_close(actual, expected, rtol)
     if mine.has_rsample:
         assert_close(mine.rsample(shape), other.rsample(shape), rtol)
 
@@ -206,12 +206,12 @@ def test_what_it_tells_of_itself(name: str) -> None:
     assert tuple(mine.batch_shape) == tuple(other.batch_shape) and tuple(mine.event_shape) == tuple(other.event_shape)
     assert mine.has_enumerate_support == other.has_enumerate_support or name.startswith("Independent")
     for fact in FACTS.split():
-        found, expected = attribute(mine, fact), attribute(other, fact)
-        assert (found is None) == (expected is None), fact
+        actual, expected = attribute(mine, fact), attribute(other, fact)
+        assert (actual is None) == (expected is None), fact
         if hasattr(expected, "detach"):
-            assert_close(found, expected, 1e-12, fact)
+            assert_close(actual, expected, 1e-12, fact)
         else:
-            assert found == expected, fact
+            assert actual == expected, fact
     if not name.startswith("Independent") and other.has_enumerate_support:
         for expand in (True, False):
             same(mine.enumerate_support(expand), other.enumerate_support(expand), "support")
@@ -229,16 +229,16 @@ def attribute(of: Any, what: str) -> Any:
 def test_expand_and_copies(name: str) -> None:
     mine, other = pair(name)
     shape = (2, *mine.batch_shape)
-    found, expected = mine.expand(shape), other.expand(shape)
-    assert type(found) is type(mine) and tuple(found.batch_shape) == shape
+    actual, expected = mine.expand(shape), other.expand(shape)
+    assert type(actual) is type(mine) and tuple(actual.batch_shape) == shape
     value = draw(name)[:2]
-    assert_close(found.log_prob(ours(value)), expected.log_prob(torch.from_numpy(value)), 1e-12)
+    assert_close(actual.log_prob(ours(value)), expected.log_prob(torch.from_numpy(value)), 1e-12)
     minigrad.manual_seed(2)
     torch.manual_seed(2)
     if name in OWN_DRAWS:
-        assert found.sample((3,)).shape == expected.sample((3,)).shape
+        assert actual.sample((3,)).shape == expected.sample((3,)).shape
     else:
-        assert_close(found.sample((3,)), expected.sample((3,)), 1e-11)
+        assert_close(actual.sample((3,)), expected.sample((3,)), 1e-11)
     for again in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))) if name != "Independent, two" else ():
         np.testing.assert_array_equal(host(again.log_prob(ours(value))), host(mine.log_prob(ours(value))))
 
@@ -249,10 +249,10 @@ INVERTIBLE = ["Normal", "Uniform", "Exponential", "Gumbel", "Laplace", "Cauchy",
 @cases("name", [*INVERTIBLE, "Gamma", "Chi2"])
 def test_cdf_and_its_inverse(name: str) -> None:
     value, (mine, other) = draw(name), pair(name)
-    found = mine.cdf(ours(value))
-    assert_close(found, other.cdf(torch.from_numpy(value)), 1e-12)
+    actual = mine.cdf(ours(value))
+    assert_close(actual, other.cdf(torch.from_numpy(value)), 1e-12)
     if name in INVERTIBLE:
-        assert_close(mine.icdf(found), value, 1e-8)
+        assert_close(mine.icdf(actual), value, 1e-8)
         assert_close(mine.icdf(ours(UNIT)), other.icdf(torch.from_numpy(UNIT)), 1e-8)
 
 
@@ -296,8 +296,8 @@ D.MultivariateNormal(m.zeros(2), m.eye(2)).log_prob(m.zeros(3))
 @cases("program", WRONG)
 def test_errors_are_pytorchs(program: str) -> None:
     names = ({"D": t.distributions, "m": t} for t in (minigrad, torch))
-    found, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
-    assert found == expected and expected.startswith("ValueError: ")
+    actual, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
+    assert actual == expected and expected.startswith("ValueError: ")
 
 
 @cases("library, D", [(minigrad, distributions), (torch, torch.distributions)])
@@ -342,8 +342,8 @@ D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,))
 
 @cases("program", EXTREME)
 def test_extreme_and_empty_values(program: str) -> None:
-    found, expected = (eval(program, {"D": t.distributions, "m": t}) for t in (minigrad, torch))
-    assert_close(found, expected, 1e-6)
+    actual, expected = (eval(program, {"D": t.distributions, "m": t}) for t in (minigrad, torch))
+    assert_close(actual, expected, 1e-6)
 
 
 def test_an_empty_batch_is_checked() -> None:
@@ -352,14 +352,14 @@ def test_an_empty_batch_is_checked() -> None:
 
 def test_gradients_of_second_order_through_the_covariance() -> None:
     """log_prob takes the triangle of the covariance matrix, whose gradient has one of its own."""
-    found = []
+    actual = []
     for library, D, make in ((minigrad, distributions, ours), (torch, torch.distributions, theirs)):
         matrix, value = make(MATRIX, True), make(MEAN)
         out = D.MultivariateNormal(library.zeros(3, dtype=library.float64), matrix).log_prob(value).sum()
         (slope,) = library.autograd.grad(out, matrix, create_graph=True)
         (slope**2).sum().backward()
-        found.append(matrix.grad)
-    assert_close(found[0], found[1], 1e-9)
+        actual.append(matrix.grad)
+    assert_close(actual[0], actual[1], 1e-9)
 
 
 def test_a_distribution_of_ones_own() -> None:
@@ -383,9 +383,9 @@ def test_von_mises() -> None:
     other = torch.distributions.VonMises(theirs(LOC), theirs(SCALE))
     minigrad.manual_seed(0)
     torch.manual_seed(0)
-    found, expected = mine.sample((3,)), other.sample((3,))
-    assert_close(found, expected, 1e-10)
-    assert_close(mine.log_prob(found), other.log_prob(expected), 1e-6)
+    actual, expected = mine.sample((3,)), other.sample((3,))
+    assert_close(actual, expected, 1e-10)
+    assert_close(mine.log_prob(actual), other.log_prob(expected), 1e-6)
     assert_close(mine.variance, other.variance, 1e-6)
     assert_close(mine.mean, other.mean)
 

@@ -57,18 +57,18 @@ def moments(t: Any, name: str) -> dict[str, Any]:
     make, parameters, values = EDGES[name]
     d = make(t.distributions, t.tensor(parameters, dtype=t.float64))
     d._validate_args = False  # values at, and beyond, the ends of the support
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     for attribute in ("mean", "variance"):
         if name not in ("VonMises", "RelaxedBernoulli", "LogitRelaxedBernoulli"):  # there rounded, or missing
-            found[attribute] = getattr(d, attribute)
+            actual[attribute] = getattr(d, attribute)
     for function in ("log_prob", "cdf"):
         for value in values:
             try:
                 point = t.full((len(parameters),), value, dtype=t.float64)
-                found[f"{function}({value})"] = getattr(d, function)(point)
+                actual[f"{function}({value})"] = getattr(d, function)(point)
             except NotImplementedError:
                 break
-    return {name: np.asarray(value) for name, value in found.items()}
+    return {name: np.asarray(value) for name, value in actual.items()}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -95,8 +95,8 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
         for d in (D.Gamma(a, 1e6 + 0 * a), D.Chi2(a), D.FisherSnedecor(a, a), D.FisherSnedecor(a, 1e3 + 0 * a)):
             drawn = d.sample((2000,))
             assert drawn.min() > 0 and not drawn.isnan().any()
-    seen = D.Beta(minigrad.tensor(2.0), minigrad.tensor(3.0)).sample((20000,))
-    assert abs(seen.mean().item() - 0.4) < 0.01 and abs(seen.var().item() - 0.04) < 0.002
+    calls = D.Beta(minigrad.tensor(2.0), minigrad.tensor(3.0)).sample((20000,))
+    assert abs(calls.mean().item() - 0.4) < 0.01 and abs(calls.var().item() - 0.04) < 0.002
 
 
 @cases("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
@@ -131,8 +131,8 @@ def test_draws_have_gradients(name: str, device: str) -> None:
     draws, mean = MEANS[name]
     minigrad.manual_seed(0)
     c = minigrad.tensor([0.2, 1.5], device=device, requires_grad=True)
-    found, expected = (minigrad.autograd.grad(v.mean(0).sum(), c)[0] for v in (draws(c), mean(c)[None]))
-    assert (found - expected).abs().max() < 0.06 * (1 + expected.abs().max())
+    actual, expected = (minigrad.autograd.grad(v.mean(0).sum(), c)[0] for v in (draws(c), mean(c)[None]))
+    assert (actual - expected).abs().max() < 0.06 * (1 + expected.abs().max())
 
 
 def test_a_continuous_bernoulli_of_extreme_logits() -> None:

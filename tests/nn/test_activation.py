@@ -140,8 +140,8 @@ def test_softmax_without_an_axis_warns_and_takes_pytorchs() -> None:
         x = ours(rng.standard_normal(shape))
         for name in ("softmax", "softmin", "log_softmax"):
             with pytest.warns(UserWarning, match=f"Implicit dimension choice for {name}"):
-                found = getattr(F, name)(x)
-            assert_close(found, getattr(torch.nn.functional, name)(theirs(x), axis))
+                actual = getattr(F, name)(x)
+            assert_close(actual, getattr(torch.nn.functional, name)(theirs(x), axis))
             assert getattr(F, name)(x, axis, dtype=minigrad.float32).dtype is minigrad.float32
 
 

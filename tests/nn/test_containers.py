@@ -116,8 +116,8 @@ def parameter_list(library: Any) -> Any:
     values += [library.zeros(2)]
     values.append(library.ones(3)).append("text").extend([4])
     shapes = [tuple(v.shape) for v in values[1:4]]
-    found = [values, len(values), list(values.state_dict()), shapes]
-    return [*found, values[-1], list(values)[4], "0" in dir(values)]
+    actual = [values, len(values), list(values.state_dict()), shapes]
+    return [*actual, values[-1], list(values)[4], "0" in dir(values)]
 
 
 def parameter_dict(library: Any) -> Any:
@@ -125,12 +125,12 @@ def parameter_dict(library: Any) -> Any:
     values = n.ParameterDict([("a", library.ones(1)), ("b", library.zeros(2))])
     joined = values | n.ParameterDict({"c": library.ones(3)})
     values |= {"d": library.ones(4)}
-    found = [list(joined.keys()), list(values.state_dict()), values.setdefault("z", 3), values.get("nope")]
-    found += [values, list(reversed(values)), values.popitem(), len(values), list(values.copy())]
+    actual = [list(joined.keys()), list(values.state_dict()), values.setdefault("z", 3), values.get("nope")]
+    actual += [values, list(reversed(values)), values.popitem(), len(values), list(values.copy())]
     keys = list(values.fromkeys("xy", library.ones(1)))
-    found += [values.pop("a").tolist(), keys, [k for k, _ in values.items()], "b" in values]
+    actual += [values.pop("a").tolist(), keys, [k for k, _ in values.items()], "b" in values]
     values.clear()
-    return [*found, len(values), list(values.state_dict()), list(values.values())]
+    return [*actual, len(values), list(values.state_dict()), list(values.values())]
 
 
 def popped(library: Any) -> Any:

@@ -80,14 +80,14 @@ def losses(t: Any, batch_first: bool, norm_first: bool) -> list[float]:
     x, y, w = (t.tensor(draw.standard_normal(s).astype("f")) for s in ((3, 5, 16), (3, 6, 16), 16))
     if not batch_first:
         x, y = x.transpose(0, 1), y.transpose(0, 1)
-    optimizer, found = t.optim.Adam(model.parameters(), 1e-3), []
+    optimizer, actual = t.optim.Adam(model.parameters(), 1e-3), []
     for _ in range(10):
         optimizer.zero_grad()
         loss = (model(x, y, tgt_mask=model.generate_square_subsequent_mask(6)) * w).exp().mean()
         loss.backward()
         optimizer.step()
-        found.append(loss.item())
-    return found
+        actual.append(loss.item())
+    return actual
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")

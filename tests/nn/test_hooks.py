@@ -46,16 +46,16 @@ def compared(run: Callable[[Any, Any], list[Any]]) -> Callable[[], None]:
 
 @compared
 def test_backward_hooks_see_pytorchs_gradients(library: Any, net: Any) -> list[Any]:
-    seen: list[Any] = []
+    events: list[Any] = []
     for i, layer in enumerate(net):
-        note = lambda m, gi, go, i=i: seen.extend([f"{i} {type(m).__name__}", copies(gi), copies(go)])
+        note = lambda m, gi, go, i=i: events.extend([f"{i} {type(m).__name__}", copies(gi), copies(go)])
         layer.register_full_backward_hook(note)
-        layer.register_full_backward_pre_hook(lambda m, go, i=i: seen.extend([f"{i} before", copies(go)]))
+        layer.register_full_backward_pre_hook(lambda m, go, i=i: events.extend([f"{i} before", copies(go)]))
     for is_leaf in (False, True):
         x = library.tensor(X, requires_grad=is_leaf)
         net(x).square().sum().backward()
-        seen += [x.grad, copies(p.grad for p in net.parameters())]
-    return seen
+        events += [x.grad, copies(p.grad for p in net.parameters())]
+    return events
 
 
 @compared
@@ -77,9 +77,9 @@ def test_backward_hooks_of_modules_with_several_arguments_and_results(library: A
         def forward(self, a: Any, factor: int, b: Any) -> tuple[Any, Any, int]:
             return a * b * factor, a + 1, 3
 
-    seen: list[Any] = []
+    events: list[Any] = []
     two = Two()
-    two.register_full_backward_hook(lambda m, gi, go: seen.extend([copies(gi), copies(go)]))
+    two.register_full_backward_hook(lambda m, gi, go: events.extend([copies(gi), copies(go)]))
     a = library.tensor(X, requires_grad=True)
     b = library.tensor(X + 1)
     out, _, three = two(a, 3, b)
@@ -87,7 +87,7 @@ def test_backward_hooks_of_modules_with_several_arguments_and_results(library: A
     out.sum().backward()
     assert a.grad is not None and b.grad is None
     two(a, 3, a)[0].sum().backward()  # one tensor as two arguments
-    return [*seen, a.grad]
+    return [*events, a.grad]
 
 
 @compared
@@ -106,11 +106,11 @@ def test_backward_hooks_under_an_observer_of_ops() -> None:
         def forward(self, options: dict[str, int], x: Any) -> tuple[dict[str, int], Any]:
             return options, x * options["factor"]
 
-    net, seen = Scaled(), []
-    net.register_full_backward_hook(lambda m, gi, go: seen.append(([g is None for g in gi], [g is None for g in go])))
+    net, events = Scaled(), []
+    net.register_full_backward_hook(lambda m, gi, go: events.append(([g is None for g in gi], [g is None for g in go])))
     with minigrad.autograd.detect_anomaly():
         net({"factor": 2}, minigrad.ones(1, requires_grad=True))[1].sum().backward()
-    assert seen == [([True, False], [True, False])]
+    assert events == [([True, False], [True, False])]
 
 
 def test_backward_hooks_do_not_disturb_inference() -> None:
@@ -142,20 +142,20 @@ def test_errors_of_backward_hooks() -> None:
 
 
 def test_the_old_backward_hook_tells_the_gradient_of_the_result() -> None:
-    net, seen = nn.Linear(2, 2), []
-    net.register_backward_hook(lambda m, gi, go: seen.append(go[0].tolist()))
+    net, events = nn.Linear(2, 2), []
+    net.register_backward_hook(lambda m, gi, go: events.append(go[0].tolist()))
     net(minigrad.ones(1, 2)).sum().backward()
-    assert seen == [[[1.0, 1.0]]]
+    assert events == [[[1.0, 1.0]]]
     raises(RuntimeError, "Cannot use both", lambda: net.register_full_backward_hook(lambda m, gi, go: None))
 
 
 @compared
 def test_hooks_for_all_modules(library: Any, net: Any) -> list[Any]:
     place = modules if library is minigrad else torch.nn.modules.module
-    seen: list[Any] = []
+    events: list[Any] = []
 
     def note(when: str) -> Callable[..., None]:
-        return lambda module, *values: seen.append(f"{when} {type(module).__name__}")
+        return lambda module, *values: events.append(f"{when} {type(module).__name__}")
 
     handles = [
         place.register_module_forward_pre_hook(note("before")),
@@ -170,19 +170,19 @@ def test_hooks_for_all_modules(library: Any, net: Any) -> list[Any]:
     finally:
         for handle in handles:
             handle.remove()
-    count = len(seen)
+    count = len(events)
     net[1](library.tensor(X))
-    assert len(seen) == count
-    return seen
+    assert len(events) == count
+    return events
 
 
 @compared
 def test_hooks_at_registration(library: Any, net: Any) -> list[Any]:
     place = modules if library is minigrad else torch.nn.modules.module
-    seen: list[Any] = []
+    events: list[Any] = []
 
     def note(module: Any, name: str, value: Any) -> Any:
-        seen.append(f"{type(module).__name__} {name}")
+        events.append(f"{type(module).__name__} {name}")
 
     def doubled(module: Any, name: str, value: Any) -> Any:
         return None if value is None else value * 2
@@ -200,7 +200,7 @@ def test_hooks_at_registration(library: Any, net: Any) -> list[Any]:
     finally:
         for handle in handles:
             handle.remove()
-    return [*seen, inner.table]
+    return [*events, inner.table]
 
 
 @compared
@@ -211,18 +211,18 @@ def test_hooks_that_are_always_called(library: Any, net: Any) -> list[Any]:
                 raise ValueError("on purpose")
             return x
 
-    seen: list[Any] = []
+    events: list[Any] = []
     module = Fails()
-    module.register_forward_hook(lambda m, args, out: seen.append(f"never {out}"))
-    module.register_forward_hook(lambda m, args, out: seen.append(f"{args} {out}"), always_call=True)
+    module.register_forward_hook(lambda m, args, out: events.append(f"never {out}"))
+    module.register_forward_hook(lambda m, args, out: events.append(f"{args} {out}"), always_call=True)
     module.register_forward_hook(
-        lambda m, args, kwargs, out: seen.append(f"{kwargs} {out}"), always_call=True, with_kwargs=True
+        lambda m, args, kwargs, out: events.append(f"{kwargs} {out}"), always_call=True, with_kwargs=True
     )
     module(0)
     for value in (1, 2):
         with pytest.raises(ValueError, match="on purpose"):
             module(x=value)
-    return seen
+    return events
 
 
 def test_a_failure_of_a_hook_after_a_failure_is_told() -> None:

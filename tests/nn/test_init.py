@@ -57,9 +57,9 @@ def test_functions(program: str) -> None:
 def test_trunc_normal(bounds: tuple[float, ...], dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, expected = drawn(lambda i, t: i.trunc_normal_(t, *bounds), (50, 7), dtype)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7 if dtype == "float32" else 1e-14)
-    assert found.min() >= bounds[2] and found.max() <= bounds[3]
+        actual, expected = drawn(lambda i, t: i.trunc_normal_(t, *bounds), (50, 7), dtype)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7 if dtype == "float32" else 1e-14)
+    assert actual.min() >= bounds[2] and actual.max() <= bounds[3]
 
 
 def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[Any, Any]:
@@ -77,8 +77,8 @@ def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[An
 @cases("shape", [(3, 4), (40, 7), (5, 50)])
 def test_sparse_and_orthogonal_draw_as_pytorch(shape: tuple[int, ...], dtype: str) -> None:
     for fill in (lambda i, t: i.sparse_(t, 0.3, 0.5), lambda i, t: i.orthogonal_(t, 2)):
-        found, expected = drawn(fill, shape, dtype)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
+        actual, expected = drawn(fill, shape, dtype)
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
 
 
 @cases("shape, groups", [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)])
@@ -95,8 +95,8 @@ MORE: dict[str, tuple[Any, ...]] = {"constant": (0.5,), "sparse": (0.3,)}
 def test_old_names_warn_and_work(name: str) -> None:
     shape = (3, 2, 3) if name == "dirac" else (3, 4)
     with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated in favor of"):
-        found, expected = drawn(lambda i, t: getattr(i, name)(t, *MORE.get(name, ())), shape)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7)
+        actual, expected = drawn(lambda i, t: getattr(i, name)(t, *MORE.get(name, ())), shape)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7)
 
 
 @cases("name", [*sorted({*NAMES} - {"constant", "eye", "dirac"}), "trunc_normal"])
@@ -106,8 +106,8 @@ def test_every_function_takes_a_generator(name: str) -> None:
         generator = library.Generator().manual_seed(9)
         return getattr(init, f"{name}_")(tensor, *MORE.get(name, ()), generator=generator)
 
-    found, expected = drawn(fill, (4, 6))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7)
+    actual, expected = drawn(fill, (4, 6))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7)
 
 
 def test_nothing_to_fill() -> None:

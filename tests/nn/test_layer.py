@@ -54,19 +54,19 @@ def test_fields_are_the_arguments_bases_first() -> None:
         ("weight", None),
         ("label", "plain"),
     ]
-    made = Scale(2.0, label="x")
-    assert (made.factor, made.label, made.weight) == (2.0, "x", None)
-    assert repr(made) == "Scale(factor=2.0, weight=None, label='x')"
+    built = Scale(2.0, label="x")
+    assert (built.factor, built.label, built.weight) == (2.0, "x", None)
+    assert repr(built) == "Scale(factor=2.0, weight=None, label='x')"
     assert not hasattr(Scale, "factor") and not hasattr(Scale, "label")
 
 
 def test_the_function_gets_what_it_takes() -> None:
     x = mg.ones(2)
-    made = Scale(2.0)
-    assert made(x).tolist() == [2.0, 2.0] and made(input=x).tolist() == [2.0, 2.0]
-    assert made.eval()(x).tolist() == [1.0, 1.0]
-    made.factor = 4.0
-    assert made.train()(x).tolist() == [4.0, 4.0]
+    built = Scale(2.0)
+    assert built(x).tolist() == [2.0, 2.0] and built(input=x).tolist() == [2.0, 2.0]
+    assert built.eval()(x).tolist() == [1.0, 1.0]
+    built.factor = 4.0
+    assert built.train()(x).tolist() == [4.0, 4.0]
 
 
 def test_an_error_names_the_layer_and_the_argument() -> None:
@@ -79,9 +79,9 @@ def test_an_error_names_the_layer_and_the_argument() -> None:
 
 
 def test_a_subclass_without_the_decorator_is_ordinary() -> None:
-    made = Derived()
-    assert (made.factor, made.label, made.note) == (5.0, "derived", 7)
-    assert not inspect.signature(Derived).parameters and made(mg.ones(1)).tolist() == [5.0]
+    built = Derived()
+    assert (built.factor, built.label, built.note) == (5.0, "derived", 7)
+    assert not inspect.signature(Derived).parameters and built(mg.ones(1)).tolist() == [5.0]
 
 
 def test_tensors_are_buffers() -> None:

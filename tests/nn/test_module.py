@@ -115,7 +115,7 @@ def test_values_that_cannot_be_registered_and_a_missing_forward() -> None:
 
 
 def test_modes_gradients_and_apply() -> None:
-    net, seen = Net(), []
+    net, events = Net(), []
     assert net.eval() is net and not any(m.training for m in net.modules())
     net(minigrad.ones(2, 3)).sum().backward()  # evaluation does not switch gradients off
     assert all(p.grad is not None for p in net.parameters())
@@ -124,7 +124,7 @@ def test_modes_gradients_and_apply() -> None:
     net.zero_grad()
     assert all(p.grad is None for p in net.parameters()) and all(m.training for m in net.train().modules())
     raises(ValueError, "boolean", lambda: net.train(1))  # type: ignore[arg-type]
-    assert net.apply(seen.append) is net and seen == [net.first, net.second, net]
+    assert net.apply(events.append) is net and events == [net.first, net.second, net]
     net.requires_grad_(False)
     assert not any(p.requires_grad for p in net.parameters())
 
@@ -189,8 +189,8 @@ def test_forward_hooks() -> None:
 
 
 def test_copies_are_independent_and_keep_ties() -> None:
-    net, seen = Tied(), []
-    net.register_forward_hook(lambda m, args, out: seen.append(m))
+    net, events = Tied(), []
+    net.register_forward_hook(lambda m, args, out: events.append(m))
     twin = copy.deepcopy(net)
     twin._forward_hooks.clear()
     assert twin.head.weight is twin.embedding.weight is not net.head.weight
@@ -270,12 +270,12 @@ def test_methods_that_a_submodule_replaces_are_called(library: Any) -> Any:
             return super().train(False)
 
         def _apply(self, fn: Any, *args: Any) -> Any:
-            seen.append("applied")
+            events.append("applied")
             return super()._apply(fn, *args)
 
-    seen: list[Any] = []
+    events: list[Any] = []
     net = library.nn.Sequential(library.nn.Dropout(), Frozen(1, 1)).train().double()
-    return [m.training for m in net.modules()], seen, str(net[1].weight.dtype)
+    return [m.training for m in net.modules()], events, str(net[1].weight.dtype)
 
 
 @alike
@@ -324,14 +324,14 @@ def test_buffers_are_tensors_without_gradients() -> None:
 def test_conversions(library: Any) -> Any:
     net = library.nn.Linear(2, 2)
     net.register_buffer("count", library.tensor([1]))
-    found = [str(net.double().weight.dtype), str(net.count.dtype)]
-    found += [net.type(library.float32).count.dtype, net.half().weight.dtype, net.float().weight.dtype]
+    actual = [str(net.double().weight.dtype), str(net.count.dtype)]
+    actual += [net.type(library.float32).count.dtype, net.half().weight.dtype, net.float().weight.dtype]
     weight = net.weight
     net.to_empty(device="cpu")
-    found += [net.weight is weight, tuple(net.weight.shape), net._get_name()]
+    actual += [net.weight is weight, tuple(net.weight.shape), net._get_name()]
     net._apply(lambda t: t.new_zeros(t.shape) + 2)
-    found += [net.weight.tolist(), net.weight is weight, net.weight.requires_grad]
-    return [*found, [n for n, _ in net._named_members(lambda m: m._buffers.items())]]
+    actual += [net.weight.tolist(), net.weight is weight, net.weight.requires_grad]
+    return [*actual, [n for n, _ in net._named_members(lambda m: m._buffers.items())]]
 
 
 def test_compiling_changes_nothing_and_memory_is_not_shared() -> None:
@@ -348,15 +348,15 @@ def test_data_replaces_the_memory_of_a_parameter(library: Any) -> Any:
     weight, other = net.weight, library.ones(1, 3, dtype=library.float64)
     net.weight.data = other
     other[0, 0] = 5
-    found = [net.weight is weight, net.weight.tolist(), net.weight.requires_grad, net.weight.is_leaf]
+    actual = [net.weight is weight, net.weight.tolist(), net.weight.requires_grad, net.weight.is_leaf]
     net.weight.data[:] = 2
     net.weight.data *= 2
     net.weight.data[0, 1] = 7
-    found += [other.tolist(), round(net(other * 0 + 1).item() - net.bias.item(), 6)]
+    actual += [other.tolist(), round(net(other * 0 + 1).item() - net.bias.item(), 6)]
     del net.bias
-    found += [list(net.state_dict()), hasattr(net, "bias")]
+    actual += [list(net.state_dict()), hasattr(net, "bias")]
     net.bias = None
-    return [*found, net.bias]
+    return [*actual, net.bias]
 
 
 def test_state_from_before_an_attribute_was_there() -> None:
@@ -364,10 +364,10 @@ def test_state_from_before_an_attribute_was_there() -> None:
     state = nn.Linear(2, 2).__dict__.copy()
     for name in ("_backward_hooks", "_state_dict_hooks", "_load_state_dict_post_hooks"):
         del state[name]
-    made = nn.Linear.__new__(nn.Linear)
-    made.__setstate__(state)
-    made.load_state_dict(made.state_dict())
-    assert made(minigrad.ones(1, 2)).shape == (1, 2)
+    built = nn.Linear.__new__(nn.Linear)
+    built.__setstate__(state)
+    built.load_state_dict(built.state_dict())
+    assert built(minigrad.ones(1, 2)).shape == (1, 2)
 
 
 @alike

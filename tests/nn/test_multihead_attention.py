@@ -55,8 +55,8 @@ def check(
 
     def call(t: Any, layer: Any, *tensors: Any) -> Any:
         inputs, others = tensors[: len(leaves)], tensors[len(leaves) :]
-        given = {name: mask.detach() for name, mask in zip(masks, others, strict=True)}
-        return layer(*(inputs[i] for i in order), **given, **how)
+        passed = {name: mask.detach() for name, mask in zip(masks, others, strict=True)}
+        return layer(*(inputs[i] for i in order), **passed, **how)
 
     check_twins(lambda n: n.MultiheadAttention(D, H, **options), *leaves, *masks.values(), device=device, call=call)
 
@@ -86,10 +86,10 @@ def test_is_causal(options: dict[str, Any], padded: bool, need_weights: bool, de
     check(options, masks, device, "all", need_weights=need_weights, is_causal=True)
     layer, x = nn.MultiheadAttention(D, H, **options).to(device), minigrad.randn(S, B, D, device=device)
     mask = ours(SQUARE, device=device)
-    found, expected = (
+    actual, expected = (
         layer(x, x, x, need_weights=need_weights, **how)[0] for how in ({"is_causal": True}, {"attn_mask": mask})
     )
-    assert_close(found, expected, 1e-6)
+    assert_close(actual, expected, 1e-6)
 
 
 def test_names_and_order_of_parameters() -> None:
@@ -163,10 +163,10 @@ def test_the_function(options: dict[str, Any], static: bool, device: str) -> Non
         )
         slopes = library.autograd.grad(out.square().sum() + weights.square().sum(), values, allow_unused=True)
         results.append([out, weights, *slopes])
-    for found, expected in zip(*results, strict=True):
-        assert (found is None) == (expected is None)
+    for actual, expected in zip(*results, strict=True):
+        assert (actual is None) == (expected is None)
         if expected is not None:
-            assert_close(found, expected)
+            assert_close(actual, expected)
 
 
 def test_choosing_a_kernel_changes_nothing() -> None:

@@ -25,7 +25,7 @@ one = minigrad.ones
 def evaluated(make: Make) -> Make:
     """The layer in evaluation, with running statistics that are not the first ones."""
 
-    def made(n: Any) -> Any:
+    def built(n: Any) -> Any:
         layer = make(n).eval()
         state = layer.state_dict()
         draw = np.random.default_rng(3)
@@ -34,7 +34,7 @@ def evaluated(make: Make) -> Make:
             state[name].copy_(ours(values) if n is nn else theirs(values))
         return layer
 
-    return made
+    return built
 
 
 LAYERS = programs("""

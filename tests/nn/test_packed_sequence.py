@@ -25,10 +25,10 @@ theirs_rnn = torch.nn.utils.rnn
 NAMES = "invert_permutation pack_padded_sequence pad_packed_sequence pad_sequence unpad_sequence pack_sequence"
 
 
-def assert_same(found: Any, expected: Any) -> None:
+def assert_same(actual: Any, expected: Any) -> None:
     """Two PackedSequences, part by part."""
     for name in ("data", "batch_sizes", "sorted_indices", "unsorted_indices"):
-        mine, other = getattr(found, name), getattr(expected, name)
+        mine, other = getattr(actual, name), getattr(expected, name)
         assert (mine is None) == (other is None), name
         if mine is not None:
             assert_close(mine, other, what=name)
@@ -89,9 +89,9 @@ def test_pack_and_unpack_sequences(enforce_sorted: bool, device: str) -> None:
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
     pairs = [pair(rng.standard_normal((n, I)), device) for n in lengths]
     mine, other = [a for a, _ in pairs], [b for _, b in pairs]
-    found = rnn.pack_sequence(mine, enforce_sorted=enforce_sorted)
-    assert_same(found, theirs_rnn.pack_sequence(other, enforce_sorted=enforce_sorted))
-    back = [rnn.unpack_sequence(found)]
+    actual = rnn.pack_sequence(mine, enforce_sorted=enforce_sorted)
+    assert_same(actual, theirs_rnn.pack_sequence(other, enforce_sorted=enforce_sorted))
+    back = [rnn.unpack_sequence(actual)]
     for flag in (False, True):
         padded = rnn.pad_sequence(mine, batch_first=flag)
         back.append(rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag))
@@ -129,8 +129,8 @@ def test_is_a_named_tuple() -> None:
     assert isinstance(mine._replace(data=data), rnn.PackedSequence)
     assert rnn.PackedSequence(data, sizes).sorted_indices is None
     assert_same(rnn.PackedSequence((data, sizes)), rnn.PackedSequence(data, sizes))
-    made = rnn.PackedSequence(data, sizes, mine.sorted_indices)
-    assert_close(made.unsorted_indices, other.unsorted_indices)
+    built = rnn.PackedSequence(data, sizes, mine.sorted_indices)
+    assert_close(built.unsorted_indices, other.unsorted_indices)
 
 
 @cases("name", ["double", "float", "half", "long", "int", "short", "char", "byte", "cpu"])
@@ -158,8 +158,8 @@ def test_copies_and_pickles() -> None:
 
 @cases("name", [*NAMES.split(), "unpack_sequence"])
 def test_signatures(name: str) -> None:
-    found, expected = (inspect.signature(getattr(m, name)).parameters for m in (rnn, theirs_rnn))
-    assert [(p.name, p.default) for p in found.values()] == [(p.name, p.default) for p in expected.values()]
+    actual, expected = (inspect.signature(getattr(m, name)).parameters for m in (rnn, theirs_rnn))
+    assert [(p.name, p.default) for p in actual.values()] == [(p.name, p.default) for p in expected.values()]
 
 
 # Through layers -------------------------------------------------------------------------------------------
@@ -206,12 +206,12 @@ pad_packed_sequence(x)
 
 @cases("program", " ".join(PROGRAMS.split()).split("; "))
 def test_refusals(program: str) -> None:
-    told = []
+    texts = []
     for library, module, p in zip((minigrad, torch), (rnn, theirs_rnn), packed(), strict=True):
         with pytest.raises(Exception) as raised:
             eval(f"m.{program}", {"m": module, "x": library.ones(T, B, I), "p": p, "tensor": library.tensor})
-        told.append(raised.value)
-    assert isinstance(told[0], type(told[1])), told
+        texts.append(raised.value)
+    assert isinstance(texts[0], type(texts[1])), texts
 
 
 def test_a_length_beyond_the_input_is_refused() -> None:

@@ -106,22 +106,22 @@ def test_parametrizations_of_ones_own(t: Any) -> list[Any]:
     exponential = module(t, lambda x: x.exp(), lambda value: value.log())
     net.weight.data = t.arange(1.0, 10).reshape(3, 3)
     p.register_parametrization(net, "weight", symmetric)
-    seen: list[Any] = [repr(net), list(net.state_dict()), net.weight.tolist(), type(net).__name__]
+    calls: list[Any] = [repr(net), list(net.state_dict()), net.weight.tolist(), type(net).__name__]
     p.register_parametrization(net, "weight", exponential)
-    seen += [list(net.state_dict()), net.weight.detach().round().tolist(), p.is_parametrized(net)]
+    calls += [list(net.state_dict()), net.weight.detach().round().tolist(), p.is_parametrized(net)]
     net.weight = t.ones(3, 3) * 2
-    seen += [net.weight.detach().round().tolist(), p.is_parametrized(net, "bias"), isinstance(net, t.nn.Linear)]
+    calls += [net.weight.detach().round().tolist(), p.is_parametrized(net, "bias"), isinstance(net, t.nn.Linear)]
     net.register_buffer("table", t.ones(2))
     p.register_parametrization(net, "table", exponential)
-    seen += [net.table.tolist(), [n for n, _ in net.named_buffers()]]
+    calls += [net.table.tolist(), [n for n, _ in net.named_buffers()]]
     with p.cached():
-        seen += [net.weight is net.weight]
-    seen += [net.weight is net.weight]
+        calls += [net.weight is net.weight]
+    calls += [net.weight is net.weight]
     original = net.parametrizations.weight.original
     p.remove_parametrizations(net, "table", leave_parametrized=False)
-    seen += [net.table.tolist(), type(net).__name__]
+    calls += [net.table.tolist(), type(net).__name__]
     p.remove_parametrizations(net, "weight")
-    return [*seen, net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
+    return [*calls, net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
 
 
 def test_what_cannot_be_parametrized() -> None:

@@ -22,9 +22,9 @@ def formula(t: int, j: int, width: int) -> float:
 @cases("width", [6, 7])
 def test_sinusoids_follow_the_formula(width: int, device: str) -> None:
     layer = nn.SinusoidalPositionalEncoding(width, max_len=50).to(device)
-    found = host(layer(minigrad.zeros(1, 50, width, device=device)))[0]
+    actual = host(layer(minigrad.zeros(1, 50, width, device=device)))[0]
     expected = [[formula(t, j, width) for j in range(width)] for t in range(50)]
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    np.testing.assert_allclose(actual, expected, atol=1e-7)
     assert not layer.state_dict() and not list(layer.parameters())
 
 
@@ -61,12 +61,12 @@ def test_rotary_positions_follow_the_equation(device: str) -> None:
     """Equation 15, pair by pair."""
     layer = nn.RotaryPositionalEncoding(6, max_len=50).to(device)
     x = minigrad.randn(2, 50, 6, device=device)
-    found, given = host(layer(x)), host(x)
+    actual, passed = host(layer(x)), host(x)
     for t, i in ((0, 0), (1, 0), (7, 1), (49, 2)):
         angle = t / 10000 ** (2 * i / 6)
         turn = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
         pair = slice(2 * i, 2 * i + 2)
-        np.testing.assert_allclose(found[:, t, pair], given[:, t, pair] @ np.transpose(turn), atol=1e-5)
+        np.testing.assert_allclose(actual[:, t, pair], passed[:, t, pair] @ np.transpose(turn), atol=1e-5)
     assert not layer.state_dict() and not list(layer.parameters())
 
 
@@ -86,10 +86,10 @@ def test_rotary_positions_in_any_layout_and_at_any_offset(device: str) -> None:
     layer = nn.RotaryPositionalEncoding(4, max_len=10).to(device)
     x = minigrad.randn(2, 5, 3, 4, device=device)
     heads = x.transpose(1, 2)
-    found = host(layer(heads))
-    np.testing.assert_array_equal(found, host(layer(heads.contiguous())))
-    np.testing.assert_array_equal(host(layer(heads[:, :, 3:4], offset=3)), found[:, :, 3:4])
-    np.testing.assert_array_equal(host(layer(heads.mT.contiguous().mT)), found)  # last axis in strides
+    actual = host(layer(heads))
+    np.testing.assert_array_equal(actual, host(layer(heads.contiguous())))
+    np.testing.assert_array_equal(host(layer(heads[:, :, 3:4], offset=3)), actual[:, :, 3:4])
+    np.testing.assert_array_equal(host(layer(heads.mT.contiguous().mT)), actual)  # last axis in strides
     assert layer(heads[:, :, :0]).shape == (2, 3, 0, 4)
 
 

@@ -104,9 +104,9 @@ def test_keeps_float32_and_layouts(kind: str, own: dict[str, Any], device: str) 
     turned = lambda t, module, x: module(x.permute(2, 0, 1))
     mine, other = check_twins(lambda n: getattr(n, kind)(I, H, **own), x, device=device, call=turned)
     expected = other(theirs(x).permute(2, 0, 1))[0]
-    found = mine.float()(ours(x, device=device).float().permute(2, 0, 1))[0]
-    assert found.dtype == minigrad.float32
-    assert_close(found, expected, 1e-5)
+    actual = mine.float()(ours(x, device=device).float().permute(2, 0, 1))[0]
+    assert actual.dtype == minigrad.float32
+    assert_close(actual, expected, 1e-5)
 
 
 @cases("kind_, options", pairwise(KINDS, [o for o in OPTIONS if "batch_first" not in o] + [{"num_layers": 2}]))
@@ -139,9 +139,9 @@ def test_representations() -> None:
 
 @cases("name", ["RNNBase", "RNNCellBase", "RNNCell", "GRUCell", "LSTMCell"])
 def test_signatures(name: str) -> None:
-    found, expected = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
-    assert list(found) == list(expected)
-    assert [p.default for p in found.values()] == [p.default for p in expected.values()]
+    actual, expected = (inspect.signature(getattr(n, name)).parameters for n in (nn, torch.nn))
+    assert list(actual) == list(expected)
+    assert [p.default for p in actual.values()] == [p.default for p in expected.values()]
 
 
 def test_positional_arguments() -> None:
@@ -268,12 +268,12 @@ def error(program: str, library: Any) -> Exception:
 
 @cases("program", " ".join((BAD_OPTIONS + ";" + BAD_INPUTS).split()).split(";"))
 def test_refusals(program: str) -> None:
-    found, expected = error(program, minigrad), error(program, torch)
-    assert isinstance(found, type(expected)), f"{found!r} for {expected!r}"
+    actual, expected = error(program, minigrad), error(program, torch)
+    assert isinstance(actual, type(expected)), f"{actual!r} for {expected!r}"
     first = str(expected).split(" Convert")[0].split("(position")[0]
     words = [w for w in first.replace(",", "").split() if w.isalpha() and len(w) > 3]
-    told = sum(w in str(found) for w in words)
-    assert told >= len(words) / 2, f"{found} for {expected}"
+    texts = sum(w in str(actual) for w in words)
+    assert texts >= len(words) / 2, f"{actual} for {expected}"
 
 
 def test_an_lstm_wants_a_pair() -> None:
@@ -288,9 +288,9 @@ def test_an_lstm_wants_a_pair() -> None:
 
 
 def test_dropout_in_a_single_layer_warns_as_pytorch_does() -> None:
-    with pytest.warns(UserWarning, match="non-zero dropout expects num_layers greater than 1") as found:
+    with pytest.warns(UserWarning, match="non-zero dropout expects num_layers greater than 1") as actual:
         nn.GRU(I, H, dropout=0.5)
-    assert found[0].filename == __file__
+    assert actual[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nn.GRU(I, H, 2, dropout=0.5)

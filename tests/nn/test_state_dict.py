@@ -98,10 +98,10 @@ def test_loading_is_seen_by_graphs_recorded_before() -> None:
 
 
 def layer(library: Any) -> Any:
-    made = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
-    for i, parameter in enumerate(made.parameters()):
+    built = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
+    for i, parameter in enumerate(built.parameters()):
         parameter.data.fill_(i)
-    return made
+    return built
 
 
 def listed(module: Any) -> dict[str, Any]:
@@ -114,16 +114,16 @@ def test_metadata_tells_the_versions(library: Any) -> Any:
         _version = 3
 
         def _load_from_state_dict(self, state_dict: Any, prefix: str, metadata: Any, *rest: Any) -> None:
-            seen.append((prefix, metadata.get("version")))
+            calls.append((prefix, metadata.get("version")))
             super()._load_from_state_dict(state_dict, prefix, metadata, *rest)
 
-    seen: list[Any] = []
+    calls: list[Any] = []
     net = library.nn.Module()
     net.inner = Second()
     state = net.state_dict()
     net.load_state_dict(state)
     net.load_state_dict(dict(state))
-    return [type(state).__name__, state._metadata, seen]
+    return [type(state).__name__, state._metadata, calls]
 
 
 @alike
@@ -144,17 +144,17 @@ def test_a_module_that_loads_itself(library: Any) -> Any:
         def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
             super()._load_from_state_dict(state_dict, prefix, *rest)
-            seen.append(self.weight.tolist())
+            calls.append(self.weight.tolist())
 
         def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
             super()._save_to_state_dict(destination, prefix, keep_vars)
             destination[prefix + "kernel"] = destination.pop(prefix + "weight")
 
-    seen: list[Any] = []
+    calls: list[Any] = []
     net = library.nn.Sequential(Renamed(2, 2), library.nn.Linear(2, 1))
     state = {name: library.full_like(value, 3) for name, value in net.state_dict().items()}
     result = net.load_state_dict(state)
-    return [list(state), listed(net), list(result.missing_keys), list(result.unexpected_keys), seen]
+    return [list(state), listed(net), list(result.missing_keys), list(result.unexpected_keys), calls]
 
 
 @alike
@@ -198,35 +198,35 @@ def test_extra_state(library: Any) -> Any:
 
 @alike
 def test_hooks_of_state_dicts(library: Any) -> Any:
-    net, seen = layer(library), []
-    net[0].register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(f"before {prefix} {keep}"))
+    net, calls = layer(library), []
+    net[0].register_state_dict_pre_hook(lambda m, prefix, keep: calls.append(f"before {prefix} {keep}"))
     net[0].register_state_dict_post_hook(lambda m, state, prefix, meta: state.update({prefix + "x": 0}))
     net._register_state_dict_hook(lambda m, state, prefix, meta: {**state, "more": 1})
     state = net.state_dict()
-    seen.append(list(state))
+    calls.append(list(state))
     net.load_state_dict(layer(library).state_dict())
 
-    def before(*given: Any) -> None:
-        state_dict, prefix, _, strict, missing, unexpected, errors = given[-7:]
-        seen.append((len(given), prefix, strict, list(missing), list(unexpected), list(errors)))
+    def before(*passed: Any) -> None:
+        state_dict, prefix, _, strict, missing, unexpected, errors = passed[-7:]
+        calls.append((len(passed), prefix, strict, list(missing), list(unexpected), list(errors)))
         state_dict[prefix + "bias"] = library.zeros(2)
 
     handle = net[0].register_load_state_dict_pre_hook(before)
     net[0]._register_load_state_dict_pre_hook(before)
 
     def after(module: Any, keys: Any) -> None:
-        seen.append((module.weight.tolist(), list(keys.missing_keys), list(keys.unexpected_keys)))
+        calls.append((module.weight.tolist(), list(keys.missing_keys), list(keys.unexpected_keys)))
         keys.unexpected_keys.clear()
 
     net.register_load_state_dict_post_hook(lambda m, keys: keys.unexpected_keys.clear())
     net[0].register_load_state_dict_post_hook(after)
-    seen.append(str(net.load_state_dict(state)))
+    calls.append(str(net.load_state_dict(state)))
     handle.remove()
     net[1].register_load_state_dict_post_hook(lambda m, keys: 3)
-    seen.append(outcome(lambda: net.load_state_dict(state)).split(":")[0])
+    calls.append(outcome(lambda: net.load_state_dict(state)).split(":")[0])
     net[1].register_state_dict_post_hook(lambda m, state, prefix, meta: {})
-    seen.append(outcome(net.state_dict))
-    return [seen, listed(layer(library))]
+    calls.append(outcome(net.state_dict))
+    return [calls, listed(layer(library))]
 
 
 @alike

@@ -195,11 +195,11 @@ def test_padded_places_in_evaluation(options: dict[str, Any], padding: str, norm
     mine, other = twinned(encoder(minigrad), encoder(torch), "cpu")
     x, tx = pair(array(S, how["batch_first"]), "cpu")
     mask, tmask = pair(PADDINGS[padding], "cpu")
-    seen = slice(1, None) if padding == "all" else slice(None)  # PyTorch's other rows are NaN, ours are not
+    calls = slice(1, None) if padding == "all" else slice(None)  # PyTorch's other rows are NaN, ours are not
     for recorded in (False, True):
         with minigrad.set_grad_enabled(recorded), torch.set_grad_enabled(recorded):
             out, expected = mine(x, src_key_padding_mask=mask), other(tx, src_key_padding_mask=tmask)
-        rows = (seen,) if how["batch_first"] else (slice(None), seen)
+        rows = (calls,) if how["batch_first"] else (slice(None), calls)
         assert_close(host(out)[rows], host(expected)[rows])
 
 
@@ -224,18 +224,18 @@ def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: 
     """The same bits as two ops, which a hook brings back."""
     layer = nn.TransformerEncoderLayer(D, H, 16, 0.4, device=device, dtype=getattr(minigrad, dtype))
     x = minigrad.randn(S, B, D, device=device).to(getattr(minigrad, dtype))
-    found, seen = [], []
+    actual, calls = [], []
     for hooked in (False, True):
         if hooked:
-            layer.dropout.register_forward_hook(lambda module, inputs, output: seen.append(tuple(output.shape)))
+            layer.dropout.register_forward_hook(lambda module, inputs, output: calls.append(tuple(output.shape)))
         minigrad.manual_seed(3)
         layer.zero_grad()
         out = layer(x)
         names = {node.op.name for node in nodes_behind((out,))}
         assert ("relu_dropout" in names) is not hooked and ("relu" in names) is hooked
         out.sum().backward()
-        found.append([host(out).tobytes(), *(host(p.grad).tobytes() for p in layer.parameters())])
-    assert found[0] == found[1] and seen == [(S, B, 16)]
+        actual.append([host(out).tobytes(), *(host(p.grad).tobytes() for p in layer.parameters())])
+    assert actual[0] == actual[1] and calls == [(S, B, 16)]
 
 
 def test_without_training_there_is_no_dropout() -> None:

@@ -20,14 +20,14 @@ ARRAYS = [draw.standard_normal((3, 4)), draw.standard_normal(5), draw.standard_n
 
 def clipped(device: str, clip: Callable[[Any, list[Any]], Any]) -> None:
     """A function of nn.utils and of parameters, the last of which has no gradient: results and gradients."""
-    found = []
+    actual = []
     for t, at in ((minigrad, device), (torch, "cpu")):
         leaves = [t.nn.Parameter(t.from_numpy(np.array(a)).to(at)) for a in (*ARRAYS, np.ones(2))]
         for p, a in zip(leaves, ARRAYS, strict=False):
             p.grad = t.from_numpy(np.array(a * 3)).to(at)
-        found.append([clip(t.nn.utils, leaves), *(p.grad for p in leaves[:-1])])
+        actual.append([clip(t.nn.utils, leaves), *(p.grad for p in leaves[:-1])])
         assert leaves[-1].grad is None
-    for mine, other in zip(*found, strict=True):
+    for mine, other in zip(*actual, strict=True):
         assert mine is other is None or assert_close(mine, other) is None  # type: ignore[func-returns-value]
 
 
@@ -78,9 +78,9 @@ def test_a_module_made_without_drawing() -> None:
     minigrad.manual_seed(3)
     expected = minigrad.rand(2).tolist()
     minigrad.manual_seed(3)
-    made = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
+    built = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
     assert minigrad.rand(2).tolist() == expected
-    assert made.weight.shape == (4, 3) and made.weight.dtype is minigrad.float64
+    assert built.weight.shape == (4, 3) and built.weight.dtype is minigrad.float64
     raises(RuntimeError, "must support a 'device' arg", lambda: nn.utils.skip_init(nn.ReLU))
     raises(TypeError, None, lambda: nn.utils.skip_init(nn.Linear, 3, 4, 5, 6, 7, 8, 9))
     assert minigrad.zeros(3).normal_().any()  # what follows is drawn again
@@ -92,12 +92,12 @@ def test_a_module_called_with_other_values() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, bias=False))
     net[1].weight = net[0].weight
     before = dict(net.named_parameters())
-    given = {"0.weight": minigrad.eye(2).requires_grad_(), "0.bias": minigrad.ones(2)}
+    passed = {"0.weight": minigrad.eye(2).requires_grad_(), "0.bias": minigrad.ones(2)}
     x = minigrad.tensor([[1.0, 2.0]])
-    out = functional_call(net, given, x)
+    out = functional_call(net, passed, x)
     assert out.tolist() == [[2.0, 3.0]]
     out.sum().backward()
-    assert given["0.weight"].grad is not None and net[0].weight.grad is None
+    assert passed["0.weight"].grad is not None and net[0].weight.grad is None
     assert all(before[name] is p for name, p in net.named_parameters())
     raises(AttributeError, "Sequential has no attribute `2`", lambda: functional_call(net, {"2.weight": x}, (x,)))
     with pytest.raises(RuntimeError, match=r"Missing key\(s\): '0.bias'"):

@@ -54,12 +54,12 @@ def walk(library: Any, how: dict[str, Any], calls: int, make: Any) -> tuple[list
 @cases("how", OPTIONS)
 @cases("calls", [1, 6])
 def test_against_pytorch(how: dict[str, Any], calls: int, device: str) -> None:
-    found = walk(minigrad, how, calls, lambda a: nn.Parameter(ours(a, device=device)))
+    actual = walk(minigrad, how, calls, lambda a: nn.Parameter(ours(a, device=device)))
     expected = walk(torch, how, calls, lambda a: torch.nn.Parameter(torch.from_numpy(a.copy())))
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-7)
-    for p, t in zip(found[1], expected[1], strict=True):
+    np.testing.assert_allclose(actual[0], expected[0], rtol=1e-7)
+    for p, t in zip(actual[1], expected[1], strict=True):
         assert_close(p, t, 1e-7)
-    mine, other = (o.state_dict()["state"][0] for o in (found[2], expected[2]))
+    mine, other = (o.state_dict()["state"][0] for o in (actual[2], expected[2]))
     assert set(mine) == set(other) - {"al"}
     assert mine["n_iter"] == other["n_iter"] and mine["func_evals"] == other["func_evals"]
 

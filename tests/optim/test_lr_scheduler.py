@@ -69,16 +69,16 @@ def groups(library: Any, name: str = "SGD", resumed: bool = False) -> Any:
     """An optimiser with two groups of different rates, maybe those of a run that has begun."""
     p, q = (library.nn.Parameter(library.ones(1)) for _ in range(2))
     how = {"momentum": 0.9} if name == "SGD" else {}
-    made = getattr(library.optim, name)([{"params": [p], "lr": 0.5}, {"params": [q]}], lr=0.1, **how)
-    for group in made.param_groups if resumed else []:
+    built = getattr(library.optim, name)([{"params": [p], "lr": 0.5}, {"params": [q]}], lr=0.1, **how)
+    for group in built.param_groups if resumed else []:
         group["initial_lr"], group["lr"] = group["lr"], group["lr"] * 0.6
-    return made
+    return built
 
 
 def options(optimiser: Any) -> list[float]:
     """All that a schedule may change."""
-    found = [(g["lr"], g.get("momentum", 0), *g.get("betas", ())) for g in optimiser.param_groups]
-    return [float(value) for group in found for value in group]
+    actual = [(g["lr"], g.get("momentum", 0), *g.get("betas", ())) for g in optimiser.param_groups]
+    return [float(value) for group in actual for value in group]
 
 
 def pairs(make: Make, name: str = "SGD", resumed: bool = False) -> tuple[Any, Any]:
@@ -154,8 +154,8 @@ def test_states_go_from_library_to_library(row: str) -> None:
         other.step()
     for source, target, first, second in ((other, mine, b, a), (mine, other, a, b)):
         target.load_state_dict(source.state_dict())
-        for given, group in zip(first.param_groups, second.param_groups, strict=True):
-            group.update({k: v for k, v in given.items() if k != "params"})
+        for passed, group in zip(first.param_groups, second.param_groups, strict=True):
+            group.update({k: v for k, v in passed.items() if k != "params"})
         for _ in range(4):
             mine.step()
             other.step()
@@ -319,8 +319,8 @@ s.ChainedScheduler([])
 @cases("program", WRONG)
 def test_errors_are_pytorchs(program: str) -> None:
     names = ({"s": t.optim.lr_scheduler, "o": groups(t)} for t in (minigrad, torch))
-    found, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
-    assert found == expected and expected[0] is ValueError
+    actual, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
+    assert actual == expected and expected[0] is ValueError
 
 
 def test_no_momentum_to_cycle() -> None:
@@ -332,10 +332,10 @@ def test_no_momentum_to_cycle() -> None:
 
 @cases("name", [n for n in lr_scheduler.__all__ if n not in ("LRScheduler", "NoamLR", "InverseSquareRootLR")])
 def test_signatures_are_pytorchs(name: str) -> None:
-    found = inspect.signature(getattr(lr_scheduler, name)).parameters
+    actual = inspect.signature(getattr(lr_scheduler, name)).parameters
     expected = inspect.signature(getattr(torch.optim.lr_scheduler, name)).parameters
-    assert [n for n in found if n != "verbose"] == list(expected)
-    assert all(found[n].default == p.default for n, p in expected.items())
+    assert [n for n in actual if n != "verbose"] == list(expected)
+    assert all(actual[n].default == p.default for n, p in expected.items())
 
 
 @cases("name", optim.lr_scheduler.__all__)

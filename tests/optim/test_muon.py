@@ -51,15 +51,15 @@ def test_agrees_with_pytorch_as_far_as_bfloat16_goes(how: dict[str, Any], device
         moved = np.linalg.norm(host(t) - b)
         assert np.linalg.norm(host(p) - host(t)) < 0.05 * moved
         assert list(optimisers[0].state[p]) == list(optimisers[1].state[t])
-        found, expected = (o.state[q]["momentum_buffer"] for o, q in zip(optimisers, (p, t), strict=True))
-        np.testing.assert_allclose(host(found), host(expected), rtol=1e-5, atol=1e-6)
+        actual, expected = (o.state[q]["momentum_buffer"] for o, q in zip(optimisers, (p, t), strict=True))
+        np.testing.assert_allclose(host(actual), host(expected), rtol=1e-5, atol=1e-6)
 
 
 def test_signature_and_errors_are_pytorchs() -> None:
-    found = inspect.signature(optim.Muon).parameters
+    actual = inspect.signature(optim.Muon).parameters
     expected = inspect.signature(torch.optim.Muon).parameters
-    assert list(found) == list(expected)
-    assert all(found[key].default == parameter.default for key, parameter in expected.items())
+    assert list(actual) == list(expected)
+    assert all(actual[key].default == parameter.default for key, parameter in expected.items())
     bad: tuple[dict[str, Any], ...]
     bad = ({"lr": -1}, {"weight_decay": -1}, {"momentum": -1}, {"adjust_lr_fn": "x"}, {"ns_steps": 100})
     for how in bad:
@@ -80,13 +80,13 @@ def test_signature_and_errors_are_pytorchs() -> None:
 @cases("shape", [(5, 5), (3, 40), (40, 3), (1, 7), (2, 0)])
 def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
     matrix = np.random.default_rng(1).standard_normal(shape) * 1e-3
-    found = orthogonal(matrix)
-    assert found.shape == shape and found.dtype == matrix.dtype
+    actual = orthogonal(matrix)
+    assert actual.shape == shape and actual.dtype == matrix.dtype
     u, s, vt = np.linalg.svd(matrix, full_matrices=False)
     kept = s > 0.02 * np.linalg.norm(s)  # smaller ones take more steps
-    size = np.linalg.svd(found, compute_uv=False)
+    size = np.linalg.svd(actual, compute_uv=False)
     assert ((size[: kept.sum()] > 0.5) & (size[: kept.sum()] < 1.3)).all()
-    np.testing.assert_allclose(u.T @ found @ vt.T, np.diag(np.diag(u.T @ found @ vt.T)), atol=1e-9)
+    np.testing.assert_allclose(u.T @ actual @ vt.T, np.diag(np.diag(u.T @ actual @ vt.T)), atol=1e-9)
 
 
 def test_a_gradient_of_zeros_changes_nothing(device: str) -> None:
@@ -98,7 +98,7 @@ def test_a_gradient_of_zeros_changes_nothing(device: str) -> None:
 
 def test_the_number_of_threads_changes_no_bit() -> None:
     """With several, each takes matrices of its own; an error in one of them is told."""
-    before, found = parallel.get_num_threads(), []
+    before, actual = parallel.get_num_threads(), []
     try:
         for threads in (1, 3):
             parallel.set_num_threads(threads)
@@ -109,12 +109,12 @@ def test_the_number_of_threads_changes_no_bit() -> None:
             optimiser = optim.Muon(params, lr=0.1)
             for _ in range(3):
                 optimiser.step()
-            found.append([host(p).copy() for p in params])
+            actual.append([host(p).copy() for p in params])
         optimiser.param_groups[0]["ns_coefficients"] = (1.0, 2.0)
         raises(ValueError, "unpack", optimiser.step)
     finally:
         parallel.set_num_threads(before)
-    assert all((one == three).all() for one, three in zip(*found, strict=True))
+    assert all((one == three).all() for one, three in zip(*actual, strict=True))
 
 
 def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
@@ -122,10 +122,10 @@ def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
 
     def parameters() -> list[Any]:
         minigrad.manual_seed(0)
-        found = [nn.Parameter(minigrad.randn(*shape, device=device)) for shape in ((4, 6), (6,), (9, 4))]
-        for p in found:
+        actual = [nn.Parameter(minigrad.randn(*shape, device=device)) for shape in ((4, 6), (6,), (9, 4))]
+        for p in actual:
             p.grad = minigrad.randn(*p.shape, device=device)
-        return found
+        return actual
 
     mine, alone = parameters(), parameters()
     groups: list[dict[str, Any]] = [{"params": mine[:1], "muon": True}, {"params": mine[1:]}]

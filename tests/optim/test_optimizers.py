@@ -84,11 +84,11 @@ def test_20_steps(row: str, dtype: Any, device: str) -> None:
     run(20, optimisers, mine, other, device)
     check(mine, other, dtype)
     for p, t in zip(mine, other, strict=True):
-        found, expected = (o.state.get(q, {}) for o, q in zip(optimisers, (p, t), strict=True))
-        assert list(found) == list(expected)
+        actual, expected = (o.state.get(q, {}) for o, q in zip(optimisers, (p, t), strict=True))
+        assert list(actual) == list(expected)
         for key, value in expected.items():
-            assert_close(found[key], value, 1e-9 if dtype is np.float64 else 2e-5, key)
-            assert host(found[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
+            assert_close(actual[key], value, 1e-9 if dtype is np.float64 else 2e-5, key)
+            assert host(actual[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
 
 
 @cases("row", [row for row in OPTIONS if not row.startswith("Adafactor")])  # PyTorch's refuses them, too
@@ -107,14 +107,14 @@ def test_complex_parameters(row: str) -> None:
             assert all(t.is_complex(p) for p in ps)
     for p, q in zip(mine, other, strict=True):
         np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), 1e-9)
-        found, expected = (o.state[x] for o, x in zip(optimisers, (p, q), strict=True))
-        assert list(found) == list(expected)
+        actual, expected = (o.state[x] for o, x in zip(optimisers, (p, q), strict=True))
+        assert list(actual) == list(expected)
         for key, value in expected.items():
-            np.testing.assert_allclose(np.asarray(found[key]), np.asarray(value), 1e-8, 1e-10, err_msg=key)
+            np.testing.assert_allclose(np.asarray(actual[key]), np.asarray(value), 1e-8, 1e-10, err_msg=key)
 
 
 def test_lbfgs_of_complex_parameters_and_muon() -> None:
-    found = []
+    actual = []
     for t in (minigrad, torch):
         z = t.nn.Parameter(t.tensor([1j, 2 + 1j], dtype=t.complex128))
         optimiser = t.optim.LBFGS([z], lr=0.5, max_iter=5)
@@ -126,8 +126,8 @@ def test_lbfgs_of_complex_parameters_and_muon() -> None:
             return loss
 
         optimiser.step(closure)
-        found.append(z.detach())
-    np.testing.assert_allclose(*(z.numpy() for z in found), 1e-9)
+        actual.append(z.detach())
+    np.testing.assert_allclose(*(z.numpy() for z in actual), 1e-9)
     with pytest.raises(RuntimeError, match="Muon does not support complex parameters"):
         optim.Muon([nn.Parameter(minigrad.ones(2, 2) * 1j)])
 
@@ -175,11 +175,11 @@ def test_going_on_from_a_state_dict(name: str, row: str, device: str) -> None:
 
     states = {i: {k: ours(host(v)) for k, v in values.items()} for i, values in b.state_dict()["state"].items()}
     translated = {"param_groups": b.state_dict()["param_groups"], "state": states}
-    for given in (state, translated):
+    for passed in (state, translated):
         again = [nn.Parameter(p.detach().clone()) for p in mine]
         others = [torch.nn.Parameter(t.detach().clone()) for t in other]
         c, d = getattr(optim, name)(again, lr=9.0), getattr(torch.optim, name)(others, lr=9.0)
-        c.load_state_dict(given)
+        c.load_state_dict(passed)
         d.load_state_dict(copy.deepcopy(b.state_dict()))  # PyTorch's would share tensors with b
         assert c.param_groups[0]["lr"] == b.param_groups[0]["lr"]
         run(7, (c, d), again, others, device, seed=3)
@@ -288,26 +288,26 @@ def test_names_of_parameters() -> None:
 @cases("library", [minigrad, torch])
 def test_hooks(library: Any) -> None:
     p = library.nn.Parameter(library.ones(2))
-    optimiser, seen = library.optim.SGD([p], lr=0.1), []
+    optimiser, events = library.optim.SGD([p], lr=0.1), []
     p.grad = library.ones(2)
-    before = optimiser.register_step_pre_hook(lambda o, args, kwargs: seen.append((o, args, kwargs)))
-    after = optimiser.register_step_post_hook(lambda o, args, kwargs: seen.append(float(p.detach()[0])))
+    before = optimiser.register_step_pre_hook(lambda o, args, kwargs: events.append((o, args, kwargs)))
+    after = optimiser.register_step_post_hook(lambda o, args, kwargs: events.append(float(p.detach()[0])))
     optimiser.step(closure=None)
-    assert seen == [(optimiser, (optimiser,), {"closure": None}), pytest.approx(0.9)]
+    assert events == [(optimiser, (optimiser,), {"closure": None}), pytest.approx(0.9)]
     before.remove()
     after.remove()
     optimiser.step()
-    assert len(seen) == 2
+    assert len(events) == 2
 
-    optimiser.register_state_dict_pre_hook(lambda o: seen.append("before"))
+    optimiser.register_state_dict_pre_hook(lambda o: events.append("before"))
     optimiser.register_state_dict_post_hook(lambda o, state: {**state, "more": 1})
     optimiser.register_state_dict_post_hook(lambda o, state: {**state, "first": 1}, prepend=True)
     state = optimiser.state_dict()
-    assert seen[2:] == ["before"] and list(state)[2:] == ["first", "more"]
+    assert events[2:] == ["before"] and list(state)[2:] == ["first", "more"]
     optimiser.register_load_state_dict_pre_hook(lambda o, state: {**state, "state": {0: {"x": 1}}})
-    optimiser.register_load_state_dict_post_hook(lambda o: seen.append(o.state[p]))
+    optimiser.register_load_state_dict_post_hook(lambda o: events.append(o.state[p]))
     optimiser.load_state_dict(state)
-    assert seen[3:] == [{"x": 1}]
+    assert events[3:] == [{"x": 1}]
 
 
 @cases("library", [minigrad, torch])
@@ -361,15 +361,15 @@ def test_an_optimiser_of_ones_own(library: Any) -> None:
             return loss
 
     p = library.nn.Parameter(library.ones(2))
-    optimiser, seen = Heavy([p]), []
-    optimiser.register_step_pre_hook(lambda *_: seen.append(1))
+    optimiser, events = Heavy([p]), []
+    optimiser.register_step_pre_hook(lambda *_: events.append(1))
     schedule = library.optim.lr_scheduler.LambdaLR(optimiser, lambda e: 1 / (1 + e))
     for _ in range(2):
         p.grad = library.ones(2)
         optimiser.step()
         schedule.step()
     np.testing.assert_allclose(host(p), 1 - 0.1 * 0.5 - 0.05 * 0.75, rtol=1e-6)
-    assert seen == [1, 1] and isinstance(optimiser.state_dict()["state"][0]["step"], int)
+    assert events == [1, 1] and isinstance(optimiser.state_dict()["state"][0]["step"], int)
     assert optimiser.param_groups[0]["initial_lr"] == 0.1
     other = Heavy([library.nn.Parameter(library.ones(2))])
     other.load_state_dict(optimiser.state_dict())
@@ -387,11 +387,11 @@ def test_an_optimiser_without_a_rule() -> None:
     p = nn.Parameter(minigrad.ones(2))
     p.grad = minigrad.ones(2)
     raises(NotImplementedError, "Optimizer has no rule", lambda: optim.Optimizer([p], {}).step())
-    seen: list[int] = []
+    events: list[int] = []
     loud = Loud([p])
-    loud.register_step_post_hook(lambda *_: seen.append(1))
+    loud.register_step_post_hook(lambda *_: events.append(1))
     loud.step()
-    assert seen == [1] and "hooked" not in repr(inspect.signature(Loud.step))
+    assert events == [1] and "hooked" not in repr(inspect.signature(Loud.step))
     assert list(inspect.signature(Loud.step).parameters) == ["self", "closure"]
 
 
@@ -451,11 +451,11 @@ def test_option_errors_are_pytorchs(program: str) -> None:
 
 @cases("name", [*NAMES, "SparseAdam", "LBFGS", "Optimizer"])
 def test_signatures_and_defaults_are_pytorchs(name: str) -> None:
-    found = inspect.signature(getattr(optim, name)).parameters
+    actual = inspect.signature(getattr(optim, name)).parameters
     expected = inspect.signature(getattr(torch.optim, name)).parameters
-    assert list(found) == list(expected)
+    assert list(actual) == list(expected)
     for key, parameter in expected.items():
-        assert found[key].default == parameter.default and found[key].kind == parameter.kind, key
+        assert actual[key].default == parameter.default and actual[key].kind == parameter.kind, key
 
 
 @cases("name, shape", [("Adafactor", (2,)), ("Muon", (2, 2)), ("SparseAdam", (2,))])
@@ -534,10 +534,10 @@ def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
         b.step()
     assert_close(mine, other.weight, 1e-10)
     np.testing.assert_array_equal(host(mine)[6], table[6])
-    found, expected = a.state_dict()["state"][0], b.state_dict()["state"][0]
-    assert list(found) == list(expected) and found["step"] == expected["step"] == 20
+    actual, expected = a.state_dict()["state"][0], b.state_dict()["state"][0]
+    assert list(actual) == list(expected) and actual["step"] == expected["step"] == 20
     for key in ("exp_avg", "exp_avg_sq"):
-        assert_close(found[key], expected[key], 1e-10)
+        assert_close(actual[key], expected[key], 1e-10)
 
 
 def test_sparse_adam_of_a_parameter_without_axes(device: str) -> None:

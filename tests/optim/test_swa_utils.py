@@ -39,10 +39,10 @@ def test_averages(name: str, use_buffers: bool) -> None:
             for t, v in zip([*model.parameters(), *model.buffers()], values, strict=True):
                 t.data.copy_(library.tensor(v))
             average.update_parameters(model)
-    found, expected = (a.state_dict() for a in averages)
-    assert list(found) == list(expected) and found["n_averaged"].item() == 5
+    actual, expected = (a.state_dict() for a in averages)
+    assert list(actual) == list(expected) and actual["n_averaged"].item() == 5
     for key, value in expected.items():
-        assert_close(found[key], value, 1e-6, key)
+        assert_close(actual[key], value, 1e-6, key)
     x = rng.standard_normal((4, 3)).astype(np.float32)
     assert_close(averages[0](minigrad.tensor(x)), averages[1](torch.tensor(x)), 1e-6)
 

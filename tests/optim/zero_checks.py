@@ -63,11 +63,13 @@ def same_state(mine: dict[str, Any], whole: dict[str, Any]) -> None:
     for number, values in whole["state"].items():
         assert mine["state"][number].keys() == values.keys()
         for name, value in values.items():
-            found = mine["state"][number][name]
+            actual = mine["state"][number][name]
             if isinstance(value, Tensor):
-                assert found.shape == value.shape and found.dtype == value.dtype and minigrad.equal(found, value), name
+                assert actual.shape == value.shape and actual.dtype == value.dtype and minigrad.equal(actual, value), (
+                    name
+                )
             else:
-                assert found == value
+                assert actual == value
 
 
 def check_steps_and_state_are_those_of_one(group: ProcessGroup) -> None:

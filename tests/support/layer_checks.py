@@ -45,8 +45,8 @@ def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = 
     expected[0].backward(tg, retain_graph=True)
     assert_close(x.grad, tx.grad, what="gradient of the input")
     compare_gradients(mine, other)
-    for (name, f), (told, e) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
-        assert name == told
+    for (name, f), (texts, e) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
+        assert name == texts
         assert_close(f, e, what=name)
     if second:
         _check_second(mine, other, (out[0], x, g), (expected[0], tx, tg), device)
@@ -60,7 +60,7 @@ def check_row(row: str, device: str) -> None:
 
 def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) -> None:
     """The gradients of a random sum of the first-order gradients."""
-    found = []
+    actual = []
     for module, (out, x, g) in ((mine, ours_), (other, theirs_)):
         inputs = [x, *module.parameters()]
         first = gradients([out], inputs, [g], create_graph=True)
@@ -68,8 +68,8 @@ def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) 
         drawn = [np.asarray(rng.standard_normal(tuple(f.shape))) for f in first]
         v = [ours(d, device=device) if module is mine else torch.from_numpy(d) for d in drawn]
         kept = [(f, d) for f, d in zip(first, v, strict=True) if f.requires_grad]
-        found.append(gradients([f for f, _ in kept], [*inputs, g], [d for _, d in kept]))
-    for f, e in zip(*found, strict=True):
+        actual.append(gradients([f for f, _ in kept], [*inputs, g], [d for _, d in kept]))
+    for f, e in zip(*actual, strict=True):
         assert_close(f, e, 1e-9, "second order")
 
 

@@ -29,9 +29,9 @@ def pair(array: Any, device: str = "cpu", requires_grad: bool = False) -> tuple[
 def compare_gradients(mine: nn.Module, other: Any, rtol: float = 1e-10) -> None:
     """Every parameter's gradient, by name."""
     expected = dict(other.named_parameters())
-    found = dict(mine.named_parameters())
-    assert list(found) == list(expected)
-    for name, parameter in found.items():
+    actual = dict(mine.named_parameters())
+    assert list(actual) == list(expected)
+    for name, parameter in actual.items():
         if expected[name].grad is None:
             assert parameter.grad is None, name
             continue
@@ -62,13 +62,13 @@ def check_twins(
     if doubled:
         mine, other = twinned(mine, other, device)
     inputs, expected = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
-    found, told = list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected)))
-    assert len(found) == len(told)
-    for number, pair_ in enumerate(zip(found, told, strict=True)):
+    actual, texts = list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected)))
+    assert len(actual) == len(texts)
+    for number, pair_ in enumerate(zip(actual, texts, strict=True)):
         same(*pair_, f"result {number}", near)
-    kept = [n for n, out in enumerate(told) if isinstance(out, torch.Tensor) and out.requires_grad]
-    for library, outs in ((minigrad, found), (torch, told)):
-        weights = [np.linspace(0.5, 1.5, told[n].numel()).reshape(tuple(told[n].shape)) for n in kept]
+    kept = [n for n, out in enumerate(texts) if isinstance(out, torch.Tensor) and out.requires_grad]
+    for library, outs in ((minigrad, actual), (torch, texts)):
+        weights = [np.linspace(0.5, 1.5, texts[n].numel()).reshape(tuple(texts[n].shape)) for n in kept]
         tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(kept, weights, strict=True)]
         library.autograd.backward([outs[n] for n in kept], tensors)
     for number, (x, y) in enumerate(zip(inputs, expected, strict=True)):

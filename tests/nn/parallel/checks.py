@@ -68,8 +68,8 @@ def walk(model: nn.Module, alone: nn.Module, group: ProcessGroup) -> None:
 
 def wrapped(group: ProcessGroup, **options: Any) -> tuple[DistributedDataParallel, nn.Module]:
     """A model on the ranks, and the same alone."""
-    made = DistributedDataParallel(model_of(group), process_group=group, **options)
-    return made, copy.deepcopy(made.module)
+    built = DistributedDataParallel(model_of(group), process_group=group, **options)
+    return built, copy.deepcopy(built.module)
 
 
 def check_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
@@ -142,14 +142,14 @@ def check_unused_parameters(group: ProcessGroup) -> None:
 
 def check_hooks_see_a_ranks_own_gradient(group: ProcessGroup) -> None:
     model, alone = wrapped(group)
-    seen: list[Any] = []
-    model.module.last.weight.register_hook(lambda g: seen.append(g.numpy().copy()) or 2 * g)  # type: ignore[func-returns-value]
+    calls: list[Any] = []
+    model.module.last.weight.register_hook(lambda g: calls.append(g.numpy().copy()) or 2 * g)  # type: ignore[func-returns-value]
     alone.last.weight.register_hook(lambda g: 2 * g)
     walk(model, alone, group)
     own = copy.deepcopy(alone)
     own.zero_grad()
     loss_of(own, part(group)).backward()
-    assert np.allclose(seen[0], own.last.weight.grad.numpy())  # type: ignore[union-attr]
+    assert np.allclose(calls[0], own.last.weight.grad.numpy())  # type: ignore[union-attr]
 
 
 def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
@@ -174,36 +174,36 @@ def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
 
 def reductions(model: DistributedDataParallel) -> list[int]:
     """The numbers of the buckets that are reduced from now on."""
-    seen: list[int] = []
+    calls: list[int] = []
 
     def hook(state: Any, bucket: Any) -> Tensor:
-        seen.append(bucket.index())
+        calls.append(bucket.index())
         return bucket.buffer()
 
     model.register_comm_hook(None, hook)
-    return seen
+    return calls
 
 
 def check_a_forward_pass_is_reduced_once(group: ProcessGroup) -> None:
     """As in PyTorch, and whatever runs in between."""
     model, _ = wrapped(group)
-    seen = reductions(model)
+    calls = reductions(model)
     loss = loss_of(model, part(group))
     with minigrad.no_grad():
         model(X)
     with minigrad.autograd.detect_anomaly():
         pass
     loss.backward(retain_graph=True)
-    assert seen == [0]
+    assert calls == [0]
     loss.backward()
     loss_of(model.module).backward()  # type: ignore[arg-type]
-    assert seen == [0]
+    assert calls == [0]
     with minigrad.autograd.detect_anomaly():
         loss = loss_of(model, part(group))
     loss.backward()
-    assert seen == [0, 0]
+    assert calls == [0, 0]
     minigrad.autograd.grad(loss_of(model), list(model.parameters()))
-    assert seen == [0, 0]
+    assert calls == [0, 0]
 
 
 def check_a_walk_within_the_walk(group: ProcessGroup) -> None:
@@ -274,11 +274,11 @@ def check_state_dict_and_copies(group: ProcessGroup) -> None:
 
 def check_a_communication_hook(group: ProcessGroup) -> None:
     model, alone = wrapped(group, bucket_cap_mb=1e-6)
-    seen: list[tuple[int, bool, int]] = []
+    calls: list[tuple[int, bool, int]] = []
 
     def hook(state: Any, bucket: Any) -> Tensor:
         assert state == "state"
-        seen.append((bucket.index(), bucket.is_last(), len(bucket.parameters())))
+        calls.append((bucket.index(), bucket.is_last(), len(bucket.parameters())))
         assert sum(g.numel() for g in bucket.gradients()) == bucket.buffer().numel()
         total = bucket.buffer().clone()
         all_reduce(total, group=group)
@@ -288,7 +288,7 @@ def check_a_communication_hook(group: ProcessGroup) -> None:
     loss_of(model, part(group)).backward()
     (loss_of(alone) / 2).backward()
     near(gradients(model), gradients(alone))
-    assert [number for number, _, _ in seen] == list(range(len(seen))) and seen[-1][1]
+    assert [number for number, _, _ in calls] == list(range(len(calls))) and calls[-1][1]
     assert "only be called once" in raised(RuntimeError, lambda: model.register_comm_hook(None, hook))
     assert "callable" in raised(TypeError, lambda: model.register_comm_hook(None, 3))  # type: ignore[arg-type]
 
