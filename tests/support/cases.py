@@ -64,7 +64,9 @@ def _shown(value: Any) -> str:
     return f"({', '.join(map(_shown, value))})" if isinstance(value, tuple) else repr(value)
 
 
-def raises(kind: type[BaseException] | tuple[type[BaseException], ...], words: str | None, call: Test) -> None:
+def raises(
+    kind: type[BaseException] | tuple[type[BaseException], ...], words: str | None, call: Callable[..., Any]
+) -> None:
     """A call must raise an error of this kind whose text matches."""
     with pytest.raises(kind, match=words):
         call()
