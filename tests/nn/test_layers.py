@@ -14,7 +14,7 @@ import minigrad.nn.functional as F
 from minigrad import nn
 from tests.support.both import agree, numbers
 from tests.support.cases import cases, programs, raises, rng
-from tests.support.layer_checks import Make, check_row
+from tests.support.layer_checks import Make, check_float32, check_row
 from tests.support.parity import host, ours
 from tests.support.twins import check_twins
 
@@ -33,6 +33,13 @@ n.LogSoftmax(dim=-1) of (4, 5); n.Sequential(n.Linear(5, 7), n.ReLU(inplace=True
 @cases("row", LAYERS)
 def test_layers(row: str, device: str) -> None:
     check_row(row, device)
+
+
+@cases("row", LAYERS)
+def test_layers_keep_float32(row: str, device: str) -> None:
+    """Without PyTorch, too."""
+    make, _, shape = row.rpartition(" of ")
+    check_float32(lambda n: eval(make, {"n": n}), eval(shape), device)
 
 
 def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:
