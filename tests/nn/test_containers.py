@@ -8,7 +8,7 @@ from typing import Any
 import minigrad
 from minigrad import nn
 from tests.support.both import outcome
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import torch
 
 
@@ -138,40 +138,22 @@ def popped(library: Any) -> Any:
     return modules.pop(0), modules
 
 
-RUNS: list[Any] = [
-    changed,
-    multiplied,
-    parameter_list,
-    parameter_dict,
-    of_own_update,
-    lambda t: [t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()],
-    lambda t: t.nn.ParameterList([t.ones(2, 3)]),
-    lambda t: t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2),
-    lambda t: t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]),
-    popped,
-    lambda t: t.nn.Sequential(t.nn.ReLU()) + 3,
-    lambda t: t.nn.Sequential(t.nn.ReLU()) * 0,
-    lambda t: t.nn.Sequential(t.nn.ReLU()) * "a",
-    lambda t: t.nn.Sequential(t.nn.ReLU())[4],
-    lambda t: t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()),
-    lambda t: t.nn.Sequential(t.nn.ReLU()).insert(0, 4),
-    lambda t: t.nn.ModuleList(3),
-    lambda t: t.nn.ModuleList([3]),
-    lambda t: t.nn.ModuleDict(3),
-    lambda t: t.nn.ModuleDict({"a.b": t.nn.ReLU()}),
-    lambda t: t.nn.ModuleDict({"keys": t.nn.ReLU()}),
-    lambda t: t.nn.ParameterDict({"keys": t.ones(1)}),
-    lambda t: t.nn.ModuleDict({3: t.nn.ReLU()}),
-    lambda t: t.nn.ParameterDict({3: t.ones(1)}),
-    lambda t: t.nn.ParameterDict({"a": t.ones(1)})["b"],
-    lambda t: t.nn.ParameterList([t.ones(1)])(3),
-    lambda t: t.nn.ParameterDict()(3),
-    lambda t: t.nn.ModuleList([t.nn.ReLU()])(3),
-]
+RUNS = programs("""
+changed(t); multiplied(t); parameter_list(t); parameter_dict(t); of_own_update(t);
+[t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()];
+t.nn.ParameterList([t.ones(2, 3)]); t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2);
+t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]); popped(t); t.nn.Sequential(t.nn.ReLU()) + 3;
+t.nn.Sequential(t.nn.ReLU()) * 0; t.nn.Sequential(t.nn.ReLU()) * "a"; t.nn.Sequential(t.nn.ReLU())[4];
+t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()); t.nn.Sequential(t.nn.ReLU()).insert(0, 4); t.nn.ModuleList(3);
+t.nn.ModuleList([3]); t.nn.ModuleDict(3); t.nn.ModuleDict({"a.b": t.nn.ReLU()});
+t.nn.ModuleDict({"keys": t.nn.ReLU()}); t.nn.ParameterDict({"keys": t.ones(1)}); t.nn.ModuleDict({3: t.nn.ReLU()});
+t.nn.ParameterDict({3: t.ones(1)}); t.nn.ParameterDict({"a": t.ones(1)})["b"]; t.nn.ParameterList([t.ones(1)])(3);
+t.nn.ParameterDict()(3); t.nn.ModuleList([t.nn.ReLU()])(3)
+""")
 
 
-@cases("run", RUNS)
-def test_as_pytorch_does(run: Any) -> None:
-    mine, other = (outcome(lambda t=t: run(t)) for t in (minigrad, torch))  # type: ignore[misc]
-    mine, other = (text.replace("torch.FloatTensor", "torch.float32") for text in (mine, other))
+@cases("program", RUNS)
+def test_as_pytorch_does(program: str) -> None:
+    texts = [outcome(lambda t=t: eval(program, {**globals(), "t": t})) for t in (minigrad, torch)]  # type: ignore[misc]
+    mine, other = (text.replace("torch.FloatTensor", "torch.float32") for text in texts)
     assert mine == other or (mine.partition(":")[0] == other.partition(":")[0] and "Error: " in other)
