@@ -11,10 +11,19 @@ import pytest
 
 import minigrad
 from tests.support.both import agree, numbers
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
-Step = Callable[[Any, list[Any], Any], Any]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
+VIEWS = [*["live[n][key]"] * 3, "live[n].permute(dims)", "live[n].unsqueeze(0)", "live[n].squeeze()"]
+VIEWS += ["live[n].reshape(-1)", "live[n].detach() * 1"]
+OF_MATRICES = ["live[n].transpose(0, -1)", "live[n].diagonal()", "live[n].flatten(0, 1)"]
+OF_ROWS = ["live[n].narrow(0, 1, 1)", "live[n].expand(2, *shape) * 1"]
+CHANGES = programs("""
+live[n][key] = w[0] * number; live[n][key] = number; live[n][key] += w[1] * number; live[n][mask] = w[2];
+live[n] *= w[3]; live[n].mul_(number); live[n].add_(w[1], alpha=2); live[n].sin_(); live[n].abs_(); live[n].zero_();
+live[n].masked_fill_(mask, number); live[n].copy_(w[:1]); live[n].fill_(number); live[n].div_(w[0] + 3)
+""")
+NEW = ["live[n] * 2", "live[n].sin()", "live[n] * w[0]", "live[n].contiguous().clone()", "live[n].exp()"]
 
 
 def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -34,92 +43,34 @@ def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def _view(rng: random.Random, n: int, shape: tuple[int, ...]) -> Step:
-    """A step that takes a view of tensor ``n``."""
-    dims, key = list(range(len(shape))), _slices(rng, shape)
+def _step(rng: random.Random, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A step that takes a view of tensor ``n``, changes it, or computes something new from it: its text and names."""
+    dims, kind = list(range(len(shape))), rng.random()
     rng.shuffle(dims)
-    steps: list[Step] = [lambda t, live, w: live[n][key]] * 3
-    steps.append(lambda t, live, w: live[n].permute(dims))
-    steps.append(lambda t, live, w: live[n].unsqueeze(0))
-    steps.append(lambda t, live, w: live[n].squeeze())
-    steps.append(lambda t, live, w: live[n].reshape(-1))
-    steps.append(lambda t, live, w: live[n].detach() * 1)
-    if len(shape) > 1:
-        steps.append(lambda t, live, w: live[n].transpose(0, -1))
-        steps.append(lambda t, live, w: live[n].diagonal())
-        steps.append(lambda t, live, w: live[n].flatten(0, 1))
-    if shape and shape[0] > 1:
-        steps.append(lambda t, live, w: live[n].narrow(0, 1, 1))
-        steps.append(lambda t, live, w: live[n].expand(2, *shape) * 1)
-    return rng.choice(steps)
-
-
-def _in_place(rng: random.Random, n: int, shape: tuple[int, ...]) -> Step:
-    """A step that changes tensor ``n``."""
-    number = round(rng.uniform(0.5, 1.5), 2)
-    key = _slices(rng, shape)
     mask = np.array(np.random.default_rng(rng.randrange(99)).random(shape) < 0.5)
-
-    def put(t: Any, live: list[Any], w: Any) -> None:
-        live[n][key] = w[0] * number
-
-    def put_constant(t: Any, live: list[Any], w: Any) -> None:
-        live[n][key] = number
-
-    def add_to_part(t: Any, live: list[Any], w: Any) -> None:
-        live[n][key] += w[1] * number
-
-    def put_masked(t: Any, live: list[Any], w: Any) -> None:
-        live[n][_array(t, mask)] = w[2]
-
-    def grow(t: Any, live: list[Any], w: Any) -> None:
-        live[n] *= w[3]
-
-    return rng.choice(
-        [
-            put,
-            put_constant,
-            add_to_part,
-            put_masked,
-            grow,
-            lambda t, live, w: live[n].mul_(number),
-            lambda t, live, w: live[n].add_(w[1], alpha=2),
-            lambda t, live, w: live[n].sin_(),
-            lambda t, live, w: live[n].abs_(),
-            lambda t, live, w: live[n].zero_(),
-            lambda t, live, w: live[n].masked_fill_(_array(t, mask), number),
-            lambda t, live, w: live[n].copy_(w[:1]),
-            lambda t, live, w: live[n].fill_(number),
-            lambda t, live, w: live[n].div_(w[0] + 3),
-        ]
-    )
+    views = VIEWS + OF_MATRICES * (len(shape) > 1) + OF_ROWS * (shape[:1] > (1,))
+    text = rng.choice(CHANGES) if 0.4 <= kind < 0.85 else f"new = {rng.choice(views if kind < 0.4 else NEW)}"
+    number = round(rng.uniform(0.5, 1.5), 2)
+    return {
+        "text": text,
+        "n": n,
+        "shape": shape,
+        "dims": dims,
+        "key": _slices(rng, shape),
+        "mask": mask,
+        "number": number,
+    }
 
 
-def _array(library: Any, array: Any) -> Any:
-    return torch.from_numpy(array) if library is torch else minigrad.from_numpy(array)
-
-
-def _new(rng: random.Random, n: int) -> Step:
-    """A step that computes something new from tensor ``n``."""
-    return rng.choice(
-        [
-            lambda t, live, w: live[n] * 2,
-            lambda t, live, w: live[n].sin(),
-            lambda t, live, w: live[n] * w[0],
-            lambda t, live, w: live[n].contiguous().clone(),
-            lambda t, live, w: live[n].exp() if live[n].numel() < 99 else live[n],
-        ]
-    )
-
-
-def _done(step: Step, t: Any, live: list[Any], w: Any) -> bool:
+def _done(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:
     """Run a step; what it makes joins the tensors. False where it raised RuntimeError."""
+    names = {**step, "mask": t.from_numpy(step["mask"]), "live": live, "w": w}
     try:
-        built = step(t, live, w)
+        exec(step["text"], names)
     except RuntimeError:
         return False
-    if built is not None and not any(built is x for x in live):
-        live.append(built)
+    if "new" in names and not any(names["new"] is x for x in live):
+        live.append(names["new"])
     return True
 
 
@@ -134,9 +85,7 @@ def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
         lives[1].append(torch.zeros(3, 4, dtype=torch.float64))
     for _ in range(rng.randrange(2, 9)):
         n = rng.randrange(len(lives[1]))
-        shape = tuple(lives[1][n].shape)
-        kind = rng.random()
-        step = _view(rng, n, shape) if kind < 0.4 else _in_place(rng, n, shape) if kind < 0.85 else _new(rng, n)
+        step = _step(rng, n, tuple(lives[1][n].shape))
         if not _done(step, torch, lives[1], leaves[1][1]):
             return  # what torch refuses is told in tests of its own, and ends the program
         assert _done(step, minigrad, lives[0], leaves[0][1])
