@@ -90,8 +90,8 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
     minigrad.manual_seed(5)
     torch.manual_seed(5)
     rtol = 1e-12 if dtype is np.float64 else 1e-6
-    if name == "ContinuousBernoulli(UNIT)" and dtype is np.float32:
-        rtol = 1e-5  # near a probability of 1/2 its quantiles are quotients of differences
+    if name.startswith("ContinuousBernoulli") and dtype is np.float32:
+        rtol = 1e-4  # near a probability of 1/2 its quantiles are quotients of differences
     for _ in range(2):
         actual, expected = mine.sample(shape), other.sample(shape)
         assert host(actual).dtype == host(expected).dtype and not actual.requires_grad

@@ -70,7 +70,7 @@ def test_layers_in_evaluation(make: Make, shape: tuple[int, ...], device: str) -
 @cases("momentum", [0.1, None])
 def test_running_statistics_over_several_batches(momentum: float | None, device: str) -> None:
     def call(t: Any, layer: Any, batches: Any, last: Any) -> Any:
-        outs = [*(layer(x) for x in batches), layer.eval()(last).detach()]
+        outs = [*(layer(x).detach() for x in batches), layer.eval()(last).detach()]
         before = [value.clone() for value in layer.state_dict().values()]
         layer.reset_running_stats()
         return outs, before, list(layer.state_dict().values())

@@ -62,13 +62,18 @@ def check_twins(
     if doubled:
         mine, other = twinned(mine, other, device)
     inputs, expected = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
-    actual, texts = list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected)))
-    assert len(actual) == len(texts)
-    for number, pair_ in enumerate(zip(actual, texts, strict=True)):
+    actual, expected_results = (
+        list(results(call(minigrad, mine, *inputs))),
+        list(results(call(torch, other, *expected))),
+    )
+    assert len(actual) == len(expected_results)
+    for number, pair_ in enumerate(zip(actual, expected_results, strict=True)):
         same(*pair_, f"result {number}", near)
-    kept = [n for n, out in enumerate(texts) if isinstance(out, torch.Tensor) and out.requires_grad]
-    for library, outs in ((minigrad, actual), (torch, texts)):
-        weights = [np.linspace(0.5, 1.5, texts[n].numel()).reshape(tuple(texts[n].shape)) for n in kept]
+    kept = [n for n, out in enumerate(expected_results) if isinstance(out, torch.Tensor) and out.requires_grad]
+    for library, outs in ((minigrad, actual), (torch, expected_results)) if kept else ():
+        weights = [
+            np.linspace(0.5, 1.5, expected_results[n].numel()).reshape(tuple(expected_results[n].shape)) for n in kept
+        ]
         tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(kept, weights, strict=True)]
         library.autograd.backward([outs[n] for n in kept], tensors)
     for number, (x, y) in enumerate(zip(inputs, expected, strict=True)):
