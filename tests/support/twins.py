@@ -29,9 +29,9 @@ def pair(array: Any, device: str = "cpu", requires_grad: bool = False) -> tuple[
 def compare_gradients(mine: nn.Module, other: Any, rtol: float = 1e-10) -> None:
     """Every parameter's gradient, by name."""
     expected = dict(other.named_parameters())
-    actual = dict(mine.named_parameters())
-    assert list(actual) == list(expected)
-    for name, parameter in actual.items():
+    outputs = dict(mine.named_parameters())
+    assert list(outputs) == list(expected)
+    for name, parameter in outputs.items():
         if expected[name].grad is None:
             assert parameter.grad is None, name
             continue
@@ -62,18 +62,13 @@ def check_twins(
     if doubled:
         mine, other = twinned(mine, other, device)
     inputs, expected = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
-    actual, expected_results = (
-        list(results(call(minigrad, mine, *inputs))),
-        list(results(call(torch, other, *expected))),
-    )
-    assert len(actual) == len(expected_results)
-    for number, pair_ in enumerate(zip(actual, expected_results, strict=True)):
+    outputs, references = (list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected))))
+    assert len(outputs) == len(references)
+    for number, pair_ in enumerate(zip(outputs, references, strict=True)):
         same(*pair_, f"result {number}", near)
-    kept = [n for n, out in enumerate(expected_results) if isinstance(out, torch.Tensor) and out.requires_grad]
-    for library, outs in ((minigrad, actual), (torch, expected_results)) if kept else ():
-        weights = [
-            np.linspace(0.5, 1.5, expected_results[n].numel()).reshape(tuple(expected_results[n].shape)) for n in kept
-        ]
+    kept = [n for n, out in enumerate(references) if isinstance(out, torch.Tensor) and out.requires_grad]
+    for library, outs in ((minigrad, outputs), (torch, references)) if kept else ():
+        weights = [np.linspace(0.5, 1.5, references[n].numel()).reshape(tuple(references[n].shape)) for n in kept]
         tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(kept, weights, strict=True)]
         library.autograd.backward([outs[n] for n in kept], tensors)
     for number, (x, y) in enumerate(zip(inputs, expected, strict=True)):
