@@ -46,7 +46,6 @@ def check_twins(
     device: str = "cpu",
     call: Callable[..., Any] = lambda t, module, *inputs: module(*inputs),
     near: float | None = None,
-    doubled: bool = True,
 ) -> tuple[nn.Module, Any]:
     """``make(nn)`` and ``make(torch.nn)``, from the same state: repr, results, gradients of arrays and of parameters.
 
@@ -55,12 +54,10 @@ def check_twins(
         values: inputs; arrays become tensors, leaves if they have gradients.
         call: of the library, the module and the inputs, if they are not all of its arguments.
         near: the largest difference, absolute and relative; by default that of the dtype.
-        doubled: whether the modules are made float64.
     """
     mine, other = make(nn), make(torch.nn)
     assert in_torch_words(repr(mine)) == repr(other)
-    if doubled:
-        mine, other = twinned(mine, other, device)
+    mine, other = twinned(mine, other, device)
     inputs, expected = [tensor(minigrad, v, device) for v in values], [tensor(torch, v) for v in values]
     outputs, references = (list(results(call(minigrad, mine, *inputs))), list(results(call(torch, other, *expected))))
     assert len(outputs) == len(references)
