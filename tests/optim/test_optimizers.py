@@ -45,7 +45,7 @@ def optimiser_of(t: Any, row: str, params: list[Any]) -> Any:
     return eval(row.replace("(", "(params, ", 1), {"params": params, **vars(t.optim)})
 
 
-def start(dtype: Any, device: str, frozen: bool = True) -> tuple[list[Any], list[Any]]:
+def start(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
     """Parameters of both libraries: small, of several CUDA blocks, of no axes, and one without a gradient."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(s).astype(dtype) for s in ((4, 3), (40, 30), (), (2,))]
@@ -54,17 +54,13 @@ def start(dtype: Any, device: str, frozen: bool = True) -> tuple[list[Any], list
     return mine, other
 
 
-def set_gradients(mine: list[Any], other: list[Any], rng: Any, device: str) -> None:
-    """A noisy quadratic's gradients, none for the last parameter."""
-    for p, t in zip(mine[:-1], other[:-1], strict=True):
-        g = np.asarray(rng.standard_normal(tuple(t.shape)) + 0.1, host(p).dtype)
-        p.grad, t.grad = ours(g, device=device), torch.from_numpy(g.copy())
-
-
 def run(steps: int, optimisers: tuple[Any, Any], mine: list[Any], other: list[Any], device: str, seed: int = 1) -> None:
+    """Steps with random gradients; the last parameter has none."""
     rng = np.random.default_rng(seed)
     for _ in range(steps):
-        set_gradients(mine, other, rng, device)
+        for p, t in zip(mine[:-1], other[:-1], strict=True):
+            g = np.asarray(rng.standard_normal(tuple(t.shape)) + 0.1, host(p).dtype)
+            p.grad, t.grad = ours(g, device=device), torch.from_numpy(g.copy())
         for o in optimisers:
             o.step()
 
@@ -232,14 +228,12 @@ def test_a_step_is_noticed_by_graphs_recorded_before(name: str) -> None:
 
 @cases("name", ["SGD", "Adam"])
 def test_parameters_in_any_memory_order(name: str, device: str) -> None:
-    values = np.random.default_rng(0).standard_normal((200, 150))
-    a = nn.Parameter(ours(values, device=device))
-    b = nn.Parameter(ours(values.T, device=device).T)
-    g = np.random.default_rng(1).standard_normal((200, 150))
-    for p in (a, b):
+    values, g = np.random.default_rng(0).standard_normal((2, 200, 150))
+    params = [nn.Parameter(ours(values, device=device)), nn.Parameter(ours(values.T, device=device).T)]
+    for p in params:
         p.grad = ours(g, device=device)
         getattr(optim, name)([p], lr=0.1).step()
-    np.testing.assert_allclose(host(a), host(b), rtol=1e-12)
+    np.testing.assert_allclose(*map(host, params), rtol=1e-12)
 
 
 def test_add_param_group_and_repr() -> None:
