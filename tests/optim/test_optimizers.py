@@ -246,7 +246,7 @@ def test_add_param_group_and_repr() -> None:
 
 
 def test_construction_errors() -> None:
-    p = nn.Parameter(minigrad.ones(2))
+    p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(2))
     words = "RMSprop: differentiable=True is not provided"
     raises(NotImplementedError, words, lambda: optim.RMSprop([p], differentiable=True))
     raises(ValueError, "optimizer got an empty parameter list", lambda: optim.SGD([], lr=0.1))
@@ -256,7 +256,7 @@ def test_construction_errors() -> None:
         optim.SGD([3], lr=0.1)  # type: ignore[list-item]
     raises(ValueError, "can't optimize a non-leaf Tensor", lambda: optim.SGD([p * 2], lr=0.1))
     with pytest.raises(ValueError, match="appear in more than one parameter group"):
-        optim.SGD([{"params": [p]}, {"params": [p]}], lr=0.1)
+        optim.SGD([{"params": [p]}, {"params": [q, p]}], lr=0.1)
     raises(TypeError, "Please use a list instead", lambda: optim.SGD([{"params": {p}}], lr=0.1))
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optim.SGD([p, p], lr=0.1)

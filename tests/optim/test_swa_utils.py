@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, Any] = {
     "ema": lambda s: {"multi_avg_fn": s.get_ema_multi_avg_fn(0.9)},
     "ema one by one": lambda s: {"avg_fn": s.get_ema_avg_fn(0.9)},
     "swa": lambda s: {"multi_avg_fn": s.get_swa_multi_avg_fn()},
+    "swa one by one": lambda s: {"avg_fn": s.get_swa_avg_fn()},
     "of one's own": lambda s: {"avg_fn": lambda mean, new, n: (mean * n + 2 * new) / (n + 2)},
 }
 
