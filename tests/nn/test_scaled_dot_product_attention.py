@@ -10,7 +10,7 @@ import minigrad
 import minigrad.nn.functional as F
 from tests.support.both import agree
 from tests.support.cases import cases, pairwise, raises, rng
-from tests.support.parity import host, ours
+from tests.support.parity import assert_close, host, ours
 
 T, S, D, DV = 5, 6, 4, 3
 LEADS: list[tuple[int, ...]] = [(), (3,), (2, 3), (2, 2, 3)]
@@ -45,6 +45,14 @@ def test_masks_and_leading_axes(lead: tuple[int, ...], mask: str, device: str) -
 def test_causal(lead: tuple[int, ...], scale: float | None, device: str) -> None:
     inputs = arrays((*lead, T, D), (*lead, S, D), (*lead, S, DV))
     agree(lambda t, *args: attention(t, *args, is_causal=True, scale=scale), *inputs, device=device)
+
+
+def test_causal_gradients_by_the_rule_are_those_of_the_kernel(device: str) -> None:
+    inputs = [ours(a, True, device) for a in arrays((2, 3, T, D), (2, 3, S, D), (2, 3, S, DV))]
+    loss = F.scaled_dot_product_attention(*inputs, is_causal=True).square().sum()  # type: ignore[misc, arg-type]
+    slopes = [minigrad.autograd.grad(loss, inputs, retain_graph=True, create_graph=rule) for rule in (False, True)]
+    for kernel, rule in zip(*slopes, strict=True):
+        assert_close(rule, kernel)
 
 
 def test_shared_heads_and_leading_axes_that_broadcast(device: str) -> None:
