@@ -413,12 +413,15 @@ def test_in_place_on_a_leaf() -> None:
     assert x.tolist() == [2, 3] and x.is_leaf
 
 
-def test_in_place_on_memory_that_cannot_be_written() -> None:
+def test_in_place_on_memory_that_cannot_be_written_or_hold_the_result() -> None:
     raises(RuntimeError, "single memory location", lambda: minigrad.ones(3).expand(2, 3).add_(1))
     frozen = np.ones(3, np.float32)
     frozen.flags.writeable = False
     with pytest.raises(RuntimeError, match="read-only"):
         minigrad.from_numpy(frozen)[0] = 1
+    words = r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"
+    raises(RuntimeError, words, lambda: minigrad.ones(3).add_(minigrad.ones(2, 3)))
+    raises(RuntimeError, "result type .*float32 can't be cast", lambda: minigrad.ones(3).long().add_(0.5))
 
 
 def test_anomaly_mode_names_the_forward_line() -> None:
