@@ -26,7 +26,8 @@ from tests.support.comparisons import HAS_TORCH, compares
 TESTS = Path(__file__).parent
 NIGHTLY = ("benchmarks", "ecosystem", "fuzz", "newcomer", "peers", "user_types", "web")  # folders
 # Where a test of a device runs on the stand-in for a GPU in the default tier, too; elsewhere it does so at night.
-ON_STRICT = ("backend/", "ops/test_rules.py", "nn/test_layers.py")
+ON_STRICT = ("backend/", "ops/", "nn/", "models/test_language_models.py", "optim/test_optimizers.py")
+ON_STRICT += ("training/test_pending.py",)
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 
 
