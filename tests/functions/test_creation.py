@@ -11,157 +11,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.parity import assert_close, assert_same_dtype, host, torch
-
-MADE: list[Any] = [
-    lambda t: t.tensor([1, 2]),
-    lambda t: t.tensor([1.0, 2]),
-    lambda t: t.tensor(3),
-    lambda t: t.tensor(True),
-    lambda t: t.tensor([[True], [False]]),
-    lambda t: t.tensor([]),
-    lambda t: t.tensor([1, 2], dtype=t.float64),
-    lambda t: t.tensor(np.arange(3)),
-    lambda t: t.tensor(np.float64(2.5)),
-    lambda t: t.tensor(np.ones(2)),
-    lambda t: t.tensor([np.float32(1), np.float32(2)]),
-    lambda t: t.tensor((1, (2))),
-    lambda t: t.tensor([[]]),
-    lambda t: t.tensor([t.tensor(1), t.tensor(2)]),
-    lambda t: t.tensor([1.5, 2.5], dtype=t.int64),
-    lambda t: t.as_tensor([1.5]),
-    lambda t: t.asarray([1, 2]),
-    lambda t: t.zeros(2, 3),
-    lambda t: t.zeros((2, 3)),
-    lambda t: t.zeros([2], dtype=t.int32),
-    lambda t: t.zeros(size=(2, 2)),
-    lambda t: t.ones(()),
-    lambda t: t.ones(2, dtype=t.bool),
-    lambda t: t.full((2, 3), 7),
-    lambda t: t.full((2,), 7.5),
-    lambda t: t.full((1,), True),
-    lambda t: t.full([2], 3, dtype=t.float64),
-    lambda t: t.full((2, 2), float("-inf")),
-    lambda t: t.full_like(t.ones(2, 3), 4),
-    lambda t: t.zeros_like(t.ones(2, dtype=t.int64)),
-    lambda t: t.ones_like(t.zeros(2), dtype=t.float64),
-    lambda t: t.arange(5),
-    lambda t: t.arange(1, 6, 2),
-    lambda t: t.arange(0, 1, 0.25),
-    lambda t: t.arange(5.0),
-    lambda t: t.arange(5, 0, -2),
-    lambda t: t.arange(0, 4, dtype=t.float32),
-    lambda t: t.arange(3, 3),
-    lambda t: t.linspace(0, 1, 5),
-    lambda t: t.linspace(2, -2, 3, dtype=t.float64),
-    lambda t: t.linspace(0, 1, 1),
-    lambda t: t.eye(3),
-    lambda t: t.eye(2, 3),
-    lambda t: t.empty(2, 0),
-    lambda t: t.from_numpy(np.ones((2, 2), np.int32)),
-    lambda t: t.ones(2).new_zeros(3),
-    lambda t: t.ones(2).new_zeros((3, 1)),
-    lambda t: t.ones(2, dtype=t.int64).new_ones(2, 2),
-    lambda t: t.ones(2).new_full((2,), 3),
-    lambda t: t.ones(2).new_tensor([1, 2]),
-    lambda t: t.ones(2, dtype=t.float64).new_tensor([1]),
-    lambda t: t.tensor([1, 2], dtype=t.float),
-    lambda t: t.tensor([1, 2]).type(t.float64),
-    lambda t: t.tensor([1, 2]).type_as(t.ones(1)),
-    lambda t: t.tensor([1.7]).long(),
-    lambda t: t.tensor([0, 2]).bool(),
-    lambda t: t.tensor([1]).double(),
-    lambda t: t.tensor([1]).half(),
-    lambda t: t.tensor([300]).byte(),
-    lambda t: t.tensor([1]).int(),
-    lambda t: t.tensor([1]).float(),
-    lambda t: t.tensor([1.0]).to(t.int32),
-    lambda t: t.tensor([1.0]).to("cpu", t.float64),
-    lambda t: t.tensor([1]).to(t.ones(1)),
-    lambda t: t.tensor([1]).to(dtype=t.float16),
-    lambda t: t.arange(t.tensor(3)),
-    lambda t: t.zeros(t.tensor(2), 3),
-    lambda t: t.tensor(range(3)),
-]
-
-
-@pytest.mark.parametrize("index", range(len(MADE)))
-def test_values_and_dtypes(index: int) -> None:
-    found, expected = MADE[index](minigrad), MADE[index](torch)
-    assert_same_dtype(found, expected)
-    if expected.numel():
-        assert_close(found, expected, 1e-6)
-
-
-RANDOM: list[Any] = [
-    lambda t: t.rand(5),
-    lambda t: t.rand(2, 3),
-    lambda t: t.rand((7,), dtype=t.float64),
-    lambda t: t.randint(10, (20,)),
-    lambda t: t.randint(-3, 4, (5, 5)),
-    lambda t: t.randint(low=2, high=9, size=(4,)),
-    lambda t: t.randperm(10),
-    lambda t: t.randperm(1),
-    lambda t: t.rand_like(t.zeros(2, 2)),
-    lambda t: t.zeros(4).uniform_(-2, 3),
-    lambda t: t.bernoulli(t.full((10,), 0.3)),
-    lambda t: t.zeros(9).bernoulli_(0.7),
-    lambda t: t.multinomial(t.tensor([0.1, 0.5, 0.4]), 1),
-    lambda t: t.multinomial(t.tensor([[0.1, 0.5, 0.4], [3.0, 1.0, 0.0]]), 1),
-    lambda t: t.multinomial(t.ones(5), 3),
-    lambda t: t.randint(0, 2, (6,), dtype=t.int32),
-    lambda t: t.rand(0),
-]
-NORMAL: list[Any] = [
-    lambda t: t.randn(16),
-    lambda t: t.randn(5),
-    lambda t: t.randn(3, 7),
-    lambda t: t.randn(100),
-    lambda t: t.randn(17),
-    lambda t: t.randn((4, 4), dtype=t.float64),
-    lambda t: t.randn(3, dtype=t.float64),
-    lambda t: t.zeros(20).normal_(1, 2),
-    lambda t: t.randn_like(t.zeros(2, 9)),
-    lambda t: t.normal(0.0, 1.0, (4, 5)),
-    lambda t: t.cat([t.randn(3), t.randn(2), t.randn(20)]),
-]
-
-
-@pytest.mark.parametrize("seed", [0, 1, 1234, 2**31, 2**32 + 5])
-@pytest.mark.parametrize("index", range(len(RANDOM)))
-def test_the_same_seed_gives_torch_numbers(index: int, seed: int) -> None:
-    minigrad.manual_seed(seed)
-    torch.manual_seed(seed)
-    for _ in range(2):  # and the stream goes on alike
-        found, expected = RANDOM[index](minigrad), RANDOM[index](torch)
-        assert_same_dtype(found, expected)
-        np.testing.assert_array_equal(host(found), host(expected))
-
-
-@pytest.mark.parametrize("seed", [0, 7])
-@pytest.mark.parametrize("index", range(len(NORMAL)))
-def test_the_same_seed_gives_torch_normal_numbers(index: int, seed: int) -> None:
-    minigrad.manual_seed(seed)
-    torch.manual_seed(seed)
-    for _ in range(2):
-        found, expected = NORMAL[index](minigrad), NORMAL[index](torch)
-        assert_same_dtype(found, expected)
-        np.testing.assert_allclose(host(found), host(expected), atol=1e-6)
-
-
-def test_mixed_draws_stay_together() -> None:
-    minigrad.manual_seed(3)
-    torch.manual_seed(3)
-    for program in (
-        lambda t: t.randn(3),
-        lambda t: t.rand(2),
-        lambda t: t.randn(2),
-        lambda t: t.randperm(5),
-        lambda t: t.randn(40),
-        lambda t: t.randint(0, 9, (3,)),
-        lambda t: t.randn(1, dtype=t.float64),
-    ):
-        np.testing.assert_allclose(host(program(minigrad)), host(program(torch)), atol=1e-6)
+from tests.support.expressions import split
+from tests.support.parity import host, torch
+from tests.support.tables import in_one_test
 
 
 def test_generators() -> None:
@@ -271,7 +123,7 @@ def test_default_dtype() -> None:
         minigrad.set_default_dtype(minigrad.int64)
 
 
-@pytest.mark.parametrize("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]], ids=str)
+@in_one_test("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]])
 def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
     """They count as numbers: of ``[t, t, t]`` comes a vector."""
     found, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
@@ -289,14 +141,14 @@ def test_unset_elements_with_steps() -> None:
         minigrad.empty_permuted((2, 3), (0, 0))
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()], ids=str)
+@in_one_test("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()])
 def test_steps_of_an_empty_tensor(shape: tuple[int, ...]) -> None:
     found, expected = (t.zeros(shape).stride() for t in (minigrad, torch))
     assert found == expected
 
 
-@pytest.mark.parametrize(("start", "end"), [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
-@pytest.mark.parametrize("steps", [0, 1, 4, 50])
+@in_one_test("start, end", [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
+@in_one_test("steps", [0, 1, 4, 50])
 def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
     """The ends lose their fractions first."""
     for name in ("linspace", "logspace"):
@@ -322,29 +174,18 @@ def test_the_signature_shows_the_keywords_of_all_creating_functions() -> None:
 
 
 HUGE = 1 << 50
-BEYOND: list[Any] = [
-    lambda t: t.zeros(HUGE),
-    lambda t: t.empty(HUGE),
-    lambda t: t.full((HUGE,), 1.0),
-    lambda t: t.arange(HUGE),
-    lambda t: t.linspace(0, 1, HUGE),
-    lambda t: t.logspace(0, 1, HUGE),
-    lambda t: t.eye(1 << 25),
-    lambda t: t.tril_indices(1 << 25, 1 << 25),
-    lambda t: t.triu_indices(1 << 25, 1 << 25),
-    lambda t: t.rand(HUGE),
-    lambda t: t.randn(HUGE),
-    lambda t: t.randint(0, 5, (HUGE,)),
-    lambda t: t.randperm(HUGE),
-    lambda t: t.combinations(t.arange(1 << 20), 3),
-    lambda t: t.ones(1).repeat(HUGE),
-    lambda t: t.ones(1).expand(HUGE) + 1,
-    lambda t: t.hann_window(HUGE),
-]
+
+
+BEYOND = """
+t.zeros(HUGE) ; t.empty(HUGE) ; t.full((HUGE,),1.0) ; t.arange(HUGE) ; t.linspace(0,1,HUGE) ; t.logspace(0,1,HUGE)
+t.eye(1 << 25) ; t.tril_indices(1 << 25,1 << 25) ; t.triu_indices(1 << 25,1 << 25) ; t.rand(HUGE) ; t.randn(HUGE)
+t.randint(0,5,(HUGE,)) ; t.randperm(HUGE) ; t.combinations(t.arange(1 << 20),3) ; t.ones(1).repeat(HUGE)
+t.ones(1).expand(HUGE) + 1 ; t.hann_window(HUGE)
+"""
 
 
 @pytest.mark.skipif(sys.maxsize < 1 << 32, reason="on 32 bits NumPy refuses such lengths before it asks for memory")
-@pytest.mark.parametrize("make", BEYOND, ids=range(len(BEYOND)))
-def test_more_than_there_is_memory_for(make: Any) -> None:
+@in_one_test("expression", split(BEYOND))
+def test_more_than_there_is_memory_for(expression: str) -> None:
     with pytest.raises(MemoryError, match="Unable to allocate"):
-        make(minigrad)
+        eval(expression, {"t": minigrad, "HUGE": HUGE})

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
+from tests.support.parity import assert_close, host, ours, theirs, torch
 
 SHAPE = (3, 4, 2)
 
@@ -182,44 +182,6 @@ def test_assigning_numbers_lists_and_arrays() -> None:
     n = minigrad.zeros(3, dtype=minigrad.int64)
     n[1:] = 2.9
     assert n.tolist() == [0, 2, 2]
-
-
-GATHERING = {
-    "gather": lambda t, x, i: t.gather(x, 1, i),
-    "gather_sparse_grad": lambda t, x, i: x.gather(1, i, sparse_grad=False),
-    "take_along_dim": lambda t, x, i: t.take_along_dim(x, i[:, :1], 1),
-    "scatter": lambda t, x, i: x.scatter(1, i, 2.0),
-    "scatter_src": lambda t, x, i: x.scatter(1, i[:, :1], x[:, 2:]),
-    "scatter_add": lambda t, x, i: x.scatter_add(-1, i, x * 2),
-    "index_select": lambda t, x, i: x.index_select(0, i[0]),
-    "index_add": lambda t, x, i: x.index_add(0, i[0] % 2, x[:2].repeat(2, 1)[:3], alpha=0.5),
-    "index_fill": lambda t, x, i: x.index_fill(1, i[0], -1.0),
-    "index_copy": lambda t, x, i: x.index_copy(1, t.tensor([2, 0]), x[:, :2]),
-    "masked_select": lambda t, x, i: x.masked_select(x > 0),
-    "masked_fill": lambda t, x, i: x.masked_fill(x > 0, t.tensor(3.0)),
-    "nonzero": lambda t, x, i: (x > 0).nonzero(),
-    "nonzero_tuple": lambda t, x, i: t.nonzero(x > 0, as_tuple=True)[1],
-    "where": lambda t, x, i: t.where(x > 0)[0],
-    "topk": lambda t, x, i: x.topk(2, dim=1).indices,
-    "sort": lambda t, x, i: x.sort(1, descending=True).indices,
-    "argsort": lambda t, x, i: x.argsort(0),
-    "argsort_down": lambda t, x, i: t.argsort(x, dim=1, descending=True),
-    "unique": lambda t, x, i: t.unique(i),
-    "unique_all": lambda t, x, i: t.unique(i, return_inverse=True, return_counts=True)[1],
-    "unique_counts": lambda t, x, i: i.unique(return_counts=True)[1],
-    "one_row": lambda t, x, i: t.index_select(x, 0, t.tensor(1)),
-    "int32_index": lambda t, x, i: x.index_select(0, i[0].int()),
-}
-
-
-@pytest.mark.parametrize("name", GATHERING)
-def test_functions(name: str) -> None:
-    values = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
-    index = np.array([[0, 1, 1], [1, 0, 0]])
-    program = GATHERING[name]
-    found, expected = (program(minigrad, ours(values), ours(index)), program(torch, theirs(values), theirs(index)))
-    assert_close(found, expected, 1e-6)
-    assert_same_dtype(found, expected)
 
 
 def test_named_results() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
+from tests.support.tables import in_one_test
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
@@ -21,8 +22,8 @@ def made(t: Any, dtype: str, axes: bool) -> Any:
     return t.tensor([1, 2] if axes else 1, dtype=getattr(t, dtype))
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("axes", list(itertools.product([True, False], repeat=2)), ids=str)
+@in_one_test("name", OPERATORS)
+@in_one_test("axes", list(itertools.product([True, False], repeat=2)))
 def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: str) -> None:
     """The whole table: 9 x 9 dtypes, with and without axes."""
     for a, b in itertools.product(DTYPES, repeat=2):
@@ -34,8 +35,8 @@ def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: st
         assert_close(found, expected, 1e-3 if "float16" in (a, b) else 1e-6)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("axes", [True, False])
+@in_one_test("name", OPERATORS)
+@in_one_test("axes", [True, False])
 def test_promotion_with_python_scalars(name: str, axes: bool) -> None:
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
         if dtype == "uint8" and scalar == -1:
@@ -99,9 +100,7 @@ def test_gradients_through_promotion() -> None:
     assert (x.grad.tolist(), y.grad.tolist()) == ([6, 12], [2, 6])
 
 
-@pytest.mark.parametrize(
-    "name", ["exp", "sqrt", "sin", "tanh", "sigmoid", "log", "reciprocal", "erf", "rsqrt", "log1p"]
-)
+@in_one_test("name", ["exp", "sqrt", "sin", "tanh", "sigmoid", "log", "reciprocal", "erf", "rsqrt", "log1p"])
 def test_functions_of_integers_give_floats(name: str) -> None:
     for dtype in ("int64", "uint8", "bool", "float64", "float16"):
         found, expected = (getattr(made(minigrad, dtype, True), name)(), getattr(made(torch, dtype, True), name)())
@@ -109,7 +108,7 @@ def test_functions_of_integers_give_floats(name: str) -> None:
         assert_close(found, expected, 2e-3 if dtype == "float16" else 1e-6)
 
 
-@pytest.mark.parametrize("name", ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "round", "trunc"])
+@in_one_test("name", ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "round", "trunc"])
 def test_functions_of_integers_that_stay_integers(name: str) -> None:
     x, y = minigrad.tensor([-3, 0, 2]), torch.tensor([-3, 0, 2])
     assert_same_dtype(getattr(x, name)(), getattr(y, name)())
@@ -161,8 +160,8 @@ WITHOUT_GRADIENT = {
 
 
 @pytest.mark.filterwarnings("ignore:This overload")
-@pytest.mark.parametrize("name", WITHOUT_GRADIENT)
-@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+@in_one_test("name", WITHOUT_GRADIENT)
+@in_one_test("dtype", [np.int64, np.float32])
 def test_values(name: str, dtype: Any, device: str) -> None:
     a, b = np.array([-7, -3, 0, 2, 5], dtype), np.array([2, -2, 3, 2, -4], dtype)
     program = WITHOUT_GRADIENT[name]
@@ -265,69 +264,6 @@ def test_in_place_dtypes() -> None:
     assert n.tolist() == [1, 2]
 
 
-INPLACE = {
-    "add_": ((1.5,), {"alpha": 2}),
-    "sub_": ((0.5,), {}),
-    "mul_": ((3,), {}),
-    "div_": ((2,), {}),
-    "pow_": ((2,), {}),
-    "neg_": ((), {}),
-    "abs_": ((), {}),
-    "exp_": ((), {}),
-    "log_": ((), {}),
-    "sqrt_": ((), {}),
-    "rsqrt_": ((), {}),
-    "reciprocal_": ((), {}),
-    "sin_": ((), {}),
-    "cos_": ((), {}),
-    "tanh_": ((), {}),
-    "sigmoid_": ((), {}),
-    "relu_": ((), {}),
-    "clamp_": ((), {"min": 0.7, "max": 1.1}),
-    "floor_": ((), {}),
-    "ceil_": ((), {}),
-    "round_": ((), {}),
-    "trunc_": ((), {}),
-    "square_": ((), {}),
-    "erf_": ((), {}),
-    "expm1_": ((), {}),
-    "log1p_": ((), {}),
-    "sign_": ((), {}),
-    "remainder_": ((0.4,), {}),
-    "fmod_": ((0.4,), {}),
-    "zero_": ((), {}),
-    "fill_": ((2.5,), {}),
-    "tril_": ((), {}),
-    "triu_": ((1,), {}),
-}
-
-
-@pytest.mark.parametrize("name", INPLACE)
-def test_in_place_methods(name: str) -> None:
-    values = np.array([[0.3, 1.2], [2.1, 0.8]])
-    args, kwargs = INPLACE[name]
-    results = []
-    for make in (ours, theirs):
-        x = make(values, True)
-        y = x * 1
-        same = getattr(y, name)(*args, **kwargs)
-        assert same is y
-        (y * y).sum().backward()
-        results.append((y, x.grad))
-    for f, e in zip(*results, strict=True):
-        assert_close(f, e)
-
-
-def test_more_in_place_methods() -> None:
-    values = np.array([0.3, 1.2])
-    for program in (
-        lambda x: x.addcmul_(x.detach() * 2, x.detach() + 1, value=0.5),
-        lambda x: x.addcdiv_(x.detach() * 2, x.detach() + 1, value=0.5),
-        lambda x: x.lerp_(x.detach() * 2, 0.3),
-    ):
-        assert_close(program(ours(values)), program(theirs(values)))
-
-
 def test_int_from_float_results_do_not_widen() -> None:
     """Python numbers, and constants within rules, never change a dtype."""
     x = minigrad.tensor([0.5, 2.0], requires_grad=True)
@@ -389,8 +325,8 @@ QUOTIENTS = {  # CuPy's ⌊a / b⌋ is 10 for 1 and 0.1, where PyTorch's is 9, a
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", QUOTIENTS)
+@in_one_test("dtype", [np.float64, np.float32])
+@in_one_test("name", QUOTIENTS)
 def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: str) -> None:
     parts = np.array([0.1, 0.3, 0.7, 1, 2.5, 1e-3, 1e5, 0, np.inf, np.nan], dtype)
     numbers = np.concatenate((parts, -parts))
@@ -415,7 +351,7 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
         np.testing.assert_array_equal(host(f)[known], host(e)[known])
 
 
-@pytest.mark.parametrize("name", QUOTIENTS)
+@in_one_test("name", QUOTIENTS)
 def test_quotients_of_large_integers(name: str, device: str) -> None:
     a, b = np.array([2**53 + 1, -(2**53) - 1, 7, -7, 7, -7]), np.array([2, 2, 2, 2, -2, -2])
     quotients = QUOTIENTS[name](minigrad, ours(a, device=device), ours(b, device=device))
@@ -432,7 +368,7 @@ def test_frexp_and_nextafter(device: str) -> None:
     assert_close(minigrad.nextafter(ours(x), ours(x + 1)), torch.nextafter(theirs(x), theirs(x + 1)), rtol=0)
 
 
-@pytest.mark.parametrize("name", ["fmax", "fmin"])
+@in_one_test("name", ["fmax", "fmin"])
 def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
     found = []
     for t in (minigrad, torch):
@@ -443,8 +379,8 @@ def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
         assert_close(ours_, theirs_)
 
 
-@pytest.mark.parametrize("x", [[True, False], [0, 1, 2]])
-@pytest.mark.parametrize("eps", [None, 0.25])
+@in_one_test("x", [[True, False], [0, 1, 2]])
+@in_one_test("eps", [None, 0.25])
 def test_logit_of_integers(x: list[int], eps: float | None) -> None:
     assert_close(minigrad.logit(minigrad.tensor(x), eps), torch.logit(torch.tensor(x), eps))
 
@@ -467,7 +403,7 @@ def _powers_of_numbers(t: Any, base: float) -> tuple[Any, ...]:
     return y, *t.autograd.grad(y.sum(), x)
 
 
-@pytest.mark.parametrize("base", [-5.5, 0.0, 2.0])
+@in_one_test("base", [-5.5, 0.0, 2.0])
 def test_gradient_of_powers_of_a_number(base: float) -> None:
     for found, expected in zip(_powers_of_numbers(minigrad, base), _powers_of_numbers(torch, base), strict=True):
         assert_close(found, expected)
@@ -490,7 +426,7 @@ def test_squares_of_bools() -> None:
     assert x.square().tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", ["add", "sub"])
+@in_one_test("name", ["add", "sub"])
 def test_factor_with_a_point_of_integers(name: str) -> None:
     x = ours(np.array([1, 2]))
     for call in (lambda: getattr(x, name)(x, alpha=1.5), lambda: getattr(minigrad, name)(x, 2, alpha=1.0)):
@@ -499,7 +435,7 @@ def test_factor_with_a_point_of_integers(name: str) -> None:
     assert getattr(x, name)(1.5, alpha=2.0).dtype == minigrad.float32
 
 
-@pytest.mark.parametrize("base", [2, 1, -1, 0, -3, "tensor"])
+@in_one_test("base", [2, 1, -1, 0, -3, "tensor"])
 def test_integers_to_negative_powers(base: Any, device: str) -> None:
     """What is left of the fraction."""
     powers = np.array([-3, -2, -1, 0, 1, 2])

@@ -10,109 +10,9 @@ import pytest
 
 import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
+from tests.support.tables import in_one_test
 
 X = np.arange(24.0).reshape(2, 3, 4)
-
-FORMS: list[Any] = [
-    lambda t, x: x.view(6, 4),
-    lambda t, x: x.view((4, -1)),
-    lambda t, x: x.view(t.Size([8, 3])),
-    lambda t, x: x.view(-1),
-    lambda t, x: x.reshape([2, -1]),
-    lambda t, x: t.reshape(x, (3, 8)),
-    lambda t, x: x.reshape(-1, 2, 2),
-    lambda t, x: x.view_as(x.reshape(6, 4)),
-    lambda t, x: x.reshape_as(x.reshape(6, 4)),
-    lambda t, x: x.flatten(),
-    lambda t, x: x.flatten(1),
-    lambda t, x: x.flatten(-2, -1),
-    lambda t, x: t.flatten(x, start_dim=0, end_dim=1),
-    lambda t, x: x.unflatten(2, (2, 2)),
-    lambda t, x: x.unflatten(-1, (-1, 2)),
-    lambda t, x: x.permute(0, 2, 1),
-    lambda t, x: x.permute((2, 1, 0)),
-    lambda t, x: t.permute(x, (-1, 0, 1)),
-    lambda t, x: x.transpose(1, 2),
-    lambda t, x: x.transpose(-1, -3),
-    lambda t, x: t.transpose(x, 0, 1),
-    lambda t, x: x.swapaxes(0, 2),
-    lambda t, x: x.mT,
-    lambda t, x: x[0].t(),
-    lambda t, x: x[0, 0].t(),
-    lambda t, x: x[0].T,
-    lambda t, x: t.movedim(x, 0, -1),
-    lambda t, x: t.movedim(x, (0, 1), (1, 2)),
-    lambda t, x: x.unsqueeze(0),
-    lambda t, x: x.unsqueeze(dim=-1),
-    lambda t, x: x[:1].squeeze(),
-    lambda t, x: x[:1].squeeze(0),
-    lambda t, x: x.squeeze(1),
-    lambda t, x: x[:1, :, :1].squeeze((0, 2)),
-    lambda t, x: x[:, :1].expand(-1, 3, -1),
-    lambda t, x: x[0, :1].expand(5, 2, 4),
-    lambda t, x: x[:1].expand(2, 3, 4),
-    lambda t, x: x[0, 0].expand_as(x),
-    lambda t, x: t.broadcast_to(x[0], (2, 3, 4)),
-    lambda t, x: x.repeat(1, 2, 1),
-    lambda t, x: x[0, 0].repeat(3, 1),
-    lambda t, x: x[0].repeat((2, 1)),
-    lambda t, x: t.tile(x[0], (2,)),
-    lambda t, x: x.repeat_interleave(2, dim=0),
-    lambda t, x: x[0, 0].repeat_interleave(2),
-    lambda t, x: x.flip(0),
-    lambda t, x: x.flip([0, 2]),
-    lambda t, x: t.roll(x, shifts=1, dims=0),
-    lambda t, x: x.roll((1, 2), (0, -1)),
-    lambda t, x: t.cat([x, x]),
-    lambda t, x: t.cat((x, x), -1),
-    lambda t, x: t.cat([x[0], x[1]], dim=1),
-    lambda t, x: t.cat([t.zeros(0, dtype=x.dtype), x[0, 0]]),
-    lambda t, x: t.stack([x, x], 1),
-    lambda t, x: t.hstack([x, x]),
-    lambda t, x: t.vstack([x[0, 0], x[0, 1]]),
-    lambda t, x: t.hstack((x[0, 0], x[0, 1])),
-    lambda t, x: x.split(2, -1)[1],
-    lambda t, x: x.split([1, 2], dim=1)[1],
-    lambda t, x: t.split(x, 3, 2)[1],
-    lambda t, x: x.chunk(2)[1],
-    lambda t, x: x.chunk(3, dim=-1)[1],
-    lambda t, x: t.chunk(x, 9, 2)[3],
-    lambda t, x: x.unbind()[1],
-    lambda t, x: x.unbind(-1)[2],
-    lambda t, x: x.narrow(-1, 1, 2),
-    lambda t, x: x.narrow(1, -2, 2),
-    lambda t, x: x.select(1, 2),
-    lambda t, x: x.diagonal(0, 1, 2),
-    lambda t, x: t.diagonal(x, offset=-1, dim1=-2, dim2=-1),
-    lambda t, x: x.tril(),
-    lambda t, x: t.triu(x, diagonal=-1),
-    lambda t, x: t.meshgrid(x[0, 0], x[0, :, 0], indexing="ij")[1],
-    lambda t, x: t.meshgrid([x[0, 0], x[1, 0]], indexing="xy")[0],
-    lambda t, x: x.transpose(0, 1).contiguous(),
-    lambda t, x: t.broadcast_tensors(x, x[0, 0])[1],
-    lambda t, x: x.size(-1) * x,
-    lambda t, x: x.view(t.int64),
-    lambda t, x: x.unflatten(1, [3, 1]),
-    lambda t, x: t.unbind(x, dim=1)[0],
-    lambda t, x: t.reshape(x, shape=[6, 4]),
-    lambda t, x: x.reshape(shape=(-1, 4)),
-    lambda t, x: x.view(size=(6, 4)),
-    lambda t, x: x.view(dtype=t.int64),
-    lambda t, x: x[:1].expand(size=(3, -1, 4)),
-    lambda t, x: x.repeat(repeats=(1, 2, 1)),
-    lambda t, x: x.split(split_size=2, dim=2)[1],
-    lambda t, x: t.split(x, split_size_or_sections=2, dim=2)[1],
-    lambda t, x: t.swapaxes(x, axis0=0, axis1=2),
-    lambda t, x: x.swapdims(dim0=0, dim1=2),
-    lambda t, x: x.to(memory_format=t.contiguous_format),
-]
-
-
-@pytest.mark.parametrize("index", range(len(FORMS)))
-def test_forms(index: int) -> None:
-    found, expected = FORMS[index](minigrad, ours(X)), FORMS[index](torch, theirs(X))
-    assert_close(found, expected)
-    assert_same_dtype(found, expected)
 
 
 def test_shapes_are_sizes() -> None:
@@ -207,7 +107,7 @@ IN_ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", IN_ORDER)
+@in_one_test("name", IN_ORDER)
 def test_results_that_programs_view_lie_in_order(name: str, device: str) -> None:
     values = np.random.default_rng(0).standard_normal((2, 3, 4))
     found = IN_ORDER[name](minigrad, ours(values, device=device).transpose(0, 2))
@@ -277,9 +177,9 @@ def test_as_strided_errors() -> None:
             call()
 
 
-@pytest.mark.parametrize("edge_order", [1, 2])
-@pytest.mark.parametrize("spacing", [1, 0.5, "numbers", "places"], ids=str)
-@pytest.mark.parametrize("dim", [None, 1, (0, -1)], ids=str)
+@in_one_test("edge_order", [1, 2])
+@in_one_test("spacing", [1, 0.5, "numbers", "places"])
+@in_one_test("dim", [None, 1, (0, -1)])
 def test_gradient(spacing: Any, dim: Any, edge_order: int) -> None:
     values = np.random.default_rng(0).standard_normal((4, 3, 5))
     axes = [0, 1, 2] if dim is None else [dim] if isinstance(dim, int) else dim
@@ -322,7 +222,7 @@ def test_no_difference_leaves_the_input_as_it_is() -> None:
         assert x.tolist() == X.tolist()
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (2, 1)])
+@in_one_test("shape", [(), (1,), (2, 1)])
 def test_sum_to_size_of_bools(shape: tuple[int, ...]) -> None:
     for size in {shape, shape[1:]}:
         found, expected = (t.ones(shape, dtype=t.bool).sum_to_size(size) for t in (minigrad, torch))

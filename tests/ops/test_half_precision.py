@@ -18,6 +18,7 @@ from minigrad.autograd import grad
 from minigrad.nn import functional as F
 from tests.ops.cases import CASES, Case
 from tests.support.parity import in_torch_words, listed, torch
+from tests.support.tables import in_one_test
 
 PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8}  # half the distance from 1 to the next number
 SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133}
@@ -158,13 +159,9 @@ COUNTS: dict[str, Program] = {
     "group_norm": lambda x: F.group_norm(x[None, None], 1),
     "instance_norm": lambda x: F.instance_norm(x[None, None]),
     "cosine_similarity": lambda x: F.cosine_similarity(x, 2 * x, dim=0),
-    "avg_pool1d": lambda x: F.avg_pool1d(x.view(1, -1), COUNT // 2),
-    "avg_pool2d": lambda x: F.avg_pool2d(x.view(1, 250, 280), (250, 140)),
-    "avg_pool3d": lambda x: F.avg_pool3d(x.view(1, 70, 50, 20), 70, padding=(0, 10, 25), count_include_pad=False),
     "adaptive_avg_pool1d": lambda x: F.adaptive_avg_pool1d(x.view(1, -1), 1),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x.view(1, 250, 280), (1, 1)),
     "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x.view(1, 70, 50, 20), (1, 1, 1)),
-    "lp_pool1d": lambda x: F.lp_pool1d(x.view(1, -1), 2, COUNT),
     "interpolate": lambda x: F.interpolate(x.view(1, 1, -1), 1, mode="area"),
     "embedding_bag": lambda x: F.embedding_bag(minigrad.arange(COUNT, device=x.device)[None], x[:, None], mode="mean"),
 }
@@ -175,12 +172,26 @@ def test_every_loss_is_counted() -> None:
     assert losses - {"ctc_loss"} == set(LOSSES)  # that of CTC divides by lengths
 
 
-@pytest.mark.parametrize("name", [*LOSSES, *COUNTS])
+POOLS: dict[str, Program] = {  # windows of as many elements: slow
+    "avg_pool1d": lambda x: F.avg_pool1d(x.view(1, -1), COUNT // 2),
+    "avg_pool2d": lambda x: F.avg_pool2d(x.view(1, 250, 280), (250, 140)),
+    "avg_pool3d": lambda x: F.avg_pool3d(x.view(1, 70, 50, 20), 70, padding=(0, 10, 25), count_include_pad=False),
+    "lp_pool1d": lambda x: F.lp_pool1d(x.view(1, -1), 2, COUNT),
+}
+
+
+@in_one_test("name", LOSSES | COUNTS)
 def test_counts_beyond_float16(name: str, device: str) -> None:
     x = minigrad.linspace(0.25, 0.75, COUNT).half().to(device)
     program = (LOSSES | COUNTS)[name]
     check(program, [x], "float16", 8)
     assert any(y.isfinite().any() and (y != 0).any() for part in run(program, [x], minigrad.float16) for y in part)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_of_counts_beyond_float16(name: str, device: str) -> None:
+    check(POOLS[name], [minigrad.linspace(0.25, 0.75, COUNT).half().to(device)], "float16", 8)
 
 
 # Numbers beyond float16 -------------------------------------------------------------------------------------------
@@ -228,15 +239,15 @@ NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@in_one_test("name", NUMBERS)
 def test_numbers_beyond_float16(name: str, device: str) -> None:
     if name == "addmm" and device != "cpu":
-        pytest.skip("on a GPU products of matrices, and so their gradients, are of 16 bits")
+        return  # on a GPU products of matrices, and so their gradients, are of 16 bits
     x = minigrad.tensor([1000.0, -500.0, 0.25, 3.0, 1e-3], dtype=minigrad.float16, device=device)
     check(lambda x: NUMBERS[name](minigrad, x), [x], "float16", 8)
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@in_one_test("name", NUMBERS)
 def test_numbers_as_in_pytorch(name: str) -> None:
     values = [1000.0, -500.0, 0.25, 3.0, 1e-3]
     try:

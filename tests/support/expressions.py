@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import warnings
 from typing import Any
 
@@ -13,28 +15,28 @@ from minigrad.backend.dtype import show_as
 from .parity import torch
 
 
-def _names(t: Any) -> dict[str, Any]:
-    """What an expression may speak of: ``t`` is the library; x, y, u (3, 4) and so on are its tensors."""
+def split(text: str) -> list[str]:
+    """The expressions in a text: semicolons and ends of lines separate them."""
+    return [part.strip() for part in re.split(r";|\n", text) if part.strip()]
+
+
+@functools.cache
+def _arrays() -> dict[str, Any]:
+    """The tensors that an expression may speak of."""
     rng = np.random.RandomState(0)
-
-    def floats(*shape: int) -> Any:
-        return t.tensor(rng.randn(*shape).astype(np.float32))
-
-    return {
-        "t": t,
-        "np": np,
-        "x": floats(3, 4),
-        "y": floats(3, 4),
-        "v": floats(5),
-        "w": floats(5),
-        "m": floats(4, 4),
-        "z": floats(2, 3, 4),
-        "i": t.tensor(rng.randint(0, 9, (3, 4))),
-        "j": t.tensor(rng.randint(1, 9, (3, 4))),
-        "b": t.tensor(rng.rand(3, 4) > 0.5),
-        "u": t.tensor(rng.rand(3, 4).astype(np.float32)),
-        "n": t.tensor(np.array([1.0, np.nan, -2.0, np.inf, 3.0], np.float32)),
+    floats = {"x": (3, 4), "y": (3, 4), "v": (5,), "w": (5,), "m": (4, 4), "z": (2, 3, 4)}
+    return {name: rng.randn(*shape).astype(np.float32) for name, shape in floats.items()} | {
+        "i": rng.randint(0, 9, (3, 4)),
+        "j": rng.randint(1, 9, (3, 4)),
+        "b": rng.rand(3, 4) > 0.5,
+        "u": rng.rand(3, 4).astype(np.float32),
+        "n": np.array([1.0, np.nan, -2.0, np.inf, 3.0], np.float32),
     }
+
+
+def _names(t: Any, expression: str) -> dict[str, Any]:
+    words = set(re.findall(r"\w+", expression))
+    return {"t": t, "np": np} | {name: t.tensor(array) for name, array in _arrays().items() if name in words}
 
 
 def _plain(value: Any) -> Any:
@@ -50,7 +52,7 @@ def _result(expression: str, t: Any) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _plain(eval(expression, _names(t)))
+            return _plain(eval(expression, _names(t, expression)))
     except Exception as error:
         return type(error)
 
