@@ -12,6 +12,7 @@ import minigrad
 from minigrad.ops.complex import for_complex
 from minigrad.ops.op import Op
 from tests.support.parity import in_torch_words
+from tests.support.tables import in_one_test
 
 
 def rotary(t: Any, device: str = "cpu") -> list[Any]:
@@ -34,7 +35,7 @@ def test_rotary_embeddings(device: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
+@in_one_test("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
 def test_logic(name: str, device: str) -> None:
     z = minigrad.tensor([0j, 1j, 2, 0j], device=device)
     others = [] if name == "logical_not" else [minigrad.tensor([0j, 0j, 1j, 3], device=device)]
@@ -74,7 +75,7 @@ def test_dtypes_and_text_are_pytorchs() -> None:
     assert len(expressions) == 11
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "made", [lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a]
 )
 def test_python_complex_numbers_with_real_tensors(made: Any) -> None:
@@ -101,7 +102,7 @@ def test_the_angle_of_zero_has_gradient_zero() -> None:
     assert z.grad is not None and z.grad.tolist() == [0, -0.5 + 0.5j]
 
 
-@pytest.mark.parametrize("dtype", [minigrad.complex64, minigrad.complex128])
+@in_one_test("dtype", [minigrad.complex64, minigrad.complex128])
 def test_they_are_saved(dtype: Any) -> None:
     z, file = minigrad.tensor([1 + 2j, 3], dtype=dtype), io.BytesIO()
     minigrad.save({"z": z}, file)
@@ -190,8 +191,8 @@ POWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("name", POWERS)
+@in_one_test("dtype", ["complex64", "complex128"])
+@in_one_test("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
     """To the bit, as a pole is where a program puts it; products of complex exponents and 1 / z within some."""
     near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
@@ -203,7 +204,7 @@ def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
     np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=near, atol=near)
 
 
-@pytest.mark.parametrize("kind", [minigrad.complex64, minigrad.complex128])
+@in_one_test("kind", [minigrad.complex64, minigrad.complex128])
 def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
     """aⁿ is exp(n ln a), off the pole of 1 / (1 + w), also in place; the nodes of a state-space model are finite."""
     n = minigrad.arange(13, device=device)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from tests.support.parity import assert_close, listed, ours, theirs, torch
+from tests.support.tables import in_one_test
 
 COPIES: dict[str, Callable[[Any, Any], Any]] = {
     "alias": lambda t, x: t.alias_copy(x),
@@ -31,7 +31,7 @@ COPIES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", COPIES)
+@in_one_test("name", COPIES)
 def test_copies(name: str, device: str) -> None:
     values = np.arange(24.0).reshape(2, 3, 4)
     x, y = ours(values, requires_grad=True, device=device), theirs(values, requires_grad=True)

@@ -178,7 +178,7 @@ HUGE = 1 << 50
 
 BEYOND = """
 t.zeros(HUGE) ; t.empty(HUGE) ; t.full((HUGE,),1.0) ; t.arange(HUGE) ; t.linspace(0,1,HUGE) ; t.logspace(0,1,HUGE)
-t.eye(1 << 25) ; t.tril_indices(1 << 25,1 << 25) ; t.triu_indices(1 << 25,1 << 25) ; t.rand(HUGE) ; t.randn(HUGE)
+t.eye(1 << 25) ; t.tril_indices(HUGE,HUGE) ; t.triu_indices(HUGE,HUGE) ; t.rand(HUGE) ; t.randn(HUGE)
 t.randint(0,5,(HUGE,)) ; t.randperm(HUGE) ; t.combinations(t.arange(1 << 20),3) ; t.ones(1).repeat(HUGE)
 t.ones(1).expand(HUGE) + 1 ; t.hann_window(HUGE)
 """

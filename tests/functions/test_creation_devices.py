@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from tests.support import launches
+from tests.support.tables import in_one_test
 
 CREATED: dict[str, Callable[..., Any]] = {
     "zeros": lambda **o: minigrad.zeros(2, 3, **o),
@@ -26,7 +27,7 @@ CREATED: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CREATED)
+@in_one_test("name", CREATED)
 def test_made_where_it_is_needed(name: str, device: str) -> None:
     expected = CREATED[name]()
     with launches.count() as counts:
@@ -41,9 +42,9 @@ def test_a_number_that_a_dtype_lacks(device: str) -> None:
         minigrad.full((2,), 300, dtype=minigrad.uint8, device=device)
 
 
-@pytest.mark.parametrize("weights", [[0.2, 0.0, 0.5, 0.3, 0.0], [[0.0, 4.0, 0.0], [1.0, 1.0, 2.0]]])
-@pytest.mark.parametrize("replacement", [False, True])
-@pytest.mark.parametrize("count", [1, 2])
+@in_one_test("weights", [[0.2, 0.0, 0.5, 0.3, 0.0], [[0.0, 4.0, 0.0], [1.0, 1.0, 2.0]]])
+@in_one_test("replacement", [False, True])
+@in_one_test("count", [1, 2])
 def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: str) -> None:
     """3,000 draws: each share is within 5 standard deviations of its weight, and nothing of weight 0 is drawn."""
     p = minigrad.tensor(weights, dtype=minigrad.float64)
@@ -66,8 +67,8 @@ def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: st
 def test_drawn_among_many_in_16_bits(device: str) -> None:
     """50,000 equal weights: a running sum in float16 would stop growing before an eighth of them."""
     minigrad.manual_seed(5)
-    indices = minigrad.full((100, 50_000), 2e-5, dtype=minigrad.float16, device=device).multinomial(1)
-    assert 20_000 <= indices.double().mean().item() <= 30_000
+    indices = minigrad.full((20, 50_000), 2e-5, dtype=minigrad.float16, device=device).multinomial(1)
+    assert 15_000 <= indices.double().mean().item() <= 35_000
 
 
 def test_no_draw_without_weights_that_suffice(device: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
+from tests.support.tables import in_one_test
 
 X = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 5.0]])
 I = np.array([[3, 1, 2], [0, 5, 5]], np.int64)
@@ -75,7 +75,7 @@ def tensors(value: Any) -> Iterator[mg.Tensor]:
         yield part
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@in_one_test("name", RESULTS)
 def test_int64(name: str, device: str) -> None:
     x, i = mg.tensor(X, device=device), mg.tensor(I, device=device)
     assert [part.dtype for part in tensors(RESULTS[name](x, i)) if part.dtype is not mg.int64] == []

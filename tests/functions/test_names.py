@@ -66,6 +66,13 @@ t.searchsorted(t.tensor([[1.,2,3],[2,3,4]]),t.tensor([[2.,9],[2,9]])) ; t.bucket
 t.isin(i,t.tensor([1,2])) ; t.isin(i,3) ; t.unique_consecutive(t.tensor([1,1,2,2,1]))
 t.unique_consecutive(t.tensor([1,1,2,2,1]),return_inverse=True,return_counts=True) ; x.dist(y)
 """,
+    "counts": r"""
+t.histogram(x,4) ; t.histogram(x,3,range=(0.,6.),density=True) ; x.histogram(t.tensor([0.,2,8]))
+t.bincount(i[0],weights=x[0]) ; t.searchsorted(t.arange(0,9,2),i) ; t.searchsorted(t.arange(0,9,2),i,right=True)
+t.bucketize(i,t.tensor([1,3,5])) ; t.searchsorted(t.arange(9).view(3,3),i,out_int32=True)
+t.isin(i,t.tensor([1,4]),invert=True) ; t.histc(i.double(),bins=4) ; i.double().histc(5,min=1,max=6)
+t.unique_consecutive(i,dim=0) ; t.unique_consecutive(i.reshape(-1)%2,True,True)
+""",
     "shapes": r"""
 t.tril(x,out=x) ; t.diff(x) ; t.diff(x,n=2,dim=1) ; t.diff(v,prepend=t.zeros(1)) ; t.diff(b) ; t.diag(v) ; t.diag(x,1)
 t.diag_embed(x) ; t.diag_embed(x,1,0,2) ; t.diagflat(x) ; t.trace(m) ; t.fliplr(x) ; t.flipud(x) ; t.rot90(x)
@@ -157,7 +164,7 @@ t.special.logsumexp(x,1) ; t.special.softmax(x,1) ; t.special.log1p(u) ; t.einsu
 t.einsum('ij,jk->ik',[x,m]) ; t.einsum('bij,bij->b',z,z) ; t.einsum('...i,i->...',z,m[0]) ; t.matmul(x,m) ; x@m
 x.mm(m) ; t.bmm(z,z.mT) ; t.baddbmm(t.zeros(2,3,3),z,z.mT,beta=0,alpha=.5) ; t.addmm(t.zeros(4),x,m) ; t.mv(m,m[0])
 t.dot(v,w) ; t.outer(v,w) ; t.matmul(x,i) ; i@i.t() ; x@x ; t.special.logit(u) ; x.addmm(.5,2,x,m)
-t.addmm(.5,x,2,x,m) ; x.addmm_(.5,x,m) ; x.addmm(x,m) ; t.ger(v,w) ; t.outer(v,v) ; x@m[0] ; m[0]@m ; v.dot(v)
+t.addmm(.5,x,2,x,m) ; x.clone().addmm_(.5,x,m) ; x.addmm(x,m) ; t.ger(v,w) ; t.outer(v,v) ; x@m[0] ; m[0]@m ; v.dot(v)
 x.mv(m[0]) ; t.mm(x,m) ; z.bmm(z.mT) ; t.baddbmm(t.ones(2,3,3),z,z.mT,beta=2,alpha=3)
 t.addmm(i[:,:3],i,j.t(),alpha=2.6,beta=.6) ; t.addmv(i[:,0],i,j[0],alpha=2.6,beta=.6)
 t.addbmm(i[:,:3],i[None,:,:3],j[None,:,:3],alpha=2.6,beta=.6)

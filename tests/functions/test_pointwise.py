@@ -292,22 +292,6 @@ def test_int_from_float_results_do_not_widen() -> None:
         assert x.grad.dtype is minigrad.float32
 
 
-def test_extreme_softmax_and_logsumexp() -> None:
-    values = np.array([[1e4, -1e4, 0.0], [-np.inf, 0.0, 1.0], [88.0, 89.0, 1000.0]], np.float32)
-    for program in (lambda x: x.softmax(-1), lambda x: x.log_softmax(-1), lambda x: x.logsumexp(-1)):
-        x, y = ours(values, True), theirs(values, True)
-        assert_close(program(x), program(y), 1e-6)
-        program(x).sum().backward()
-        program(y).sum().backward()
-        assert_close(x.grad, y.grad, 1e-6)
-    nothing = ours(np.full((2, 3), -np.inf), True)
-    assert_close(nothing.softmax(-1), np.zeros((2, 3)))
-    nothing.softmax(-1).sum().backward()
-    assert_close(nothing.grad, np.zeros((2, 3)))
-    with np.errstate(all="ignore"):
-        assert host(nothing.logsumexp(-1)).tolist() == [-np.inf, -np.inf]
-
-
 def test_a_function_of_tensors_refuses_numbers() -> None:
     with pytest.raises(TypeError, match=r"pow\(\): argument 'input' \(position 1\) must be Tensor, not int"):
         minigrad.pow(2, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,12 @@ import pytest
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
 from tests.support.parity import assert_close, gradients, ours, theirs, torch
+from tests.support.tables import in_one_test
 
 EDGES = np.array([0.0, -1.0, -2.0, 1.0, 2.0, 1e-10, -0.5, 1e10, 170.5, -7.25, math.inf, math.nan])
 UNARY = [
-    "lgamma",
-    "digamma",
-    "special.i0",
-    "special.i0e",
-    "special.i1",
-    "special.i1e",
-    "special.entr",
-    "special.ndtr",
-    "special.gammaln",
-    "special.psi",
-    "special.erfcx",
-    "special.log_ndtr",
+    *("lgamma", "digamma", "special.i0", "special.i0e", "special.i1", "special.i1e", "special.entr", "special.ndtr"),
+    *("special.gammaln", "special.psi", "special.erfcx", "special.log_ndtr"),
 ]
 
 
@@ -35,7 +27,7 @@ def named(library: Any, path: str) -> Any:
     return library
 
 
-@pytest.mark.parametrize("name", UNARY)
+@in_one_test("name", UNARY)
 def test_values_at_the_edges(name: str, device: str) -> None:
     edges = EDGES[np.abs(EDGES) < 1e9] if ".i" in name else EDGES
     found = named(minigrad, name)(ours(edges, device=device))
@@ -43,7 +35,7 @@ def test_values_at_the_edges(name: str, device: str) -> None:
     np.testing.assert_allclose(found.numpy(force=True), expected.numpy(), rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", UNARY)
+@in_one_test("name", UNARY)
 def test_float32_is_kept(name: str, device: str) -> None:
     x = np.linspace(0.1, 9, 7, dtype=np.float32)
     found = named(minigrad, name)(ours(x, device=device))
@@ -52,7 +44,7 @@ def test_float32_is_kept(name: str, device: str) -> None:
     assert named(minigrad, name)(minigrad.zeros(0, 2)).shape == (0, 2)
 
 
-@pytest.mark.parametrize("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
+@in_one_test("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
 def test_gradients_by_finite_differences(x: float) -> None:
     for function in (minigrad.lgamma, minigrad.digamma, lambda t: minigrad.polygamma(1, t)):
         given = minigrad.tensor([x, x + 0.1], dtype=minigrad.float64, requires_grad=True)
@@ -65,7 +57,7 @@ def test_the_slope_of_digamma_at_1() -> None:
     assert_close(found, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["special.i1", "special.i1e", "special.bessel_j1"])
+@in_one_test("name", ["special.i1", "special.i1e", "special.bessel_j1"])
 def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
     """Half of them may be 0 on the device; the slope is 1/2 all the same."""
     least = np.finfo(np.float32).smallest_normal
@@ -74,7 +66,7 @@ def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
     assert x.grad.tolist() == [0.5] * 5
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 4])
+@in_one_test("n", [0, 1, 2, 4])
 def test_polygamma(n: int, device: str) -> None:
     x = np.array([0.3, 1.0, 7.5, 40.0, -0.3, -2.5])
     assert_close(minigrad.polygamma(n, ours(x, device=device)), torch.polygamma(n, theirs(x)), rtol=1e-8)
@@ -83,7 +75,7 @@ def test_polygamma(n: int, device: str) -> None:
         minigrad.polygamma(-1, ours(x))
 
 
-@pytest.mark.parametrize("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
+@in_one_test("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
 def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
     x = np.array([0.1, 0.5, 0.9])
     a, b = ours(x, True, device), theirs(x, True)
@@ -108,7 +100,7 @@ def test_in_place() -> None:
     assert_close(ours(x).mvlgamma_(3), theirs(x).mvlgamma_(3))
 
 
-@pytest.mark.parametrize("name", ["xlogy", "special.xlogy", "special.xlog1py"])
+@in_one_test("name", ["xlogy", "special.xlogy", "special.xlog1py"])
 def test_products_with_logarithms_at_the_edges(name: str, device: str) -> None:
     a = np.array([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, -1.0, math.nan, 0.0])
     b = np.array([2.0, 0.0, -1.0, -3.0, 0.5, 3.0, math.inf, 1.0, math.nan])
@@ -132,8 +124,8 @@ def test_tails_of_the_normal_distribution() -> None:
     assert minigrad.special.erfcx(minigrad.tensor(-30.0)) == math.inf
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
-@pytest.mark.parametrize("name", ["ndtr", "log_ndtr", "erfcx", "entr"])
+@in_one_test("dtype", ["int64", "int32", "bool"])
+@in_one_test("name", ["ndtr", "log_ndtr", "erfcx", "entr"])
 def test_integers_become_floats(name: str, dtype: str) -> None:
     x = np.array([0, 1])
     found = named(minigrad.special, name)(ours(x).to(getattr(minigrad, dtype)))
@@ -170,7 +162,7 @@ def test_incomplete_gamma_functions(device: str) -> None:
     assert minigrad.igamma(minigrad.zeros(0, 1), minigrad.ones(3)).shape == (0, 3)
 
 
-@pytest.mark.parametrize("name", ["igamma", "igammac"])
+@in_one_test("name", ["igamma", "igammac"])
 def test_incomplete_gamma_functions_at_the_edges(name: str) -> None:
     edges = np.array([-1.0, 0.0, 1e-300, 0.5, 3.0, 1e10, math.inf])
     a, x = np.meshgrid(edges, edges)
@@ -185,128 +177,34 @@ def test_a_gradient_that_is_not_there() -> None:
 
 
 POINTS = [1e-08, 0.3, 2.5, 7.0, 24.9, 25.1, 60.0, 1000.0]
-VALUES = {  # mpmath's at POINTS, with 40 digits
-    "bessel_j0": [
-        0.99999999999999997,
-        0.97762624653829609,
-        -0.048383776468197996,
-        0.3000792705195556,
-        0.08324596835301549,
-        0.10827567149994945,
-        -0.09147180408906187,
-        0.024786686152420175,
-    ],
-    "bessel_j1": [
-        5.0e-9,
-        0.148318816273104,
-        0.49709410246427404,
-        -4.6828234823458327e-3,
-        -0.13485569953140887,
-        -0.11463478413442257,
-        0.046598383758166318,
-        4.7283119070895239e-3,
-    ],
-    "bessel_y0": [
-        -11.800773877179531,
-        -0.80727357780451949,
-        0.49807035961523189,
-        -0.025949743967209265,
-        -0.13649918399676524,
-        -0.11676770763803695,
-        0.047358952209449399,
-        4.7159179776228134e-3,
-    ],
-    "bessel_y1": [
-        -6.3661977236758194e7,
-        -2.2931051383885291,
-        0.1459181379667858,
-        -0.30266723702418487,
-        -0.086002557595554252,
-        -0.11062223322783099,
-        0.091869609369866895,
-        -0.024784331292351779,
-    ],
-    "modified_bessel_k0": [
-        18.536612259610778,
-        1.3724600605442974,
-        0.062347553200366186,
-        4.2479574186923181e-4,
-        3.8360965209894921e-12,
-        3.1283127143211171e-12,
-        1.4138978405591078e-27,
-        2.011517316242997e-436,
-    ],
-    "modified_bessel_k1": [
-        9.9999999999999903e7,
-        3.0559920334573251,
-        0.073890816347747064,
-        4.5418248688489697e-4,
-        3.9123824362567633e-12,
-        3.190032318604266e-12,
-        1.4256320265171043e-27,
-        2.0125228237125016e-436,
-    ],
-    "scaled_modified_bessel_k0": [
-        18.536612444976902,
-        1.8526273007720143,
-        0.75954869032809958,
-        0.46584509609301589,
-        0.24993215015402474,
-        0.24894399546328753,
-        0.16146817823629393,
-        0.039628321600754217,
-    ],
-    "scaled_modified_bessel_k1": [
-        1.0000000099999991e8,
-        4.1251577622444698,
-        0.90017442390787809,
-        0.49807157509547654,
-        0.25490238558081709,
-        0.25385550089505651,
-        0.16280823094404427,
-        0.03964813081296021,
-    ],
-    "i0e": [
-        0.99999999000000007,
-        0.75758062518254786,
-        0.27004644161220274,
-        0.15373774467288125,
-        0.080359332611532214,
-        0.080035197254296236,
-        0.051611549173609841,
-        0.012617240455891257,
-    ],
-    "i1e": [
-        4.9999999500000004e-9,
-        0.1123775606398388,
-        0.20658464953126655,
-        0.14228923470959867,
-        0.078728794882103129,
-        0.078424315178368414,
-        0.051179630189028718,
-        0.012610930256928629,
-    ],
-    "airy_ai": [
-        0.3550280512996232,
-        0.27880648195500492,
-        0.01572592338047049,
-        7.4921288639971671e-7,
-        1.3387714163375623e-37,
-        4.9152763177498704e-38,
-        2.7831487094969355e-136,
-        9.306933063179556e-9158,
-    ],
-    "spherical_bessel_j0": [
-        0.99999999999999998,
-        0.98506735553779858,
-        0.2393888576415826,
-        0.093855228388398441,
-        -9.2628797561203089e-3,
-        -1.3041983797149529e-3,
-        -5.0801770183702784e-3,
-        8.2687954053200256e-4,
-    ],
-}
+# mpmath's at POINTS, with 40 digits
+_TEXT = """
+bessel_j0: 0.99999999999999997 0.97762624653829609 -0.048383776468197996 0.3000792705195556 0.08324596835301549
+    0.10827567149994945 -0.09147180408906187 0.024786686152420175
+bessel_j1: 5.0e-9 0.148318816273104 0.49709410246427404 -4.6828234823458327e-3 -0.13485569953140887
+    -0.11463478413442257 0.046598383758166318 4.7283119070895239e-3
+bessel_y0: -11.800773877179531 -0.80727357780451949 0.49807035961523189 -0.025949743967209265 -0.13649918399676524
+    -0.11676770763803695 0.047358952209449399 4.7159179776228134e-3
+bessel_y1: -6.3661977236758194e7 -2.2931051383885291 0.1459181379667858 -0.30266723702418487 -0.086002557595554252
+    -0.11062223322783099 0.091869609369866895 -0.024784331292351779
+modified_bessel_k0: 18.536612259610778 1.3724600605442974 0.062347553200366186 4.2479574186923181e-4
+    3.8360965209894921e-12 3.1283127143211171e-12 1.4138978405591078e-27 2.011517316242997e-436
+modified_bessel_k1: 9.9999999999999903e7 3.0559920334573251 0.073890816347747064 4.5418248688489697e-4
+    3.9123824362567633e-12 3.190032318604266e-12 1.4256320265171043e-27 2.0125228237125016e-436
+scaled_modified_bessel_k0: 18.536612444976902 1.8526273007720143 0.75954869032809958 0.46584509609301589
+    0.24993215015402474 0.24894399546328753 0.16146817823629393 0.039628321600754217
+scaled_modified_bessel_k1: 1.0000000099999991e8 4.1251577622444698 0.90017442390787809 0.49807157509547654
+    0.25490238558081709 0.25385550089505651 0.16280823094404427 0.03964813081296021
+i0e: 0.99999999000000007 0.75758062518254786 0.27004644161220274 0.15373774467288125 0.080359332611532214
+    0.080035197254296236 0.051611549173609841 0.012617240455891257
+i1e: 4.9999999500000004e-9 0.1123775606398388 0.20658464953126655 0.14228923470959867 0.078728794882103129
+    0.078424315178368414 0.051179630189028718 0.012610930256928629
+airy_ai: 0.3550280512996232 0.27880648195500492 0.01572592338047049 7.4921288639971671e-7 1.3387714163375623e-37
+    4.9152763177498704e-38 2.7831487094969355e-136 9.306933063179556e-9158
+spherical_bessel_j0: 0.99999999999999998 0.98506735553779858 0.2393888576415826 0.093855228388398441
+    -9.2628797561203089e-3 -1.3041983797149529e-3 -5.0801770183702784e-3 8.2687954053200256e-4
+"""
+VALUES = {name: [*map(float, text.split())] for name, text in re.findall(r"(\w+):([^:]*?)(?=\n\w|\n$)", _TEXT)}
 AIRY = {
     -50.0: -0.16188142361232092,
     -10.1: -0.059726811133453806,
@@ -331,7 +229,7 @@ ZETA = [  # x, q, ζ(x, q)
 ]
 
 
-@pytest.mark.parametrize("name", VALUES)
+@in_one_test("name", VALUES)
 def test_bessels_functions(name: str, device: str) -> None:
     function, expected = named(minigrad.special, name), np.array(VALUES[name])
     found = function(ours(np.array(POINTS), device=device))

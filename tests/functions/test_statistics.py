@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
+from tests.support.tables import in_one_test
 
 Call = Callable[[Any, Any], Any]
 
@@ -47,7 +48,7 @@ SMOOTH: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@in_one_test("name", SMOOTH)
 def test_values_and_gradients(name: str, device: str) -> None:
     data = np.random.default_rng(3).standard_normal((4, 5))
     x, y = ours(data, True, device), theirs(data, True)
@@ -59,45 +60,22 @@ def test_values_and_gradients(name: str, device: str) -> None:
     got = gradients([found[i] for i in floats], [x], [ours(d, device=device) for d in drawn])
     wanted = gradients([expected[i] for i in floats], [y], [theirs(d) for d in drawn])
     assert_close(got[0], wanted[0], rtol=1e-6 if name.startswith("renorm") else 1e-10)
+    single = listed(SMOOTH[name](minigrad, ours(data.astype(np.float32), device=device)))
+    assert [s.dtype for s in single] == [
+        minigrad.float32 if e.is_floating_point() else minigrad.int64 for e in expected
+    ]
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-def test_float32_is_kept(name: str) -> None:
-    data = np.random.default_rng(3).standard_normal((4, 5)).astype(np.float32)
-    for f, e in zip(listed(SMOOTH[name](minigrad, ours(data))), listed(SMOOTH[name](torch, theirs(data))), strict=True):
-        assert f.dtype.name == str(e.dtype).removeprefix("torch.")
+def test_counts(device: str) -> None:
+    """Where a tensor lies; on the CPU test_names.py has more."""
+    x = minigrad.tensor([[3, 0, 2], [2, 2, 7]], device=device)
+    assert x.reshape(-1).bincount(minlength=9).tolist() == [1, 0, 3, 1, 0, 0, 0, 1, 0]
+    assert x[0].bincount(weights=x[1].double() / 2).tolist() == [1, 0, 3.5, 1]
+    assert x.double().histc(4, min=0, max=8).tolist() == [1, 4, 0, 1]
+    assert minigrad.unique_consecutive(x.reshape(-1)).tolist() == [3, 0, 2, 7]
 
 
-COUNTS: dict[str, Call] = {
-    "bincount": lambda t, x: t.bincount(x.reshape(-1)),
-    "bincount minlength": lambda t, x: x[0].bincount(minlength=12),
-    "bincount weights": lambda t, x: t.bincount(x[0], weights=x[0].double() / 2),
-    "histc": lambda t, x: t.histc(x.double(), bins=4),
-    "histc range": lambda t, x: x.double().histc(5, min=1, max=6),
-    "histogram": lambda t, x: t.histogram(x.double().cpu(), 4),
-    "histogram range": lambda t, x: t.histogram(x.double().cpu(), 3, range=(0.0, 6.0), density=True),
-    "histogram ends": lambda t, x: x.double().cpu().histogram(t.tensor([0.0, 2, 8], dtype=t.float64)),
-    "searchsorted": lambda t, x: t.searchsorted(t.arange(0, 9, 2), x.cpu()),
-    "searchsorted right": lambda t, x: t.searchsorted(t.arange(0, 9, 2), x.cpu(), right=True),
-    "searchsorted rows": lambda t, x: t.searchsorted(t.arange(9).view(3, 3), x.cpu(), out_int32=True),
-    "bucketize": lambda t, x: t.bucketize(x.cpu(), t.tensor([1, 3, 5])),
-    "isin": lambda t, x: t.isin(x.cpu(), t.tensor([1, 4])),
-    "isin inverted": lambda t, x: t.isin(x.cpu(), t.tensor([1, 4]), invert=True),
-    "unique_consecutive": lambda t, x: t.unique_consecutive(x.reshape(-1), True, True),
-    "unique_consecutive dim": lambda t, x: t.unique_consecutive(x, dim=0),
-}
-
-
-@pytest.mark.parametrize("name", COUNTS)
-def test_counts(name: str, device: str) -> None:
-    data = np.random.default_rng(1).integers(0, 8, (3, 6))
-    found, expected = COUNTS[name](minigrad, ours(data, device=device)), COUNTS[name](torch, theirs(data))
-    for f, e in zip(listed(found), listed(expected), strict=True):
-        assert_close(f, e)
-        assert f.dtype.name == str(e.dtype).removeprefix("torch.")
-
-
-@pytest.mark.parametrize("name", ["median", "nanmedian", "cummax", "cummin", "nansum", "nanmean"])
+@in_one_test("name", ["median", "nanmedian", "cummax", "cummin", "nansum", "nanmean"])
 def test_nan(name: str) -> None:
     data = np.array([[1.0, np.nan, 3.0, 2.0], [4.0, 1.0, 0.0, -1.0]])
     found, expected = getattr(minigrad, name)(ours(data), 1), getattr(torch, name)(theirs(data), 1)
@@ -125,7 +103,7 @@ def test_refusals() -> None:
         minigrad.cov(x, fweights=x)
 
 
-@pytest.mark.parametrize("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
+@in_one_test("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
 def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
     g = np.linspace(-1, 2, len(x))
     found = ours(np.array(x), True)
@@ -136,8 +114,8 @@ def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
     np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)
 
 
-@pytest.mark.parametrize("density", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@in_one_test("density", [False, True])
+@in_one_test("weighted", [False, True])
 def test_histogramdd(density: bool, weighted: bool) -> None:
     points = np.random.default_rng(0).standard_normal((5, 4, 2)).astype(np.float32)
     edges = [np.array([-2.0, 0, 0.5, 3], np.float32), np.array([-1.0, 1, 2], np.float32)]
@@ -162,8 +140,8 @@ def test_histogramdd(density: bool, weighted: bool) -> None:
             call()
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("density", [False, True])
+@in_one_test("seed", range(8))
+@in_one_test("density", [False, True])
 def test_edges_of_bins_in_any_order(seed: int, density: bool) -> None:
     rng = np.random.default_rng(seed)
     points, edges = rng.integers(0, 9, (40, 2)) / 2, [rng.integers(0, 9, n) / 2 for n in (2 + seed, 7)]
@@ -178,8 +156,8 @@ def test_edges_of_bins_in_any_order(seed: int, density: bool) -> None:
         assert_close(a, b)
 
 
-@pytest.mark.parametrize("dim", [None, 0, -1])
-@pytest.mark.parametrize("keepdim", [False, True])
+@in_one_test("dim", [None, 0, -1])
+@in_one_test("keepdim", [False, True])
 def test_quantiles_of_one_number(dim: int | None, keepdim: bool) -> None:
     for name in ("quantile", "nanquantile"):
         for q in (0.5, [0.25, 0.75]):
@@ -194,22 +172,22 @@ def test_runs_along_an_empty_axis(device: str) -> None:
     assert inverse.shape == counts.shape == (0,)
 
 
-@pytest.mark.parametrize("shapes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((2, 0), (2, 3)), ((2, 3, 4), (2, 3, 5))])
+@in_one_test("shapes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((2, 0), (2, 3)), ((2, 3, 4), (2, 3, 5))])
 def test_searchsorted_row_by_row(shapes: tuple[Any, Any]) -> None:
     rows, values = (np.random.default_rng(0).standard_normal(shape) for shape in shapes)
     rows.sort()
     assert_close(minigrad.searchsorted(ours(rows), ours(values)), torch.searchsorted(theirs(rows), theirs(values)))
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
+@in_one_test("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
 def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
     for t in (minigrad, torch):
         with pytest.raises(RuntimeError, match="boundaries tensor"):
             t.searchsorted(t.zeros(shapes[0]), t.zeros(shapes[1]))
 
 
-@pytest.mark.parametrize("name", ["median", "nanmedian"])
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8"])
+@in_one_test("name", ["median", "nanmedian"])
+@in_one_test("dtype", ["float32", "int64", "int32", "uint8"])
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
     found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
     assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
@@ -220,7 +198,7 @@ def gradient_of(x: minigrad.Tensor) -> Any:
     return x.grad.numpy()
 
 
-@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@in_one_test("name", ["median", "nanmedian"])
 def test_equal_elements_share_the_gradient_of_a_median(name: str) -> None:
     """Of all elements, as PyTorch's; along an axis the indices say which one has it."""
     x = minigrad.tensor([1.0, 2.0, 2.0, 3.0], requires_grad=True)
