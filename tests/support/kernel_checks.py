@@ -12,6 +12,7 @@ from minigrad.backend import cuda
 from minigrad.backend.device import Device
 
 from . import cuda_emulator, strict
+from .plain_checks import plain
 
 Ndarray = Any
 needs_emulator = pytest.mark.skipif(bool(cuda_emulator.missing()), reason=cuda_emulator.missing() or "none")
@@ -81,13 +82,26 @@ def gradients(name: str, g: Ndarray, *args: Any, needs: tuple[int, ...]) -> tupl
     return (to_host(out), *(found[i] for i in needs))
 
 
-def assert_close(found: Any, expected: Any, dtype: str = "float64") -> None:
+def assert_close(found: Any, expected: Any, dtype: str = "float64", what: str = "") -> None:
     """Equal to the tolerance of a dtype, relative to the largest number, NaN and shapes included."""
     found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     assert found.shape == expected.shape
     finite = np.abs(expected[np.isfinite(expected)])
     largest = max(1.0, float(finite.max(initial=0.0)))
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * largest)
+    tolerance = TOLERANCE[dtype]
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * largest, err_msg=what)
+
+
+def check(name: str, *args: Any, needs: tuple[int, ...], dtypes: tuple[str, ...] = tuple(TOLERANCE)) -> None:
+    """A kernel's result and gradients in each dtype, against the op's plain definition in float64."""
+    for dtype in dtypes:
+        single = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
+        wide = [a.astype("float64") if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in single]
+        expected, slopes, g = plain(name, wide, needs)
+        out, *own = gradients(name, np.asarray(g, dtype), *single, needs=needs)
+        assert out.dtype == dtype, f"{name}: {out.dtype} of {dtype}"
+        for what, one, other in zip(("result", *needs), (out, *own), (expected, *map(slopes.get, needs)), strict=True):
+            assert_close(one, other, dtype, f"{name} in {dtype}: {what}")
 
 
 def check_slopes(name: str, *args: Any, needs: tuple[int, ...], seed: int = 0) -> None:

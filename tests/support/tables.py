@@ -17,6 +17,7 @@ Test = Callable[..., None]
 
 def check_all(check: Callable[[Any], object], rows: Iterable[Any], what: str = "row") -> None:
     """Call ``check`` with each row, each with the same seed; fail with the rows that fail and their messages."""
+    __tracebackhide__ = True
     errors: list[tuple[str, BaseException]] = []
     for number, row in enumerate(rows):
         minigrad.manual_seed(0)
