@@ -6,7 +6,7 @@ float32's own rounding is four orders below it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,20 +83,29 @@ def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: 
             close(found[i], slopes[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
 
 
-def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None:
-    """Result and gradients do not depend on the number of threads."""
-    g = plain(name, list(args), differentiable)[2]
+def on_threads(compute: Callable[[], Sequence[Any]]) -> None:
+    """The arrays that are computed do not depend on the number of threads."""
     before, results = parallel.get_num_threads(), []
     try:
         for threads in (1, 2, 3):
             parallel.set_num_threads(threads)
-            out, slopes = run(name, args, differentiable, g)
-            results.append([out, *slopes.values()])
+            results.append([np.array(array) for array in compute()])
     finally:
         parallel.set_num_threads(before)
-    for others in results[1:]:
-        for a, b in zip(results[0], others, strict=True):
-            np.testing.assert_array_equal(a, b, err_msg=f"{name}: another number of threads gave other bits")
+    for threads, others in enumerate(results[1:], 2):
+        for number, (a, b) in enumerate(zip(results[0], others, strict=True)):
+            np.testing.assert_array_equal(a, b, err_msg=f"{threads} threads gave other bits of array {number}")
+
+
+def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None:
+    """Result and gradients do not depend on the number of threads."""
+    g = plain(name, list(args), differentiable)[2]
+
+    def compute() -> list[Any]:
+        out, slopes = run(name, args, differentiable, g)
+        return [out, *slopes.values()]
+
+    on_threads(compute)
 
 
 def turned(a: Any) -> Any:

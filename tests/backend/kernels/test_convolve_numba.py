@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend import parallel, shifted_numba
+from minigrad.backend import shifted_numba
 from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
 from minigrad.ops.registry import REGISTRY
-from tests.support.compiled_checks import check, close, kernel, needs_numba, run
+from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run
 from tests.support.plain_checks import normal
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 ONE, NONE = (1, 1), ((0, 0), (0, 0))
@@ -41,29 +42,25 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(shifted_numba, "CHANNELS", 1 if request.param == "shifted" else 1 << 30)
 
 
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("space", [convolve_numba.SPACE, 1])
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("lengths", "window", "groups"), PLANES, ids=str)
-def test_convolve(
-    lengths: tuple[int, ...], window: Window, groups: int, bias: bool, space: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=[convolve_numba.SPACE, 1])
+def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one block, and a row of places at a time."""
-    monkeypatch.setattr(convolve_numba, "SPACE", space)
-    monkeypatch.setattr(shifted_numba, "SPACE", space)
+    monkeypatch.setattr(convolve_numba, "SPACE", request.param)
+    monkeypatch.setattr(shifted_numba, "SPACE", request.param)
+
+
+@pytest.mark.usefixtures("way", "space")
+@in_one_test("bias", [True, False])
+@in_one_test("lengths, window, groups", PLANES)
+def test_convolve(lengths: tuple[int, ...], window: Window, groups: int, bias: bool) -> None:
     x, weight, shift = arguments(lengths, window, groups)
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(0, 1, 2) if bias else (0, 1))
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(1,))
 
 
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("space", [convolve_numba.SPACE, 1])
-@pytest.mark.parametrize(("lengths", "window", "groups"), PLANES, ids=str)
-def test_convolve_back(
-    lengths: tuple[int, ...], window: Window, groups: int, space: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(convolve_numba, "SPACE", space)
-    monkeypatch.setattr(shifted_numba, "SPACE", space)
+@pytest.mark.usefixtures("way", "space")
+@in_one_test("lengths, window, groups", PLANES)
+def test_convolve_back(lengths: tuple[int, ...], window: Window, groups: int) -> None:
     _, weight, _ = arguments(lengths, window, groups)
     y = normal(3, 8, *window.places(lengths))
     check("convolve_back", y, weight, window, groups, lengths, differentiable=(0, 1))
@@ -90,15 +87,12 @@ def test_infinities_and_nan_stay_where_they_are() -> None:
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     window = Window((3, 3), (2, 1), ((1, 1), (1, 1)), ONE)
     x, weight, bias, g = normal(5, 3, 30, 20), normal(7, 3, 3, 3, seed=1), normal(7, seed=2), normal(5, 7, 15, 20)
-    before, bits = parallel.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            parallel.set_num_threads(threads)
-            out, found = run("convolve", [x, weight, bias, window, 1], (0, 1, 2), g)
-            bits.append([out.tobytes(), *(found[i].tobytes() for i in range(3))])
-    finally:
-        parallel.set_num_threads(before)
-    assert bits[0] == bits[1] == bits[2]
+
+    def compute() -> list[Any]:
+        out, slopes = run("convolve", [x, weight, bias, window, 1], (0, 1, 2), g)
+        return [out, *slopes.values()]
+
+    on_threads(compute)
 
 
 def test_what_is_left_to_numpy() -> None:

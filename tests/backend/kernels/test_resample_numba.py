@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from minigrad.backend import parallel
 from minigrad.backend.taps import Taps
 from minigrad.ops.registry import REGISTRY
-from tests.support.compiled_checks import check, close, kernel, needs_numba, run
+from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 SHAPES = [(1, 1, 1), (2, 3, 1), (1, 8, 17), (3, 17, 8), (64, 1, 100), (5, 100, 3)]
@@ -23,15 +22,15 @@ def drawn(old: int, new: int, taps: int) -> Taps:
     return Taps(rng.integers(-1, old, (taps, new)), weights, old)
 
 
-@pytest.mark.parametrize("taps", [1, 2, 4])
-@pytest.mark.parametrize("new", [1, 3, 64])
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@in_one_test("taps", [1, 2, 4])
+@in_one_test("new", [1, 3, 64])
+@in_one_test("axis", [0, 1, 2])
+@in_one_test("shape", SHAPES)
 def test_resample(shape: tuple[int, ...], axis: int, new: int, taps: int) -> None:
     check("resample", normal(*shape), axis, drawn(shape[axis], new, taps), differentiable=(0,))
 
 
-@pytest.mark.parametrize("axis", [1, 2])
+@in_one_test("axis", [1, 2])
 def test_elements_as_they_are(axis: int) -> None:
     """Without weights; infinities and NaN stay with those that have them among their taps."""
     x = normal(2, 5, 7)
@@ -48,19 +47,10 @@ def test_turned_twice_is_the_same_sum() -> None:
     np.testing.assert_allclose(forward(x, 1, taps.turned.turned), forward(x, 1, taps), rtol=1e-12)
 
 
-@pytest.mark.parametrize("axis", [1, 2])
+@in_one_test("axis", [1, 2])
 def test_any_number_of_threads_gives_the_same_bits(axis: int) -> None:
     x, taps = normal(40, 60, 70), drawn(60 if axis == 1 else 70, 90, 2)
-    g = normal(*REGISTRY["resample"].forward(x, axis, taps).shape)
-    before, bits = parallel.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            parallel.set_num_threads(threads)
-            out, found = run("resample", [x, axis, taps], (0,), g)
-            bits.append((out.tobytes(), found[0].tobytes()))
-    finally:
-        parallel.set_num_threads(before)
-    assert bits[0] == bits[1] == bits[2]
+    same_bits("resample", x, axis, taps, differentiable=(0,))
 
 
 def test_what_is_left_to_numpy() -> None:

@@ -1,4 +1,4 @@
-"""The CPU kernel ``scatter_add_rows`` against its plain definition."""
+"""The sum of rows by index, by NumPy's kernel and the compiled one, against np.add.at in float64."""
 
 from __future__ import annotations
 
@@ -7,62 +7,100 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minigrad as mg
 from minigrad.backend.kernels import scatter_add_rows
+from minigrad.nn import functional as F
+from tests.support.compiled_checks import kernel, needs_numba, on_threads, stepped, turned
 from tests.support.plain_checks import normal, run
+from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
+COUNTS = [(1, 1, 1), (5, 3, 2), (300, 7, 33), (40, 500, 64), (2000, 900, 17), (300, 7, 100), (0, 4, 3), (6, 2, 0)]
+compiled = pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
 
 
-@pytest.mark.parametrize(
-    ("count", "rows", "width"), [(1, 1, 1), (5, 3, 2), (300, 7, 33), (40, 500, 64), (0, 4, 3), (6, 2, 0)]
-)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", [np.int64, np.int32])
-def test_values(count: int, rows: int, width: int, dtype: Any, kind: Any) -> None:
-    x = normal(count, width).astype(dtype)
-    indices = np.random.default_rng(3).integers(0, rows, count).astype(kind)
-    expected = np.zeros((rows, width))
-    np.add.at(expected, indices, x.astype(np.float64))
-    for lay in (lambda a: a, lambda a: np.array(a.T, order="C").T):
-        out, _ = run("scatter_add_rows", [lay(x), indices, rows], (False,) * 3, np.zeros(0))
-        assert (out.dtype, out.shape) == (dtype, (rows, width))
-        np.testing.assert_allclose(out, expected, rtol=1e-5 if dtype is np.float32 else 1e-12, atol=1e-5)
+def added(x: Any, indices: Any, rows: int, compiled: bool) -> Any:
+    if not compiled:
+        return run("scatter_add_rows", [x, indices, rows], (False,) * 3, np.zeros(0))[0]
+    before = x.copy(), indices.copy()
+    result = kernel("scatter_add_rows").forward((False,) * 3, x, indices, rows)
+    assert result is not NotImplemented
+    for a, b in zip((x, indices), before, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
+    return result[0]
 
 
-@pytest.mark.parametrize("length", [1, 2, 14, 15, 16, 17, 18, 100])
-@pytest.mark.parametrize("others", [0, 1, 3, 40])
-def test_runs_of_any_length(length: int, others: int) -> None:
-    """An index that occurs so often is summed by itself; those beside it are not touched by that."""
+def check(x: Any, indices: Any, rows: int, compiled: bool) -> None:
+    expected = np.zeros((rows, x.shape[1]))
+    np.add.at(expected, indices, x)
+    for dtype in (np.float32,) if compiled else (np.float32, np.float64):
+        for lay in (np.ascontiguousarray, turned, stepped):
+            for kind in (np.int64, np.int32):
+                out = added(lay(x.astype(dtype)), indices.astype(kind), rows, compiled)
+                assert (out.dtype, out.shape) == (dtype, expected.shape)
+                near = 1e-4 if dtype is np.float32 else 1e-11
+                np.testing.assert_allclose(out, expected, rtol=near, atol=near)
+
+
+@in_one_test("count, rows, width", COUNTS)
+@compiled
+def test_values(count: int, rows: int, width: int, compiled: bool) -> None:
+    if not compiled or count * width:
+        indices = np.random.default_rng(3).integers(0, rows, count)
+        for places in (indices, np.full(count, rows - 1), np.arange(count) % rows):
+            check(normal(count, width), places, rows, compiled)
+
+
+@in_one_test("length", [*range(1, 12), 14, 15, 16, 17, 18, 100])
+@compiled
+def test_runs_of_any_length(length: int, compiled: bool) -> None:
+    """NumPy's kernel sums an index that occurs so often by itself; those beside it are not touched by that."""
     assert scatter_add_rows._ROUNDS == 16
-    indices = np.concatenate([np.full(length, 4), np.arange(others) % 7, np.full(length // 2, 6)])
-    np.random.default_rng(1).shuffle(indices)
-    _compare(indices, 9)
+    for others in (0, 1, 9, 40):
+        indices = np.concatenate([np.full(length, 4), np.arange(others) % 7, np.full(length // 2, 6)])
+        np.random.default_rng(1).shuffle(indices)
+        check(normal(len(indices), 5), indices, 9, compiled)
 
 
-def test_most_rows_have_one_index() -> None:
-    """As with a padding token."""
+@compiled
+def test_usual_texts(compiled: bool) -> None:
+    """Most rows have one index, as with a padding token; or each many times."""
     indices = np.zeros(2000, int)
     indices[::7] = np.arange(286) % 50
-    _compare(indices, 60)
+    check(normal(2000, 5), indices, 60, compiled)
+    check(normal(900, 5), np.arange(900) % 30, 30, compiled)
 
 
-def test_every_index_many_times() -> None:
-    _compare(np.arange(900) % 30, 30)
-
-
-def _compare(indices: Any, rows: int) -> None:
-    x = normal(len(indices), 5)
-    expected = np.zeros((rows, 5))
-    np.add.at(expected, indices, x)
-    out, _ = run("scatter_add_rows", [x, indices, rows], (False,) * 3, np.zeros(0))
-    np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-12)
-    out, _ = run("scatter_add_rows", [x.astype(np.float32), indices, rows], (False,) * 3, np.zeros(0))
-    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_what_is_not_finite_stays_in_its_row() -> None:
-    x, indices = normal(50, 3), np.arange(50) % 4
-    x[8, 1] = np.nan
-    out, _ = run("scatter_add_rows", [x, indices, 5], (False,) * 3, np.zeros(0))
-    assert np.isnan(out[0, 1])
+@in_one_test("bad", [np.nan, np.inf, -np.inf])
+@compiled
+def test_what_is_not_finite_stays_in_its_row(bad: float, compiled: bool) -> None:
+    x, indices = np.ones((50, 3), np.float32), np.arange(50) % 4
+    x[8, 1] = bad
+    out = added(x, indices, 5, compiled)
+    np.testing.assert_equal(out[0, 1], np.float32(bad))
     assert np.isfinite(np.delete(out.reshape(-1), 1)).all()
+
+
+@needs_numba
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    x, indices = normal(3000, 128).astype(np.float32), np.random.default_rng(0).integers(0, 2000, 3000) ** 2 // 2000
+    on_threads(lambda: [added(x, indices, 2000, True)])
+
+
+@needs_numba
+def test_what_is_left_to_numpy() -> None:
+    x, indices, forward = np.ones((2, 3), np.float32), np.array([0, 1]), kernel("scatter_add_rows").forward
+    others = (x.astype(np.float64), indices), (x[:0], indices[:0]), (x, np.array([0, 2])), (x, np.array([-1, 0]))
+    assert all(forward((False,) * 3, *given, 2) is NotImplemented for given in others)
+
+
+def test_an_embedding_without_a_row() -> None:
+    """``padding_idx`` has no gradient, and the gradient can be differentiated again."""
+    weight = mg.rand(7, 4, requires_grad=True)
+    indices = mg.tensor([[0, 3, 3], [6, 0, 5]])
+    out = (F.embedding(indices, weight, padding_idx=3) ** 2).sum()
+    (slope,) = mg.autograd.grad(out, weight, create_graph=True)
+    times = np.array([2, 0, 0, 0, 0, 1, 1])[:, None]
+    np.testing.assert_allclose(slope.detach().numpy(), 2 * times * weight.detach().numpy(), rtol=1e-6)
+    (second,) = mg.autograd.grad(slope.sum(), weight)
+    np.testing.assert_allclose(second.numpy(), np.broadcast_to(2 * times, (7, 4)), rtol=1e-6)
