@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.backend import many_numba, parallel
+from minigrad.backend import many_numba
 from minigrad.backend.kernels import adam_numba
 from minigrad.optim.adam import numbers, plain_step
 from minigrad.optim.optimizer import Values
-from tests.support.compiled_checks import needs_numba
+from tests.support.compiled_checks import needs_numba, on_threads
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 PART = many_numba.PART
@@ -27,13 +28,6 @@ CASES = [
     {"weight_decay": 0.1, "decoupled": True},
     {"weight_decay": 0.1, "maximize": True, "amsgrad": True},
 ]
-
-
-@pytest.fixture
-def threads() -> Iterator[Callable[[int], None]]:
-    before = parallel.get_num_threads()
-    yield parallel.set_num_threads
-    parallel.set_num_threads(before)
 
 
 def rows(amsgrad: bool) -> list[tuple[Any, ...]]:
@@ -56,7 +50,7 @@ def stepped(
     return copies
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@in_one_test("case", CASES)
 def test_against_the_plain_definition(case: dict[str, Any]) -> None:
     amsgrad = case.get("amsgrad", False)
     given = rows(amsgrad)
@@ -69,20 +63,12 @@ def test_against_the_plain_definition(case: dict[str, Any]) -> None:
         np.testing.assert_array_equal(found[1], row[1], err_msg="the gradient is only read")
 
 
-@pytest.mark.parametrize("amsgrad", [False, True])
-def test_any_number_of_threads_gives_the_same_bits(threads: Callable[[int], None], amsgrad: bool) -> None:
-    given = rows(amsgrad)
-    results = []
-    for count in (1, 2, 3):
-        threads(count)
-        results.append(stepped(given, weight_decay=0.1))
-    for other in results[1:]:
-        for one, two in zip(results[0], other, strict=True):
-            for a, b in zip(one, two, strict=True):
-                np.testing.assert_array_equal(a, b)
+@in_one_test("amsgrad", [False, True])
+def test_any_number_of_threads_gives_the_same_bits(amsgrad: bool) -> None:
+    on_threads(lambda: [a for row in stepped(rows(amsgrad), weight_decay=0.1) for a in row])
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e30])
+@in_one_test("bad", [np.nan, np.inf, -np.inf, 1e30])
 def test_what_is_not_finite_stays_where_it_is(bad: float) -> None:
     g = np.ones(20, np.float32)
     g[7] = bad
@@ -157,15 +143,9 @@ def test_a_parameter_that_is_there_twice_is_changed_twice() -> None:
     for count in (1, 2):
         p = mg.nn.Parameter(mg.ones(10))
         p.grad = mg.ones(10)
-        with pytest.warns(UserWarning, match="duplicate") if count == 2 else _nothing():
+        with pytest.warns(UserWarning, match="duplicate") if count == 2 else nullcontext():
             optimizer = mg.optim.Adam([p] * count, lr=0.1)
         optimizer.step()
         results.append((p.detach().numpy(), optimizer.state[p]["step"].item()))
     assert [step for _, step in results] == [1, 2]
     np.testing.assert_allclose(1 - results[1][0], 2 * (1 - results[0][0]), rtol=1e-4)
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()

@@ -11,20 +11,13 @@ import minigrad
 from minigrad.backend import parallel, products
 from minigrad.backend.kernels import linear
 from tests.support.plain_checks import check, normal, run
+from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
 SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and how many columns come out
-    ((1, 1), 1),
-    ((5, 3), 2),
-    ((7, 4), 9),
-    ((64, 33), 17),
-    ((2, 3, 5), 4),
-    ((6,), 3),
-    ((0, 3), 4),
-    ((2, 0, 3), 2),
-    ((3, 4), 0),
-    ((3, 0), 4),
+    *(((1, 1), 1), ((5, 3), 2), ((7, 4), 9), ((64, 33), 17), ((2, 3, 5), 4), ((6,), 3), ((0, 3), 4), ((2, 0, 3), 2)),
+    *(((3, 4), 0), ((3, 0), 4)),
 ]
 
 
@@ -37,7 +30,7 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("cut")
-@pytest.mark.parametrize(("shape", "out"), SHAPES, ids=str)
+@in_one_test("shape, out", SHAPES)
 def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
     weight, bias = normal(out, shape[-1], seed=2), normal(out, seed=3)
     check("linear", [normal(*shape), weight, bias], [0, 1, 2])
@@ -45,8 +38,8 @@ def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
 
 
 @pytest.mark.usefixtures("cut")
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 5, 7, 8])
-@pytest.mark.parametrize(("rows", "width", "out"), [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
+@in_one_test("threads", [1, 2, 3, 4, 5, 7, 8])
+@in_one_test("rows, width, out", [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
 def test_no_part_is_left_out_for_any_number_of_threads(threads: int, rows: int, width: int, out: int) -> None:
     """Lengths that a number of threads does not divide give fewer parts than threads."""
     before = parallel.get_num_threads()
@@ -81,8 +74,8 @@ def test_whole_numbers() -> None:
 
 
 @pytest.mark.usefixtures("cut")
-@pytest.mark.parametrize("shape", [(), (1,), (1, 4)], ids=str)
-@pytest.mark.parametrize("rows", [2, 6])
+@in_one_test("shape", [(), (1,), (1, 4)])
+@in_one_test("rows", [2, 6])
 def test_a_bias_that_broadcasts(rows: int, shape: tuple[int, ...]) -> None:
     x, weight = minigrad.tensor(normal(rows, 3)), minigrad.tensor(normal(4, 3, seed=2))
     bias = minigrad.tensor(normal(*shape, seed=3), requires_grad=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,31 +11,39 @@ import pytest
 
 import minigrad
 from minigrad.backend import parallel
-from minigrad.backend.kernels import linear_cross_entropy
+from minigrad.backend.kernels import linear_cross_entropy, linear_cross_entropy_numba
 from minigrad.nn import functional as F
+from tests.support import compiled_checks
+from tests.support.compiled_checks import needs_numba
 from tests.support.plain_checks import RTOL, check, normal, plain, run
+from tests.support.tables import check_all, in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize(("rows", "width", "classes"), [(1, 1, 2), (5, 3, 7), (130, 16, 33), (0, 3, 4)])
-def test_values_and_gradients(
-    rows: int, width: int, classes: int, biased: bool, smoothing: float, reduction: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 8 * classes * 20)  # some twenty rows at a time
+NAME = "linear_cross_entropy"
+NEEDS = (True,) * 3 + (False,) * 4
+SIZES = [(1, 1, 2), (5, 3, 7), (130, 16, 33), (0, 3, 4), (40, 9, 300)]  # rows, width, classes
+HOW = [(True, 0.0, "mean"), (False, 0.1, "sum"), (True, 0.1, "sum"), (False, 0.0, "mean"), (True, 0.1, "mean")]
+
+
+def targets(rows: int, classes: int) -> Any:
     target = np.random.default_rng(2).integers(0, classes, rows)
     target[1::3] = -100
-    if not rows and reduction == "mean":
-        return  # the mean of nothing is NaN
-    bias = normal(classes, seed=3) if biased else None
-    args = [normal(rows, width), normal(classes, width, seed=2), bias, target, -100, smoothing, reduction]
-    check("linear_cross_entropy", args, [0, 1, 2] if biased else [0, 1])
+    return target
 
 
-NAME = "linear_cross_entropy"
+@in_one_test("size, how", itertools.product(SIZES, HOW))
+def test_values_and_gradients(
+    size: tuple[int, int, int], how: tuple[bool, float, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (rows, width, classes), (biased, smoothing, reduction) = size, how
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 8 * classes * 20)  # some twenty rows at a time
+    if rows or reduction != "mean":  # the mean of nothing is NaN
+        bias = normal(classes, seed=3) if biased else None
+        matrices = normal(rows, width), normal(classes, width, seed=2), bias
+        args = [*matrices, targets(rows, classes), -100, smoothing, reduction]
+        check(NAME, args, [0, 1, 2] if biased else [0, 1])
 
 
 @pytest.fixture(params=[1, 3, 4])
@@ -46,7 +55,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("least", [1, 2, 7, 64])
+@in_one_test("least", [1, 2, 7, 64])
 def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a last one that is shorter, and of a single row."""
     monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
@@ -59,9 +68,9 @@ def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("size", [50.0, 79.0, 300.0, 1e4])
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@in_one_test("size", [50.0, 79.0, 300.0, 1e4])
+@in_one_test("sign", [1, -1])
+@in_one_test("dtype", [np.float32, np.float64])
 def test_large_logits(size: float, sign: int, dtype: Any) -> None:
     """All of one size, far from 0, where exp of them, or of their sum, is not finite."""
     classes = 9000
@@ -71,7 +80,7 @@ def test_large_logits(size: float, sign: int, dtype: Any) -> None:
     given = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
     wide = [a.astype(np.float64) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in given]
     expected, slopes, _ = plain(NAME, wide, [0, 1, 2])
-    out, found = run(NAME, given, (True,) * 3 + (False,) * 4, np.array(0.7, dtype))
+    out, found = run(NAME, given, NEEDS, np.array(0.7, dtype))
     ulps = 4 * size * np.finfo(dtype).eps  # a logit of that size has that much rounding
     np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5 if dtype is np.float32 else 1e-12), rtol=0)
     for i in range(3):
@@ -80,21 +89,21 @@ def test_large_logits(size: float, sign: int, dtype: Any) -> None:
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@in_one_test("smoothing", [0.0, 0.2])
 def test_a_row_with_a_logit_that_overshadows_all(smoothing: float) -> None:
     x = np.array([[0.0], [1.0], [200.0], [-200.0], [1e5]])
     args = [x, normal(7, 1, seed=2), None, np.array([1, 2, 0, 4, 6]), -100, smoothing, "sum"]
     check(NAME, args, [0, 1], layouts=False)
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@in_one_test("reduction", ["mean", "sum"])
 def test_ignored_rows_do_not_matter(reduction: str) -> None:
     """Whatever they hold; their gradient is 0."""
     x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
     target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is no class
     x[target == 7] = np.nan
     rest = [7, 0.1, reduction]
-    needs, g = (True,) * 3 + (False,) * 4, np.array(0.7)
+    needs, g = NEEDS, np.array(0.7)
     out, found = run(NAME, [x, weight, bias, target, *rest], needs, g)
     counts = target != 7
     expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], needs, g)
@@ -105,19 +114,14 @@ def test_ignored_rows_do_not_matter(reduction: str) -> None:
         np.testing.assert_allclose(found[i], slopes[i], rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 5])
-@pytest.mark.parametrize("level", [0.0, -300.0, 300.0])
-def test_classes_that_cannot_be(level: float, threads: int) -> None:
+@pytest.mark.usefixtures("threads")
+@in_one_test("level", [0.0, -300.0, 300.0])
+def test_classes_that_cannot_be(level: float) -> None:
     """Their bias is -inf: also where all of a thread's classes are such, and the other logits far from 0."""
-    before = parallel.get_num_threads()
-    parallel.set_num_threads(threads)
     bias = np.full(5, -np.inf)
     bias[[1, 3]] = level
     args = [normal(7, 4), normal(5, 4, seed=2), bias, np.array([1, 3, 3, 1, 1, 3, 1]), -100, 0.0, "mean"]
-    try:
-        check(NAME, args, [0, 1, 2], layouts=False)
-    finally:
-        parallel.set_num_threads(before)
+    check(NAME, args, [0, 1, 2], layouts=False)
 
 
 def test_where_no_row_counts() -> None:
@@ -130,17 +134,13 @@ def test_where_no_row_counts() -> None:
     assert np.isnan(run(NAME, [x, weight, None, target, -100, 0.0, "mean"], needs, g)[0])
 
 
+@pytest.mark.usefixtures("threads")
 def test_a_class_that_there_is_not_is_told_from_any_thread() -> None:
-    before = parallel.get_num_threads()
-    parallel.set_num_threads(3)
     target = np.zeros(60, int)
     target[-1] = 5
-    try:
-        with pytest.raises(IndexError):
-            args: list[Any] = [normal(60, 4), normal(5, 4), None, target, -100, 0.0, "sum"]
-            linear_cross_entropy.forward((True, True) + (False,) * 5, *args)
-    finally:
-        parallel.set_num_threads(before)
+    args: list[Any] = [normal(60, 4), normal(5, 4), None, target, -100, 0.0, "sum"]
+    with pytest.raises(IndexError):
+        linear_cross_entropy.forward((True, True) + (False,) * 5, *args)
 
 
 def test_what_is_not_finite() -> None:
@@ -153,13 +153,13 @@ def test_what_is_not_finite() -> None:
     assert np.isfinite(np.delete(found[0], 2, axis=0)).all()
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("level", [-30.0, 0.0, 30.0])
+@in_one_test("smoothing", [0.0, 0.1])
+@in_one_test("level", [-30.0, 0.0, 30.0])
 def test_float16_is_as_good_as_its_numbers(level: float, smoothing: float) -> None:
     wide = (normal(9, 5), normal(4, 5, seed=2), level + normal(4, seed=3))
     half: list[Any] = [a.astype(np.float16) for a in wide]
     rest: list[Any] = [np.arange(9) % 4, -100, smoothing, "mean"]
-    needs = (True,) * 3 + (False,) * 4
+    needs = NEEDS
     out, found = run(NAME, [*half, *rest], needs, np.array(1, np.float16))
     expected, slopes = run(NAME, [*(a.astype(np.float64) for a in half), *rest], needs, np.array(1.0))
     assert out.dtype == np.float16
@@ -211,7 +211,7 @@ def test_changing_a_gradient_leaves_the_graph_as_it_is() -> None:
         np.testing.assert_allclose(found.numpy(), s, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("factor", [1.0, 0.5])
+@in_one_test("factor", [1.0, 0.5])
 def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
     """The sum of both paths' gradients, in either order, twice."""
     for first in (True, False):
@@ -238,9 +238,67 @@ def test_the_same_weight_below_as_in_the_loss() -> None:
     np.testing.assert_allclose(found, 2 * table.grad.numpy(), rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("g", [1.0, 2.0, -0.5, 0.0])
+@in_one_test("g", [1.0, 2.0, -0.5, 0.0])
 def test_any_gradient_of_the_loss(g: float) -> None:
     inputs, target = _inputs()
     _loss(inputs, target).backward(minigrad.tensor(g, dtype=minigrad.float64))
     for t, s in zip(inputs, _slopes(), strict=True):
         np.testing.assert_allclose(t.grad.numpy(), g * s, rtol=1e-11, atol=1e-14)
+
+
+# The compiled kernel --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[(16, 8), (512, 512)], ids=str)
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks and blocks, and one."""
+    monkeypatch.setattr(linear_cross_entropy_numba, "CHUNK", request.param[0])
+    monkeypatch.setattr(linear_cross_entropy_numba, "BLOCK", request.param[1])
+
+
+@needs_numba
+@pytest.mark.usefixtures("blocks")
+def test_the_compiled_kernel() -> None:
+    def compare(use: tuple[tuple[int, int, int], tuple[bool, float, str]]) -> None:
+        (rows, width, classes), (biased, *how) = use
+        bias = normal(classes, seed=3) if biased else None
+        args = [normal(rows, width), normal(classes, width, seed=2), bias, targets(rows, classes), -100, *how]
+        compiled_checks.check(NAME, *args, differentiable=[0, 1, 2] if biased else [0, 1], tolerance=1e-4)
+
+    check_all(compare, [use for use in itertools.product(SIZES, HOW) if use[0][0]])
+    args = [normal(30, 9), normal(50, 9, seed=2), normal(50, seed=3), targets(30, 50), -100, 0.1, "mean"]
+    for alone in (0, 1, 2):
+        compiled_checks.check(NAME, *args, differentiable=[alone], tolerance=1e-4)
+
+
+@needs_numba
+@pytest.mark.usefixtures("blocks")
+def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
+    x, weight, bias = 30 * normal(20, 9), 30 * normal(40, 9, seed=2), normal(40, seed=3)
+    bias[7:20] = -np.inf
+    args = [x, weight, bias, np.arange(20) % 7, -100, 0.0, "mean"]
+    expected, slopes, g = plain(NAME, args, [0, 1])
+    out, found = compiled_checks.run(NAME, args, [0, 1], g)
+    assert np.isfinite(expected)
+    compiled_checks.close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
+    for i in (0, 1):
+        compiled_checks.close(found[i], slopes[i], f"gradient {i}", 1e-4)
+
+
+@needs_numba
+@pytest.mark.usefixtures("blocks")
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    args = [normal(300, 16), normal(700, 16, seed=2), normal(700, seed=3), targets(300, 700), -100, 0.1, "mean"]
+    compiled_checks.same_bits(NAME, *args, differentiable=[0, 1, 2])
+
+
+@needs_numba
+def test_what_the_compiled_kernel_refuses_and_leaves_to_numpy() -> None:
+    x, weight, forward = normal(4, 3).astype("f"), normal(5, 3).astype("f"), compiled_checks.kernel(NAME).forward
+    with pytest.raises(IndexError, match="there are 5"):
+        forward((False,) * 7, x, weight, None, np.array([0, 1, 5, 2]), -100, 0.0, "sum")
+    out, slopes = forward((True, True, *(False,) * 5), x, weight, None, np.full(4, -100), -100, 0.0, "sum")
+    assert out == 0 and not slopes[0].any() and not slopes[1].any()
+    for a, b in ((normal(4, 3), normal(5, 3)), (x[:0], weight)):
+        rest = None, np.zeros(len(a), np.int64), -100, 0.0, "mean"
+        assert forward((False,) * 7, a, b, *rest) is NotImplemented

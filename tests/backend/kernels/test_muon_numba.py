@@ -13,7 +13,8 @@ from minigrad.backend.kernels import muon_numba
 from minigrad.backend.many_numba import Many
 from minigrad.optim import muon
 from minigrad.optim.optimizer import Values
-from tests.support.compiled_checks import needs_numba
+from tests.support.compiled_checks import needs_numba, on_threads
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 SHAPES = [(1, 1), (1, 9), (9, 1), (3, 5), (5, 3), (0, 4), (17, 17), (40, 70), (70, 40), (128, 128)]
@@ -46,11 +47,10 @@ def stepped(given: list[tuple[Any, ...]], options: Values) -> list[tuple[Any, ..
     return copies
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e9])
-@pytest.mark.parametrize(
+@in_one_test("scale", [1.0, 1e-12, 1e9])
+@in_one_test(
     "case",
     [{}, {"nesterov": False}, {"weight_decay": 0.0, "ns_steps": 1}, {"ns_steps": 0}, {"adjust_lr_fn": muon.MATCHED}],
-    ids=str,
 )
 def test_against_the_plain_definition(case: dict[str, Any], scale: float) -> None:
     options, given = Values(**USUAL | case), rows(scale)
@@ -64,14 +64,7 @@ def test_against_the_plain_definition(case: dict[str, Any], scale: float) -> Non
 
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:
-    before, found = parallel.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            parallel.set_num_threads(threads)
-            found.append([a.tobytes() for row in stepped(rows(), Values(**USUAL)) for a in row])
-    finally:
-        parallel.set_num_threads(before)
-    assert found[0] == found[1] == found[2]
+    on_threads(lambda: [a for row in stepped(rows(), Values(**USUAL)) for a in row])
 
 
 def test_zeros_stay_and_what_is_not_finite_spoils_its_matrix_alone() -> None:

@@ -1,7 +1,9 @@
-"""The CPU kernel ``scaled_dot_product_attention`` against its plain definition."""
+"""The kernels ``scaled_dot_product_attention``, of NumPy and compiled, against the plain definition."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,31 +11,26 @@ import pytest
 
 import minigrad
 from minigrad.backend.kernels import _rows as rows
+from tests.support import compiled_checks
+from tests.support.compiled_checks import kernel, needs_numba, same_bits
 from tests.support.plain_checks import RTOL, check, close, normal, plain, run
+from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
-
 NAME = "scaled_dot_product_attention"
-SHAPES: list[tuple[tuple[int, ...], int, int]] = [  # (B, H, T, D), S, Dv
-    ((1, 1, 1, 1), 1, 1),
-    ((2, 3, 4, 5), 4, 5),
-    ((1, 2, 5, 8), 7, 3),
-    ((2, 2, 33, 16), 65, 16),
-    ((2, 1, 0, 4), 3, 4),
-    ((0, 2, 3, 4), 3, 4),
-    ((1, 2, 0, 4), 3, 2),
-    ((2, 1, 3, 4), 2, 0),
-    ((2, 1, 3, 0), 2, 3),
+compiled = pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+Shape = tuple[tuple[int, ...], int, int]  # (B, H, T, D), S, Dv: around compiled tiles of 4 × 16, parts of 32
+SHAPES: list[Shape] = [
+    *(((1, 1, 1, 1), 1, 1), ((2, 3, 3, 8), 17, 5), ((2, 2, 4, 5), 4, 16), ((1, 2, 8, 16), 15, 17)),
+    *(((1, 2, 16, 32), 16, 32), ((2, 1, 31, 24), 33, 40), ((1, 2, 33, 7), 64, 9), ((1, 1, 100, 16), 65, 16)),
+    *(((1, 2, 64, 12), 100, 20), ((1, 2, 5, 8), 7, 3), ((2, 3, 4, 5), 4, 5), ((1, 1, 150, 3), 5, 2)),
+    *(((1, 1, 70, 3), 150, 2), ((2, 1, 130, 3), 130, 5), ((1, 1, 64, 3), 65, 5)),
 ]
-LONG: list[tuple[tuple[int, ...], int]] = [  # (B, H, T, D), S
-    ((1, 2, 65, 4), 65),
-    ((2, 1, 130, 3), 130),
-    ((1, 1, 150, 3), 70),
-    ((1, 1, 150, 3), 5),
-    ((1, 1, 70, 3), 150),
-    ((2, 3, 128, 3), 64),
-    ((1, 1, 64, 3), 65),
+EMPTY: list[Shape] = [
+    *(((2, 1, 0, 4), 3, 4), ((0, 2, 3, 4), 3, 4), ((1, 2, 0, 4), 3, 2), ((2, 1, 3, 4), 2, 0), ((2, 1, 3, 0), 2, 3))
 ]
+MASKS = ["none", "bool", "bool of keys", "bool of two axes", "bool of heads", "bool past", "float"]
+MASKS += ["float of one row", "float that hides", "float of keys", "float past"]
 
 
 def qkv(shape: tuple[int, ...], source: int, width: int) -> list[Any]:
@@ -41,84 +38,75 @@ def qkv(shape: tuple[int, ...], source: int, width: int) -> list[Any]:
     return [normal(*shape), normal(b, h, source, d, seed=2), normal(b, h, source, width, seed=3)]
 
 
-@pytest.mark.parametrize(("shape", "source", "width"), SHAPES, ids=str)
-def test_without_mask(shape: tuple[int, ...], source: int, width: int) -> None:
+def mask_of(kind: str, shape: tuple[int, ...], source: int) -> Any:
+    b, h, t, _ = shape
+    axes = {"axes": (t, source), "keys": (b, 1, 1, source), "heads": (1, h, 1, source), "row": (b, h, t, 1)}
+    numbers = normal(*axes.get(kind.rsplit(maxsplit=1)[-1], (b, h, t, source)), seed=4)
+    if "past" in kind:  # of a future that no query sees
+        numbers[..., ~np.tri(t, source, max(0, source - t), dtype=bool)] = -np.inf
+        return numbers > -np.inf if "bool" in kind else numbers
+    if "hides" in kind:
+        numbers[numbers < -0.7] = -np.inf
+    if kind in ("bool", "float that hides"):
+        numbers[0, 0, 0] = -np.inf  # a query that sees nothing
+    return None if kind == "none" else numbers > -0.6 if "bool" in kind else numbers
+
+
+def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
+    """Each shape with each pair of ``is_causal`` and dropout; each mask with shapes, and with these pairs."""
+    for i, shape in enumerate(SHAPES):
+        for j, (is_causal, p) in enumerate(itertools.product((False, True), (0.0, 0.25))):
+            yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p
+    yield from ((*SHAPES[6], kind, is_causal, 0.0) for kind in MASKS for is_causal in (False, True))
+
+
+@in_one_test("shape, source, width, kind, is_causal, p", uses())
+@compiled
+def test_values_and_gradients(
+    shape: tuple[int, ...], source: int, width: int, kind: str, is_causal: bool, p: float, compiled: bool
+) -> None:
+    keep = normal(*shape[:3], source, seed=5) > -0.8 if p else None
+    args = [*qkv(shape, source, width), mask_of(kind, shape, source), keep, is_causal, 0.3, p]
+    if not compiled:
+        check(NAME, args, [0, 1, 2, 3] if "float" in kind else [0, 1, 2], layouts=not p)
+        return
+    compiled_checks.check(NAME, *args, differentiable=(0, 1, 2))
+    out, _ = compiled_checks.run(NAME, args, ())
+    compiled_checks.close(out, plain(NAME, args, [0])[0], "result where no gradient is wanted")
+
+
+@in_one_test("shape, source, width", EMPTY)
+def test_nothing(shape: tuple[int, ...], source: int, width: int) -> None:
     check(NAME, [*qkv(shape, source, width), None, None, False, 0.3, 0.0], [0, 1, 2])
 
 
-@pytest.mark.parametrize(("shape", "source", "width"), SHAPES[:4], ids=str)
-def test_causal(shape: tuple[int, ...], source: int, width: int) -> None:
-    check(NAME, [*qkv(shape, source, width), None, None, True, 0.3, 0.0], [0, 1, 2])
+@needs_numba
+@in_one_test("wanted", [(0,), (1,), (2,), (0, 2)])
+def test_some_gradients(wanted: tuple[int, ...]) -> None:
+    compiled_checks.check(NAME, *qkv((2, 2, 40, 8), 40, 8), None, None, True, 0.3, 0.0, differentiable=wanted)
 
 
-@pytest.mark.parametrize("axes", [(1, 1, 1, 1), (0, 0, 1, 1), (1, 0, 0, 1), (1, 1, 1, 0), None], ids=str)
-@pytest.mark.parametrize("kind", ["bool", "float"])
-def test_masks_that_broadcast(axes: tuple[int, ...] | None, kind: str) -> None:
-    full, source = (2, 3, 6, 4), 5
-    shape = (6, source) if axes is None else tuple(n if a else 1 for a, n in zip(axes, (2, 3, 6, source), strict=True))
-    mask = normal(*shape, seed=4)
-    mask = mask > -0.5 if kind == "bool" else mask
-    if kind == "bool" and axes == (1, 1, 1, 1):
-        mask[0, 0, 2] = False  # a query that may attend to nothing
-    wanted = [0, 1, 2] if kind == "bool" else [0, 1, 2, 3]
-    check(NAME, [*qkv(full, source, 4), mask, None, False, 0.5, 0.0], wanted)
+@in_one_test("length, source", [(65, 65), (70, 150), (150, 70)])
+def test_one_key_of_the_future(length: int, source: int) -> None:
+    """NumPy's kernel leaves out blocks that a mask of the past hides: not this one."""
+    mask = mask_of("float past", (2, 2, length, 3), source)
+    mask[1, -1, 3, -1] = 0.5
+    check(NAME, [*qkv((2, 2, length, 3), source, 2), mask, None, False, 0.3, 0.0], [0, 1, 2, 3], layouts=False)
 
 
-def test_mask_and_causal_together() -> None:
-    mask = normal(2, 1, 1, 6, seed=4) > -0.8
-    check(NAME, [*qkv((2, 2, 6, 4), 6, 4), mask, None, True, 0.5, 0.0], [0, 1, 2])
-
-
-def test_dropout() -> None:
-    keep = normal(2, 2, 6, 5, seed=5) > -0.8
-    check(NAME, [*qkv((2, 2, 6, 4), 5, 4), None, keep, False, 0.5, 0.25], [0, 1, 2], layouts=False)
-
-
-def test_scores_of_minus_infinity() -> None:
-    mask = np.zeros((6, 5))
-    mask[:, 3:] = -np.inf
-    check(NAME, [*qkv((1, 2, 6, 4), 5, 4), mask, None, False, 0.5, 0.0], [0, 1, 2])
-
-
-@pytest.mark.parametrize(("shape", "source"), LONG, ids=str)
-def test_long_and_causal(shape: tuple[int, ...], source: int) -> None:
-    check(NAME, [*qkv(shape, source, 5), None, None, True, 0.3, 0.0], [0, 1, 2])
-
-
-@pytest.mark.parametrize(("shape", "source"), LONG[:5], ids=str)
-def test_causal_with_mask_and_dropout(shape: tuple[int, ...], source: int) -> None:
-    b, h, t, _ = shape
-    mask, keep = normal(b, 1, t, source, seed=4), normal(b, h, t, source, seed=5) > -0.8
-    check(NAME, [*qkv(shape, source, 2), mask, keep, True, 0.3, 0.25], [0, 1, 2, 3])
-    check(NAME, [*qkv(shape, source, 2), mask > 0.5, keep, True, 0.3, 0.25], [0, 1, 2], layouts=False)
-
-
-@pytest.mark.parametrize("kind", ["bool", "float"])
-@pytest.mark.parametrize("heads", [1, 2])
-@pytest.mark.parametrize(("length", "source"), [(65, 65), (130, 130), (70, 150), (150, 70), (128, 129)])
-def test_masks_that_hide_the_future(length: int, source: int, heads: int, kind: str) -> None:
-    seen = np.tri(length, source, max(0, source - length), dtype=bool)
-    mask = np.where(seen, normal(2, heads, length, source, seed=4), -np.inf)
-    keep = normal(2, 2, length, source, seed=5) > -0.8
-    args = [mask > -np.inf if kind == "bool" else mask, keep, False, 0.3, 0.25]
-    check(NAME, [*qkv((2, 2, length, 3), source, 2), *args], [0, 1, 2, 3] if kind == "float" else [0, 1, 2])
-    mask[1, -1, 3, -1] = 0.5  # one key of the future
-    check(NAME, [*qkv((2, 2, length, 3), source, 2), mask, *args[1:]], [0, 1, 2, 3], layouts=False)
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_dropout_of_everything(is_causal: bool) -> None:
+@in_one_test("is_causal", [False, True])
+@compiled
+def test_dropout_of_everything(is_causal: bool, compiled: bool) -> None:
     """PyTorch's: zeros, and so are the gradients."""
     args = [*qkv((2, 2, 6, 4), 5, 4), None, np.zeros((2, 2, 6, 5), bool), is_causal, 0.5, 1.0]
-    out, found = run(NAME, args, (True,) * 3 + (False,) * 5, normal(2, 2, 6, 4))
-    assert not out.any()
-    for slope in found[:3]:
-        np.testing.assert_array_equal(slope, np.zeros_like(slope))
+    if compiled:
+        out, slopes = compiled_checks.run(NAME, args, (0, 1, 2), normal(2, 2, 6, 4))
+    else:
+        out, slopes = run(NAME, args, (True,) * 3 + (False,) * 5, normal(2, 2, 6, 4))
+    assert not out.any() and not any(slopes[i].any() for i in range(3))
 
 
-@pytest.mark.parametrize("size", [30.0, 60.0, 75.0, 81.0, 120.0, 1000.0])
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@in_one_test("size, sign, dtype", itertools.product([30.0, 60, 75, 81, 120, 1000], [1, -1], [np.float32, np.float64]))
 def test_large_scores(size: float, sign: int, dtype: Any) -> None:
     """All of a query's scores are large, or all small: exp of them, or 1 / exp, is near float32's end."""
     q, k, v = qkv((2, 2, 9, 4), 70, 3)
@@ -126,7 +114,23 @@ def test_large_scores(size: float, sign: int, dtype: Any) -> None:
     _compare(args, [0, 1, 2], dtype, 1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@needs_numba
+@in_one_test("size, sign", itertools.product([30.0, 100.0, 1000.0, 1e30], [1, -1]))
+def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
+    """All of a row's scores are large, or all small: only their differences count."""
+    shape, source = (2, 2, 9, 4), 70
+    mask = np.full((1, 1, 9, source), sign * size)
+    expected = plain(NAME, [*qkv(shape, source, 3), mask, None, False, 0.5, 0.0], [0])[0]
+    out, _ = compiled_checks.run(NAME, [*qkv(shape, source, 3), mask, None, False, 0.5, 0.0], ())
+    if size < 1e9:  # of 1e30 nothing is left of the scores: all weigh the same
+        compiled_checks.close(out, expected, "result", 3e-7 * size + 2e-5)
+    else:
+        compiled_checks.close(
+            out, np.broadcast_to(qkv(shape, source, 3)[2].mean(2, keepdims=True), out.shape), "result"
+        )
+
+
+@in_one_test("dtype", [np.float32, np.float64])
 def test_rows_of_every_size(dtype: Any) -> None:
     """In one block: rows that are quick to compute, rows that are too large or too small for it, a row that
     sees nothing, a row that sees one key."""
@@ -154,9 +158,19 @@ def _compare(args: list[Any], wanted: list[int], dtype: Any, size: float) -> Non
     close(out, expected, dtype, "value where no gradient is wanted")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("needed", [False, True])
+@needs_numba
+def test_rows_that_see_nothing() -> None:
+    """Zeros, and they have no part in any gradient."""
+    mask = np.ones((1, 1, 40, 20), bool)
+    mask[:, :, 5:9] = False
+    args = [*qkv((2, 2, 40, 8), 20, 8), mask, None, False, 0.5, 0.0]
+    out, found = compiled_checks.run(NAME, args, (0, 1, 2), np.ones((2, 2, 40, 8)))
+    assert not out[:, :, 5:9].any()
+    assert not found[0][:, :, 5:9].any()
+    assert all(np.isfinite(found[i]).all() for i in range(3))
+
+
+@in_one_test("value, place, needed", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [False, True]))
 def test_what_is_not_finite_stays_in_its_sentence(value: float, place: int, needed: bool) -> None:
     args: list[Any] = [*qkv((3, 2, 5, 4), 6, 4), None, None, False, 0.5, 0.0]
     needs = (needed,) * 3 + (False,) * 5
@@ -174,7 +188,23 @@ def test_what_is_not_finite_stays_in_its_sentence(value: float, place: int, need
                 np.testing.assert_allclose(now[sentence], then[sentence], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("needed", [False, True])
+@needs_numba
+@in_one_test("value, place, queries", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [3, 5, 40]))
+def test_what_is_not_finite_stays_in_its_head(value: float, place: int, queries: int) -> None:
+    args: list[Any] = [*qkv((3, 2, queries, 4), 6, 4), None, None, False, 0.5, 0.0]
+    g = normal(3, 2, queries, 4, seed=8)
+    clean, slopes = compiled_checks.run(NAME, args, (0, 1, 2), g)
+    args[place] = args[place].copy()
+    args[place][1, 0, 2, 1] = value
+    out, found = compiled_checks.run(NAME, args, (0, 1, 2), g)
+    if np.isnan(value):
+        assert np.isnan(out[1, 0]).any()
+    for now, then in zip([out, *found.values()], [clean, *slopes.values()], strict=True):
+        for head in ((0,), (1, 1), (2,)):
+            np.testing.assert_array_equal(now[head], then[head])
+
+
+@in_one_test("needed", [False, True])
 def test_float16(needed: bool) -> None:
     q, k, v = (a.astype(np.float16) for a in qkv((2, 2, 70, 4), 70, 3))
     args: list[Any] = [q, k, v, None, None, True, 0.5, 0.0]
@@ -194,27 +224,35 @@ def test_float16(needed: bool) -> None:
 # Where the gradients lie ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("together", [(0, 1, 2), (1, 2), (0, 1), ()], ids=str)
-def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool) -> None:
-    """Neighbours in memory have gradients that are neighbours, in whatever order, and as right as others."""
-    b, h, t, d = 3, 2, 5, 4
-    lead = (b, t) if batch_first else (t, b)
-    apart = qkv((b, h, t, d), t, d)
-    axes = (0, 2, 1, 3) if batch_first else (1, 2, 0, 3)
-    memory = np.empty((*lead, max(1, len(together)), h, d))
+@in_one_test("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
+@compiled
+def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool, compiled: bool) -> None:
+    """They are read where they lie; neighbours in memory have gradients that are neighbours."""
+    b, h, t, d = 3, 2, 20, 16
+    dtype = np.float32 if compiled else np.float64
+    apart = [x.astype(dtype) for x in qkv((b, h, t, d), t, d)]
+    lead, axes = ((b, t), (0, 2, 1, 3)) if batch_first else ((t, b), (1, 2, 0, 3))
+    memory = np.empty((*lead, max(1, len(together)), h, d), dtype)
     given = list(apart)
     for n, i in enumerate(together):
         given[i] = memory[:, :, n].transpose(axes)
         given[i][...] = apart[i]
-    needs, g = (True,) * 3 + (False,) * 5, normal(b, h, t, d, seed=8)
-    rest: list[Any] = [None, None, False, 0.5, 0.0]
-    expected, slopes = run(NAME, [*apart, *rest], needs, g)
-    out, found = run(NAME, [*given, *rest], needs, g)
-    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13)
-    for f, s in zip(found[:3], slopes[:3], strict=True):
-        np.testing.assert_allclose(f, s, rtol=1e-11, atol=1e-12)
-    assert not any(np.may_share_memory(found[i], a) for i in range(3) for a in (*given, out))
+    rest: list[Any] = [None, None, compiled, 0.5, 0.0]
+    needs, g, results = (True,) * 3 + (False,) * 5, normal(b, h, t, d, seed=8).astype(dtype), []
+    for args in ([*apart, *rest], [*given, *rest]):
+        if compiled:
+            out, saved = kernel(NAME).forward(needs, *args)
+            results.append([out, *kernel(NAME).backward(needs, saved, g, *args)[:3]])
+        else:
+            out, slopes = run(NAME, args, needs, g)
+            results.append([out, *slopes[:3]])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(other, one, rtol=0 if compiled else 1e-11, atol=0 if compiled else 1e-12)
+    out, *slopes = results[1]
+    assert not any(np.may_share_memory(slope, a) for slope in slopes for a in (*given, out))
+    if compiled and together != (0, 1):
+        assert all(slopes[i].base is slopes[together[0]].base for i in together[1:])
+        assert out.transpose(0, 2, 1, 3).flags.c_contiguous
 
 
 def test_self_attention_on_one_and_the_same_array() -> None:
@@ -228,11 +266,39 @@ def test_self_attention_on_one_and_the_same_array() -> None:
     np.testing.assert_allclose(x.grad.numpy(), total, rtol=1e-11, atol=1e-12)
 
 
+@needs_numba
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    keep = normal(5, 3, 40, 50, seed=5) > 0
+    same_bits(NAME, *qkv((5, 3, 40, 24), 50, 20), None, keep, True, 0.5, 0.5, differentiable=(0, 1, 2))
+
+
+@needs_numba
+def test_no_scores_are_kept() -> None:
+    b, h, t, d = 2, 2, 256, 8
+    args = [x.astype(np.float32) for x in qkv((b, h, t, d), t, d)]
+    _, saved = kernel(NAME).forward((True,) * 3 + (False,) * 5, *args, None, None, False, 0.5, 0.0)
+    own = [x for x in saved if isinstance(x, np.ndarray) and not any(x is a for a in args)]
+    assert sum(x.size for x in own) == 2 * b * h * t
+
+
+@needs_numba
+def test_what_is_left_to_numpy() -> None:
+    """Nothing, float64, and the gradient of a mask."""
+    rest: list[Any] = [None, None, False, 0.5, 0.0]
+    forward, needs = kernel(NAME).forward, (True,) * 3 + (False,) * 5
+    for shape, source, width in [*EMPTY, ((2, 1, 3, 4), 0, 4)]:
+        assert forward(needs, *(x.astype(np.float32) for x in qkv(shape, source, width)), *rest) is NotImplemented
+    args = qkv((2, 2, 3, 4), 5, 4)
+    assert forward(needs, *args, *rest) is NotImplemented
+    args = [*(x.astype(np.float32) for x in args), np.zeros((3, 5), np.float32), *rest[1:]]
+    assert forward((True,) * 4 + (False,) * 4, *args) is NotImplemented
+
+
 # exp without the largest number taken off -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-@pytest.mark.parametrize("number", [-1e4, -200.0, -100.0, -50.0, 0.0, 39.0, 41.0, 79.9, 88.0, 200.0, 1e4])
+@in_one_test("dtype", [np.float32, np.float64, np.float16])
+@in_one_test("number", [-1e4, -200.0, -100.0, -50.0, 0.0, 39.0, 41.0, 79.9, 88.0, 200.0, 1e4])
 def test_exp_rows(number: float, dtype: Any) -> None:
     """Sums of many numbers of one size, which alone would still be finite."""
     given = np.full((3, 4, 8000), number, dtype)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.backend import many_numba, parallel
+from minigrad.backend import many_numba
 from minigrad.backend.kernels import sgd_numba
-from tests.support.compiled_checks import needs_numba
+from tests.support.compiled_checks import needs_numba, on_threads
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 SHAPES: list[tuple[int, ...]] = [(), (0,), (1,), (3,), (8,), (17, 5), (64, 65), (many_numba.PART + 1,), (100, 100)]
@@ -52,22 +53,12 @@ def test_against_float64(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES[1::3], ids=str)
+@in_one_test("case", CASES[1::3])
 def test_any_number_of_threads_gives_the_same_bits(case: dict[str, Any]) -> None:
-    before, results = parallel.get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            parallel.set_num_threads(count)
-            results.append(trained(mg.float32, case))
-    finally:
-        parallel.set_num_threads(before)
-    for other in results[1:]:
-        for ours, theirs in zip(results[0], other, strict=True):
-            for a, b in zip(ours, theirs, strict=True):
-                np.testing.assert_array_equal(a, b)
+    on_threads(lambda: [a for part in trained(mg.float32, case) for a in part])
 
 
-@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@in_one_test("bad", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_where_it_is(bad: float) -> None:
     for momentum, decay in (0.0, 0.0), (0.9, 0.1):
         p, g, b = np.ones((3, 20), np.float32)
