@@ -18,6 +18,7 @@ from minigrad.nn.functional.dropout import relu_dropout
 from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.rotary import rotate
 from tests.support import cuda_emulator, strict
+from tests.support.tables import in_one_test
 
 pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.skipif(bool(cuda_emulator.missing()), reason=cuda_emulator.missing())
@@ -93,8 +94,8 @@ def attended(device: str, dtype: Any, arrays: list[Any], mask: Any, p: float, ho
     return [x.detach().double().cpu().numpy() for x in (out, *(x.grad for x in leaves))] + [dtypes.of]
 
 
-@pytest.mark.parametrize(
-    ("kind", "p", "how"),
+@in_one_test(
+    "kind, p, how",
     [
         ("none", 0.0, {}),
         ("none", 0.0, {"is_causal": True}),
@@ -131,7 +132,7 @@ def test_attention(kind: str, p: float, how: dict[str, Any]) -> None:
         np.testing.assert_allclose(other, exact, rtol=1e-2, atol=1e-2 * largest)
 
 
-@pytest.mark.parametrize("device", ["cpu", "strict"])
+@in_one_test("device", ["cpu", "strict"])
 def test_attention_with_a_wider_mask(device: str) -> None:
     """The mask keeps its digits, and the result has the dtype of the query, as in PyTorch."""
     strict.install()

@@ -11,6 +11,7 @@ import pytest
 from tests.support import cuda_emulator
 from tests.support.kernel_checks import needs_emulator
 from tests.support.strict_array import wrap
+from tests.support.tables import in_one_test
 
 pytestmark = needs_emulator
 
@@ -102,7 +103,7 @@ def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
     assert (whole.get() != before).sum() == 32
 
 
-@pytest.mark.parametrize("at", [64, 70, -1, 500])
+@in_one_test("at", [64, 70, -1, 500])
 def test_writing_outside_an_array(module: Any, at: int) -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match="outside an array"):
         module.get_function("write_at")((1,), (32,), (array(64), at))
@@ -155,8 +156,8 @@ def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
     test_shared_memory_and_barriers(module)
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
+@in_one_test(
+    "args, message",
     [
         ((array(64),), "takes 2 arguments"),
         ((array(64, dtype="float64"), 1), r"float64 where the kernel declares \*f"),
@@ -173,7 +174,7 @@ def test_arguments_are_checked(module: Any, args: Any, message: str) -> None:
         module.get_function("write_at")((1,), (32,), args)
 
 
-@pytest.mark.parametrize(("grid", "block"), [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
+@in_one_test("grid, block", [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
 def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
     with pytest.raises(cuda_emulator.EmulatorError):
         module.get_function("write_at")(grid, block, (array(64), 1))

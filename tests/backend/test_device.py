@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import Device
+from tests.support.tables import in_one_test
 
 
 def test_spellings() -> None:
@@ -28,7 +29,7 @@ def test_as_a_key_and_copied() -> None:
         assert pickle.loads(pickle.dumps(d)) == copy.deepcopy(d) == d
 
 
-@pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
+@in_one_test("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
 def test_what_is_no_device(text: str) -> None:
     with pytest.raises(RuntimeError, match="is not a device: expected one of"):
         Device(text)

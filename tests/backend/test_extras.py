@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from minigrad.backend import extras
+from tests.support.tables import in_one_test
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +41,7 @@ def came_from(monkeypatch: pytest.MonkeyPatch, *origins: Any) -> None:
     monkeypatch.setattr(importlib.metadata, "distributions", lambda name: [Installed(origin) for origin in origins])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "origins",
     [
         (),  # on PYTHONPATH

@@ -9,9 +9,10 @@ import pytest
 
 import minigrad
 from minigrad.backend.host import host
+from tests.support.tables import in_one_test
 
 
-@pytest.mark.parametrize("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
+@in_one_test("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
 def test_lists_arrays_and_tensors(make: Any) -> None:
     found = host(make([[1.5, 2.0]]))
     assert isinstance(found, np.ndarray)

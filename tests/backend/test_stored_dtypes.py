@@ -13,13 +13,14 @@ import pytest
 import minigrad as mg
 from minigrad.backend import dtype as dt
 from tests.support.parity import torch
+from tests.support.tables import in_one_test
 
 pytest.importorskip("ml_dtypes")
 EIGHT = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
 UNSIGNED = ["uint16", "uint32", "uint64"]
 VALUES = [0, 1, 2, 3, 1.3, 17.7, -2.2, 1e3, 1e6, np.inf, -np.inf, np.nan, 1e-9, 0.0019, 448, 464, 465, 57344, 61440]
-each_of_8_bits = pytest.mark.parametrize("name", EIGHT)
-each = pytest.mark.parametrize("name", [*EIGHT, *UNSIGNED])
+each_of_8_bits = in_one_test("name", EIGHT)
+each = in_one_test("name", [*EIGHT, *UNSIGNED])
 
 
 def _bytes(x: Any) -> list[int]:
@@ -32,7 +33,7 @@ def _both(name: str) -> tuple[mg.Tensor, Any]:
 
 
 @each_of_8_bits
-@pytest.mark.parametrize("source", ["float32", "float64", "bfloat16"])
+@in_one_test("source", ["float32", "float64", "bfloat16"])
 def test_rounded_as_pytorch_rounds(name: str, source: str) -> None:
     ours = mg.tensor(VALUES).to(getattr(mg, source)).to(getattr(mg, name))
     theirs = torch.tensor(VALUES).to(getattr(torch, source)).to(getattr(torch, name))
@@ -41,7 +42,7 @@ def test_rounded_as_pytorch_rounds(name: str, source: str) -> None:
     np.testing.assert_array_equal(made.float().numpy(), torch.tensor(VALUES, dtype=theirs.dtype).float().numpy())
 
 
-@pytest.mark.parametrize("name", [*EIGHT, *UNSIGNED, "bfloat16", "float16", "float32", "int8", "int64"])
+@in_one_test("name", [*EIGHT, *UNSIGNED, "bfloat16", "float16", "float32", "int8", "int64"])
 def test_limits_are_shown_as_pytorch_shows_them(name: str) -> None:
     limits = "iinfo" if "int" in name else "finfo"
     ours, theirs = (getattr(library, limits)(getattr(library, name)) for library in (mg, torch))
@@ -81,9 +82,7 @@ def test_not_computed_with(name: str) -> None:
 
 
 @each
-@pytest.mark.parametrize(
-    "other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"]
-)
+@in_one_test("other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"])
 def test_promoted_as_in_pytorch(name: str, other: str) -> None:
     """8-bit floats with nothing else, unsigned integers with floats alone."""
     try:

@@ -16,7 +16,9 @@ import pytest
 from minigrad import backend
 from minigrad.backend.device import Device
 from tests.support import cuda_emulator, cupy_names, strict
+from tests.support.expressions import split
 from tests.support.strict_array import NAMES, NAMESPACE, StrictArray
+from tests.support.tables import in_one_test
 
 xp: Any = NAMESPACE
 
@@ -28,106 +30,53 @@ def x() -> Any:
 
 HOST = np.ones((2, 3), np.float32)
 
-REFUSED: dict[str, Callable[[Any], Any]] = {
-    "np.asarray": np.asarray,
-    "np.array": np.array,
-    "list of arrays": lambda x: np.array([x, x]),
-    "x + host": lambda x: x + HOST,
-    "host + x": lambda x: HOST + x,
-    "x @ host": lambda x: x @ HOST.T,
-    "x == host": lambda x: x == HOST,
-    "x += host": lambda x: x.__iadd__(HOST),
-    "host += x": lambda x: HOST.copy().__iadd__(x),
-    "np.add": lambda x: np.add(x, HOST),
-    "function of both": lambda x: xp.maximum(x, HOST),
-    "concatenate both": lambda x: xp.concatenate([x, HOST]),
-    "logic of complex numbers": lambda x: xp.logical_not(x * 1j),
-    "unique rows": lambda x: xp.unique(x, axis=0),
-    "where of a bool": lambda x: xp.where(True, x, 0.0),
-    "where with host": lambda x: xp.where(x > 0, x, HOST),
-    "method of host": lambda x: x.dot(HOST.T),
-    "set from host": lambda x: x.__setitem__((0,), HOST[0]),
-    "host takes x": lambda x: HOST.copy().__setitem__(0, x[0]),
-    "0-d host": lambda x: x * np.array(2.0),
-    "a list as operand": lambda x: xp.add(x, [1, 2, 3]),
-    "sum of a list": lambda x: xp.sum([1, 2, 3]),
-    "sum of a scalar": lambda x: xp.sum(3.0),
-    "objects": lambda x: xp.array([None, "a"], dtype=object),
-    "text": lambda x: xp.asarray(["a"]),
-    "keyword where": lambda x: xp.sum(x, where=x > 0),
-    "ufunc's where": lambda x: xp.add(x, x, where=x > 0),
-    "keyword of a method": lambda x: x.sum(initial=1),
-    "too many arguments": lambda x: xp.sum(x, 0, None, None, False, 0, True),
-    "as an index": lambda x: [1, 2, 3][xp.argmax(x)],
-    "range": lambda x: range(xp.argmax(x)),
-    "hash": hash,
-}
+REFUSED = """
+np.asarray(x) ; np.array(x) ; np.array([x, x]) ; x + HOST ; HOST + x ; x @ HOST.T ; x == HOST ; x.__iadd__(HOST)
+HOST.copy().__iadd__(x) ; np.add(x, HOST) ; xp.maximum(x, HOST) ; xp.concatenate([x, HOST]) ; xp.logical_not(x * 1j)
+xp.unique(x, axis=0) ; xp.where(True, x, 0.0) ; xp.where(x > 0, x, HOST) ; x.dot(HOST.T)
+x.__setitem__((0,), HOST[0]) ; HOST.copy().__setitem__(0, x[0]) ; x * np.array(2.0) ; xp.add(x, [1, 2, 3])
+xp.sum([1, 2, 3]) ; xp.sum(3.0) ; xp.array([None, 'a'], dtype=object) ; xp.asarray(['a']) ; xp.sum(x, where=x > 0)
+xp.add(x, x, where=x > 0) ; x.sum(initial=1) ; xp.sum(x, 0, None, None, False, 0, True) ; [1, 2, 3][xp.argmax(x)]
+range(xp.argmax(x)) ; hash(x)
+"""
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str, x: Any) -> None:
+@in_one_test("expression", split(REFUSED))
+def test_refused(expression: str, x: Any) -> None:
     with pytest.raises(TypeError):
-        REFUSED[name](x)
+        eval(expression, {"np": np, "xp": xp, "HOST": HOST, "x": x})
 
 
-@pytest.mark.parametrize("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
+@in_one_test("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
 def test_names_that_cupy_or_the_stand_in_lacks(name: str) -> None:
     with pytest.raises(AttributeError):
         getattr(xp, name)
 
 
-ACCEPTED: dict[str, Callable[[Any], Any]] = {
-    "python scalar": lambda x: x * 2.5 + 1,
-    "numpy scalar": lambda x: np.float32(2) * x + np.float32(1),
-    "power": lambda x: 2**x,
-    "comparison": lambda x: (x > 2) & (x <= 5),
-    "matmul": lambda x: x @ x.T,
-    "reductions": lambda x: x.sum(0, keepdims=True) + x.max(axis=1, keepdims=True) + x.mean(),
-    "where": lambda x: xp.where(x > 2, x, 0.0),
-    "concatenate": lambda x: xp.concatenate([x, x * 2], axis=1),
-    "stack": lambda x: xp.stack((x, x)),
-    "einsum": lambda x: xp.einsum("ij,kj->ik", x, x),
-    "fancy index": lambda x: x[xp.asarray([1, 0, 1])],
-    "host index": lambda x: x[np.array([1, 0, 1])],
-    "mask": lambda x: x[x > 2],
-    "numpy's function": lambda x: np.exp(x),
-    "numpy's sum": lambda x: np.sum(x),
-    "take_along_axis": lambda x: xp.take_along_axis(x, xp.argmax(x, axis=1)[:, None], axis=1),
-    "sorting": lambda x: xp.argsort(-x, axis=1),
-    "transposes": lambda x: x.transpose(1, 0).swapaxes(0, 1).mT,
-    "astype": lambda x: x.astype(xp.float64) / 3,
-    "triangle": lambda x: xp.tril(x) + xp.triu(x, k=1),
-    "sliced": lambda x: x[..., ::2, None],
-    "outer": lambda x: xp.outer(x[0], x[1]),
-    "split": lambda x: xp.concatenate(xp.split(x, 3, axis=1)),
-    "isfinite": lambda x: xp.isfinite(x / 0),
-}
+ACCEPTED = """
+x * 2.5 + 1 ; np.float32(2) * x + np.float32(1) ; 2 ** x ; (x > 2) & (x <= 5) ; x @ x.T
+x.sum(0, keepdims=True) + x.max(axis=1, keepdims=True) + x.mean() ; xp.where(x > 2, x, 0.0)
+xp.concatenate([x, x * 2], axis=1) ; xp.stack((x, x)) ; xp.einsum('ij,kj->ik', x, x) ; x[xp.asarray([1, 0, 1])]
+x[np.array([1, 0, 1])] ; x[x > 2] ; np.exp(x) ; np.sum(x)
+xp.take_along_axis(x, xp.argmax(x, axis=1)[:, None], axis=1) ; xp.argsort(-x, axis=1)
+x.transpose(1, 0).swapaxes(0, 1).mT ; x.astype(xp.float64) / 3 ; xp.tril(x) + xp.triu(x, k=1) ; x[..., ::2, None]
+xp.outer(x[0], x[1]) ; xp.concatenate(xp.split(x, 3, axis=1)) ; xp.isfinite(x / 0)
+"""
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
-def test_accepted(name: str, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = ACCEPTED[name](x)
-    assert type(found) is StrictArray
-    monkeypatch.setitem(globals(), "xp", np)
+@in_one_test("expression", split(ACCEPTED))
+def test_accepted(expression: str, x: Any) -> None:
+    out = eval(expression, {"np": np, "xp": xp, "x": x})
+    assert type(out) is StrictArray
     with np.errstate(all="ignore"):
-        expected = np.asarray(ACCEPTED[name](x.get()))
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found.get(), expected)
+        expected = np.asarray(eval(expression, {"np": np, "xp": np, "x": x.get()}))
+    assert out.dtype == expected.dtype
+    np.testing.assert_array_equal(out.get(), expected)
 
 
 def test_scalars_stay_arrays(x: Any) -> None:
-    single = (
-        x[0, 0],
-        x.sum(),
-        xp.max(x),
-        xp.any(x > 0),
-        xp.allclose(x, x),
-        -x[1, 2],
-        x[0][0] > 0,
-        x[0, 0] + 1,
-        xp.count_nonzero(x),
-    )
-    for value in single:
+    single = x[0, 0], x.sum(), xp.max(x), xp.any(x > 0), xp.allclose(x, x), -x[1, 2], x[0][0] > 0, x[0, 0] + 1
+    for value in (*single, xp.count_nonzero(x)):
         assert type(value) is StrictArray
         assert value.shape == ()
     assert float(x[0, 1]) == 2
@@ -141,20 +90,9 @@ def test_scalars_stay_arrays(x: Any) -> None:
 def test_views_share_memory_and_know_their_owner(x: Any) -> None:
     owner = x.copy()
     assert owner.base is None
-    views = (
-        owner[0],
-        owner.T,
-        owner.reshape(3, 2),
-        owner[:, 1:][0],
-        owner.ravel(),
-        owner.mT,
-        owner.view(),
-        owner[1, 2],
-        xp.broadcast_to(owner, (4, 2, 3)),
-        xp.swapaxes(owner, 0, 1),
-        xp.expand_dims(owner, 0),
-    )
-    for view in views:
+    views = owner[0], owner.T, owner.reshape(3, 2), owner[:, 1:][0], owner.ravel(), owner.mT, owner.view(), owner[1, 2]
+    turned = xp.broadcast_to(owner, (4, 2, 3)), xp.swapaxes(owner, 0, 1), xp.expand_dims(owner, 0)
+    for view in (*views, *turned):
         assert view.base is owner
     assert owner[xp.asarray([0])].base is None
     assert (owner + 1).base is None
@@ -211,7 +149,7 @@ REPEATS: dict[str, tuple[Any, list[float]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REPEATS)
+@in_one_test("name", REPEATS)
 def test_of_values_for_one_place_another_wins_than_in_numpy(name: str) -> None:
     index, expected = REPEATS[name]
     z = xp.zeros(4)
@@ -270,7 +208,7 @@ FLUSHED: dict[str, tuple[Callable[[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FLUSHED)
+@in_one_test("name", FLUSHED)
 def test_subnormal_numbers_are_zeros(name: str) -> None:
     function, expected = FLUSHED[name]
     there = xp.asarray(TINY.astype(np.float32))
@@ -331,16 +269,8 @@ def test_without_a_compiler_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch
 
 
 def test_everything_an_array_offers_cupy_offers_too() -> None:
-    own = {
-        "emulator_array",
-        "_array",
-        "_base",
-        "__weakref__",
-        "__annotations__",
-        "__firstlineno__",
-        "__static_attributes__",
-    }
-    offered = {name for name in vars(StrictArray) if name not in own}
+    own = "emulator_array _array _base __weakref__ __annotations__ __firstlineno__ __static_attributes__"
+    offered = set(vars(StrictArray)) - set(own.split())
     assert offered <= set(NAMES["array"]), offered - set(NAMES["array"])
 
 
