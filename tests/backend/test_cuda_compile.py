@@ -56,7 +56,7 @@ def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, 
 
 
 @pytest.mark.parametrize(
-    ("major", "folder"), [(12, "nvidia/cuda_runtime/include"), (13, "nvidia/cu13/include"), (13, "toolkit/include")]
+    "major, folder", [(12, "nvidia/cuda_runtime/include"), (13, "nvidia/cu13/include"), (13, "toolkit/include")]
 )
 def test_headers_are_found(major: int, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("nvidia/cuda_runtime/include", "nvidia/cu13/lib", folder):
@@ -72,31 +72,32 @@ def test_headers_are_found(major: int, folder: str, tmp_path: Path, monkeypatch:
     assert headers() == ()
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("bits", [16, 32, 64])
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_source_compiles(nvrtc: Any, source: str, bits: int, arch: str) -> None:
+def check_source(nvrtc: Any, source: str, bits: int, arch: str, brain: bool = False) -> None:
+    """Compile a source as CuPy does, without a warning."""
     if bits == 16 and not headers():
         pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12, or nvidia-cuda-runtime for CUDA 13)")
     defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
+    options = launch.options(bits, (*defines, ("REAL_BFLOAT", 1)) if brain else defines)
     as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", f"-arch={arch}")
-    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + headers())
-    assert len(code) > 1000
-    assert "warning" not in log
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_source_compiles_for_bfloat16(nvrtc: Any, source: str) -> None:
-    if not headers():
-        pytest.skip("cuda_bf16.h is not installed (nvidia-cuda-runtime-cu12)")
-    defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
-    as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", "-arch=sm_90")
-    options = launch.options(16, (*defines, ("REAL_BFLOAT", 1)))
     code, log = compiled(nvrtc, source, options + as_cupy_does + headers())
     assert len(code) > 1000
     assert "warning" not in log
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_source_compiles(nvrtc: Any, source: str) -> None:
+    check_source(nvrtc, source, 32, "sm_90")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("source", SOURCES)
+def test_source_compiles_for_every_dtype_and_an_older_gpu(nvrtc: Any, source: str) -> None:
+    for bits, arch in ((16, "sm_80"), (16, "sm_90"), (32, "sm_80"), (64, "sm_80"), (64, "sm_90")):
+        check_source(nvrtc, source, bits, arch)
+    check_source(nvrtc, source, 16, "sm_90", brain=True)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("head", [64, 128, 256])
 @pytest.mark.parametrize("itemsize", [4, 8])
 def test_attention_keeps_its_sums_in_registers(nvrtc: Any, head: int, itemsize: int) -> None:

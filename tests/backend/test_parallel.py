@@ -21,6 +21,7 @@ import minigrad
 from minigrad.backend import parallel
 from minigrad.backend.compiled import loops, store
 from tests.support import training
+from tests.support.tables import in_one_test
 
 ROOT = Path(__file__).parents[2]
 TWO = [(0,), (1,)]  # blocks
@@ -64,7 +65,7 @@ def in_two_threads(work: Callable[[int], object]) -> None:
     parallel.each(wait_and_work, TWO)
 
 
-@pytest.mark.parametrize(("rows", "row_bytes"), [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
+@in_one_test("rows, row_bytes", [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
 def test_every_row_once(rows: int, row_bytes: int) -> None:
     seen = np.zeros(rows, np.int64)
 
@@ -108,17 +109,20 @@ def test_work_within_work_does_not_wait_for_itself() -> None:
 def test_many_pieces_have_a_thread_each_and_few_have_all(count: int) -> None:
     done: list[int] = []
     threads: list[set[int]] = [set() for _ in range(count)]  # of what a piece shares out, in its turn
+    are_many = count >= parallel.MANY * parallel.get_num_threads()
+
+    def share(i: int) -> None:
+        threads[i].add(threading.get_ident())
+        until(lambda: len(set.union(*threads) if are_many else threads[i]) > 1)
 
     def work(i: int) -> None:
         done.append(i)
-        parallel.each(lambda _: (time.sleep(0.001), threads[i].add(threading.get_ident())), [(k,) for k in range(8)])
+        parallel.each(lambda _: share(i), [(k,) for k in range(8)])
 
     parallel.each_alone(work, count)
     assert sorted(done) == list(range(count))
-    if count < parallel.MANY * parallel.get_num_threads():
-        assert done == list(range(count)) and all(len(one) > 1 for one in threads)
-    else:
-        assert all(len(one) == 1 for one in threads) and len(set.union(*threads)) > 1
+    assert are_many or done == list(range(count))
+    assert not are_many or all(len(one) == 1 for one in threads)
 
 
 def test_numbers_of_threads() -> None:
@@ -134,40 +138,20 @@ ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of thr
 ]
 
 
-@pytest.mark.parametrize(("value", "general", "expected"), ENVIRONMENTS)
-def test_environment(value: str, general: str, expected: str | None) -> None:
-    program = "from minigrad.backend.parallel import get_num_threads as n\nprint(n())"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "MINIGRAD_NUM_THREADS": value, "OMP_NUM_THREADS": general},
-    )
-    answer = done.stdout.strip() if done.returncode == 0 else done.stderr
-    assert (expected or str(len(os.sched_getaffinity(0)))) in answer
+@in_one_test("value, general, expected", ENVIRONMENTS)
+def test_environment(value: str, general: str, expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "_threads", None)
+    monkeypatch.setenv("MINIGRAD_NUM_THREADS", value)
+    monkeypatch.setenv("OMP_NUM_THREADS", general)
+    if expected == "ValueError":
+        with pytest.raises(ValueError, match="MINIGRAD_NUM_THREADS"):
+            parallel.get_num_threads()
+    else:
+        assert parallel.get_num_threads() == int(expected or len(os.sched_getaffinity(0)))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_starts_threads_of_its_own() -> None:
-    program = (
-        "import os, minigrad\n"
-        "from minigrad.backend import parallel\n"
-        "minigrad.set_num_threads(3)\n"
-        "def total():\n"
-        "    done = []\n"
-        "    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)\n"
-        "    return sum(done)\n"
-        "assert total() == 1000\n"
-        "child = os.fork()\n"
-        "if child == 0: os._exit(0 if total() == 1000 else 1)\n"
-        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 3, 5, 100, 1001])
-@pytest.mark.parametrize("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
+@in_one_test("rows", [1, 2, 3, 5, 100, 1001])
+@in_one_test("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
 def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
     blocks = parallel.row_blocks(rows, row_bytes)
     assert blocks[0][0] == 0
@@ -230,21 +214,24 @@ def test_an_error_in_either_thread(error: type[BaseException], where: str) -> No
     assert sorted(seen) == [0, 1]
 
 
-def test_blocks_after_an_error_are_left_alone() -> None:
+def test_blocks_after_an_error_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     minigrad.set_num_threads(2)
-    both, done = threading.Barrier(2), []
+    both, begin = threading.Barrier(2), parallel._Job.__init__
+    done: list[int] = []
+    jobs: list[Any] = []
+    monkeypatch.setattr(parallel._Job, "__init__", lambda job, *args: (jobs.append(job), begin(job, *args))[1])
 
     def work(i: int) -> None:
         if i < 2:
             both.wait(10)
         if i == 0:
             raise ZeroDivisionError
-        time.sleep(0.01)
+        until(lambda: not jobs[0].todo)
         done.append(i)
 
     with pytest.raises(ZeroDivisionError):
         parallel.each(work, [(i,) for i in range(100)])
-    assert len(done) < 50
+    assert done == [1]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.support.compiled_checks import kernel, needs_numba
+from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 
@@ -31,12 +31,9 @@ def error(name: str, expected: Any) -> Any:
         return np.where(fits, np.abs(out.astype(np.float64) - expected) / unit, 0)
 
 
-def test_exp() -> None:
+def test_exp_and_tanh() -> None:
     with np.errstate(over="ignore"):
         assert error("exp", np.exp(numbers().astype(np.float64))).max() < 1.1
-
-
-def test_tanh() -> None:
     assert error("tanh", np.tanh(numbers().astype(np.float64))).max() < 1.5
 
 
@@ -50,7 +47,7 @@ def test_sigmoid() -> None:
     assert (out >= 0).all()
 
 
-@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid"])
+@in_one_test("name", ["exp", "tanh", "sigmoid"])
 def test_small_steps_keep_the_order(name: str) -> None:
     """None of them falls by more than its error where x grows."""
     x = np.linspace(-12, 12, 300_001, dtype=np.float32)

@@ -20,6 +20,7 @@ import pytest
 from minigrad.backend import blas
 from minigrad.backend.compiled import store
 from tests.support.compiled_checks import needs_numba
+from tests.support.tables import in_one_test
 
 ROOT = Path(__file__).parents[3]
 pytest.importorskip("llvmlite")
@@ -143,8 +144,8 @@ def test_a_file_that_others_may_write_is_made_anew(made: list[str], cache: Path)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
-@pytest.mark.parametrize(
-    ("owner", "mode", "safe"),
+@in_one_test(
+    "owner, mode, safe",
     [(1000, 0o600, True), (0, 0o644, True), (1001, 0o600, False), (1000, 0o620, False), (1000, 0o602, False)],
 )
 def test_whose_files_are_loaded(monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, safe: bool) -> None:
@@ -205,7 +206,7 @@ def test_old_files_go(made: list[str], cache: Path) -> None:
     assert store._code() == ALL and len(made) == 3
 
 
-@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.nightly)])
 def test_of_several_processes_one_compiles(tmp_path: Path, count: int) -> None:
     program = textwrap.dedent(
         """
@@ -217,7 +218,7 @@ def test_of_several_processes_one_compiles(tmp_path: Path, count: int) -> None:
             if units:
                 with open("made", "a") as file:
                     file.write(f"{len(units)}\\n")
-                time.sleep(0.5)
+                time.sleep(0.1)
             return {unit: {f"{unit}.f": ("symbol", b"code")} for unit in units}
 
         store._compiled = compiled
@@ -356,7 +357,7 @@ def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("word", ["0", "off", "no", "false"])
+@in_one_test("word", ["0", "off", "no", "false"])
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv("MINIGRAD_FAST", word)
     assert not store.is_wanted()
@@ -418,10 +419,12 @@ def test_numba_is_never_imported() -> None:
     assert ran() == ["0", "True"]
 
 
+@pytest.mark.nightly
 def test_switched_off_nothing_is_loaded() -> None:
     assert ran(MINIGRAD_FAST="0") == ["0", "False"]
 
 
+@pytest.mark.nightly
 def test_numpy_kernels_where_numba_is_missing() -> None:
     before = "from minigrad.backend.compiled import store; store.find_spec = lambda name: None"
     assert ran(before) == ["0", "False"]
@@ -432,6 +435,7 @@ def test_numpy_kernels_where_nothing_can_be_compiled(tmp_path: Path) -> None:
     assert ran("sys.executable = '/no/such/python'", MINIGRAD_CACHE=str(tmp_path)) == ["1", "True"]
 
 
+@pytest.mark.nightly
 def test_no_two_loops_have_one_symbol() -> None:
     """Units that were compiled apart are loaded together: in one process, their first functions' numbers are equal."""
     symbols = {}
