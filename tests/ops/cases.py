@@ -97,6 +97,8 @@ def _drawn(spec: Input, rng: np.random.Generator) -> Any:
 
 
 CASES: list[Case] = []
+_own: Function  # of the library, and of PyTorch, where a line is too short for both
+_torch: Function
 
 
 def case(op: str, ours: Function, *inputs: Input, theirs: Function | None = None, **options: Any) -> None:
@@ -124,33 +126,16 @@ case("cast", lambda t, x: x.to(t.float32).to(t.float64) * x, (2, 3), second=Fals
 case("moved", lambda t, x: x.to("cpu").to(x.device) * 2, (2, 3))
 case("nan_to_num", lambda t, x: t.nan_to_num(x, 1.0, 2.0, 3.0), (2, 3), extreme=True)
 case("silu", lambda t, x: elementwise.silu(x), (3, 4), theirs=lambda t, x: t.nn.functional.silu(x), extreme=True)
-case(
-    "softplus",
-    lambda t, x: elementwise.softplus(x, 2.0, 3.0),
-    between(-3, 3, 3, 4),
-    theirs=lambda t, x: t.nn.functional.softplus(x, 2.0, 3.0),
-)
-case(
-    "logsigmoid",
-    lambda t, x: elementwise.logsigmoid(x),
-    (3, 4),
-    theirs=lambda t, x: t.nn.functional.logsigmoid(x),
-    extreme=True,
-)
+_own = lambda t, x: elementwise.softplus(x, 2.0, 3.0)
+case("softplus", _own, between(-3, 3, 3, 4), theirs=lambda t, x: t.nn.functional.softplus(x, 2.0, 3.0))
+_own = lambda t, x: elementwise.logsigmoid(x)
+case("logsigmoid", _own, (3, 4), theirs=lambda t, x: t.nn.functional.logsigmoid(x), extreme=True)
 case("elu", lambda t, x: elementwise.elu(x, 0.7), (3, 4), theirs=lambda t, x: t.nn.functional.elu(x, 0.7))
-case(
-    "leaky_relu",
-    lambda t, x: elementwise.leaky_relu(x, 0.2),
-    (3, 4),
-    theirs=lambda t, x: t.nn.functional.leaky_relu(x, 0.2),
-)
+_own = lambda t, x: elementwise.leaky_relu(x, 0.2)
+case("leaky_relu", _own, (3, 4), theirs=lambda t, x: t.nn.functional.leaky_relu(x, 0.2))
 for _form in ("none", "tanh"):
-    case(
-        "gelu",
-        lambda t, x, f=_form: activations.gelu(x, f),
-        (3, 4),
-        theirs=lambda t, x, f=_form: t.nn.functional.gelu(x, approximate=f),
-    )
+    _own = lambda t, x, f=_form: activations.gelu(x, f)
+    case("gelu", _own, (3, 4), theirs=lambda t, x, f=_form: t.nn.functional.gelu(x, approximate=f))
 case("clamp", lambda t, x: t.clamp(x, -0.5, 0.7), (3, 4), extreme=True)
 case("clamp", lambda t, x: t.clamp(x, max=0.0), (3, 4))
 case("clamp", lambda t, x: x.clamp(min=0.1), (5,))
@@ -212,13 +197,8 @@ case("masked_fill", lambda t, x, m: x.masked_fill(m, -2.5), (2, 3), _MASK)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), _MASK, numeric=False)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
 case("dropout", lambda t, x, m: dropout.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25)
-case(
-    "relu_dropout",
-    lambda t, x, m: dropout.relu_dropout(x, m.array, 1.25),
-    (2, 3),
-    _MASK,
-    theirs=lambda t, x, m: t.relu(x) * m * 1.25,
-)
+_own = lambda t, x, m: dropout.relu_dropout(x, m.array, 1.25)
+case("relu_dropout", _own, (2, 3), _MASK, theirs=lambda t, x, m: t.relu(x) * m * 1.25)
 
 # Shapes ----------------------------------------------------------------------------------------------------
 
@@ -237,12 +217,8 @@ case("broadcast_to", lambda t, x: x.expand(4, 3), ())
 case("diagonal", lambda t, x: t.diagonal(x), (3, 4))
 case("diagonal", lambda t, x: t.diagonal(x, 1, 2, 0), (3, 2, 4))
 case("diagonal", lambda t, x: t.diagonal(x, -2), (4, 3))
-case(
-    "diagonal_scatter",
-    lambda t, x: shape.diagonal_scatter(x, (2, 3, 3), -1, 1, 2),
-    (2, 2),
-    theirs=lambda t, x: t.diag_embed(x, -1, 1, 2),
-)
+_own = lambda t, x: shape.diagonal_scatter(x, (2, 3, 3), -1, 1, 2)
+case("diagonal_scatter", _own, (2, 2), theirs=lambda t, x: t.diag_embed(x, -1, 1, 2))
 case("flip", lambda t, x: x.flip(0, -1), (2, 3, 2))
 case("flip", lambda t, x: t.flip(x, (1,)), (2, 3))
 case("roll", lambda t, x: t.roll(x, 1, 1), (2, 3))
@@ -255,12 +231,8 @@ case("concatenate", lambda t, a, b, c: t.cat((a, b, c), dim=-1), (2, 3), (2, 1),
 case("concatenate", lambda t, a: t.cat([a, a, a * 2], 1), (2, 3))
 case("stack", lambda t, a, b: t.stack([a, b]), (2, 3), (2, 3))
 case("stack", lambda t, a, b: t.stack((a, b, a), dim=-1), (3,), (3,))
-case(
-    "pad",
-    lambda t, x: joining.pad(x, ((1, 0), (2, 1)), 0.5),
-    (2, 3),
-    theirs=lambda t, x: t.nn.functional.pad(x, (2, 1, 1, 0), value=0.5),
-)
+_own = lambda t, x: joining.pad(x, ((1, 0), (2, 1)), 0.5)
+case("pad", _own, (2, 3), theirs=lambda t, x: t.nn.functional.pad(x, (2, 1, 1, 0), value=0.5))
 case("split", lambda t, x: x.split(2, dim=1), (2, 5))
 case("split", lambda t, x: x.split([1, 3], 0)[1], (4, 2))
 case("split", lambda t, x: x.chunk(2, dim=-1)[0] * x.chunk(2, dim=-1)[1], (2, 4))
@@ -374,61 +346,22 @@ case("getitem", lambda t, x, m: x[m], (2, 3, 2), _MASK)
 case("getitem", lambda t, x, m: t.masked_select(x, m), (2, 3), _MASK)
 case("getitem", lambda t, x: x.narrow(1, 1, 2), (2, 3))
 case("getitem", lambda t, x: x.select(-1, 1), (2, 3))
-case(
-    "put_back",
-    lambda t, x, i: indexing.put_back(x, (3, 2), (i.array,)),
-    (4, 2),
-    _I,
-    theirs=lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True),
-)
-case(
-    "put_back",
-    lambda t, x: indexing.put_back(x, (3, 2), (slice(1, 2),)),
-    (1, 2),
-    theirs=lambda t, x: t.nn.functional.pad(x, (0, 0, 1, 1)),
-)
-case(
-    "scatter_add_rows",
-    lambda t, x, i: indexing.scatter_add_rows(x, i % 3, 3),
-    (4, 2),
-    _I,
-    theirs=lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True),
-)
-case(
-    "put",
-    lambda t, x, v: indexing.put(x, v, (slice(None), 1)),
-    (2, 3),
-    (2,),
-    theirs=lambda t, x, v: t.select_scatter(x, v, 1, 1),
-)
-case(
-    "put",
-    lambda t, x: indexing.put(x, 1.5, (0,)),
-    (2, 3),
-    theirs=lambda t, x: t.cat([t.full((1, 3), 1.5, dtype=x.dtype), x[1:]]),
-)
-case(
-    "put",
-    lambda t, x, v, i: t.index_copy(x, 0, i, v) if hasattr(t, "index_copy") else x.index_copy(0, i, v),
-    (3, 2),
-    (2, 2),
-    np.array([2, 0]),
-    theirs=lambda t, x, v, i: x.index_copy(0, i, v),
-)
-case(
-    "assign_view",
-    lambda t, x, v: indexing.assign_view(x, v, shape.transpose, (0, 1), 0),
-    (2, 3),
-    (3, 2),
-    theirs=lambda t, x, v: x * 0 + v.t(),
-)
-case(
-    "assign_view",
-    lambda t, x, v: indexing.assign_view(x, v, joining.unbind, (1,), 2),
-    (2, 3),
-    (2,),
-    theirs=lambda t, x, v: t.select_scatter(x, v, 1, 2),
-)
+_torch = lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True)
+case("put_back", lambda t, x, i: indexing.put_back(x, (3, 2), (i.array,)), (4, 2), _I, theirs=_torch)
+_own = lambda t, x: indexing.put_back(x, (3, 2), (slice(1, 2),))
+case("put_back", _own, (1, 2), theirs=lambda t, x: t.nn.functional.pad(x, (0, 0, 1, 1)))
+_torch = lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True)
+case("scatter_add_rows", lambda t, x, i: indexing.scatter_add_rows(x, i % 3, 3), (4, 2), _I, theirs=_torch)
+_own = lambda t, x, v: indexing.put(x, v, (slice(None), 1))
+case("put", _own, (2, 3), (2,), theirs=lambda t, x, v: t.select_scatter(x, v, 1, 1))
+_own = lambda t, x: indexing.put(x, 1.5, (0,))
+case("put", _own, (2, 3), theirs=lambda t, x: t.cat([t.full((1, 3), 1.5, dtype=x.dtype), x[1:]]))
+_own = lambda t, x, v, i: t.index_copy(x, 0, i, v) if hasattr(t, "index_copy") else x.index_copy(0, i, v)
+case("put", _own, (3, 2), (2, 2), np.array([2, 0]), theirs=lambda t, x, v, i: x.index_copy(0, i, v))
+_own = lambda t, x, v: indexing.assign_view(x, v, shape.transpose, (0, 1), 0)
+case("assign_view", _own, (2, 3), (3, 2), theirs=lambda t, x, v: x * 0 + v.t())
+_own = lambda t, x, v: indexing.assign_view(x, v, joining.unbind, (1,), 2)
+case("assign_view", _own, (2, 3), (2,), theirs=lambda t, x, v: t.select_scatter(x, v, 1, 2))
 _AT = np.array([[0, 1, 1], [2, 0, 1]])
 case("gather", lambda t, x, i: t.gather(x, 0, i), (3, 3), _AT)
 case("gather", lambda t, x, i: x.gather(dim=-1, index=i), (2, 3), _AT)
@@ -443,42 +376,20 @@ case(
 )  # torch has no gradient for a larger src
 case("scatter", lambda t, x, i: x.scatter(0, i, 1.5), (3, 3), _AT)
 case("scatter_add", lambda t, x, i, v: t.scatter_add(x, 0, i, v), (3, 3), _AT, (2, 3))
-case(
-    "scatter_add",
-    lambda t, x, i, v: x.scatter_add(1, i, v),
-    (3, 3),
-    _AT,
-    (3, 4),
-    theirs=lambda t, x, i, v: x.scatter_add(1, i, v[:2, :3]),
-)
+_own = lambda t, x, i, v: x.scatter_add(1, i, v)
+case("scatter_add", _own, (3, 3), _AT, (3, 4), theirs=lambda t, x, i, v: x.scatter_add(1, i, v[:2, :3]))
 for _reduce in ("amax", "amin", "prod"):
     _op = "scatter_prod" if _reduce == "prod" else "scatter_extreme"
     case(_op, lambda t, x, i, v, how=_reduce: t.scatter_reduce(x, 0, i, v, how), (3, 3), _AT, (2, 3))
-    case(
-        _op,
-        lambda t, x, i, v, how=_reduce: x.scatter_reduce(1, i, v, how, include_self=False),
-        (2, 3),
-        np.array([[0, 0, 2, 0, 2], [1, 1, 1, 1, 1]]),
-        (2, 5),
-    )
+    _own = lambda t, x, i, v, how=_reduce: x.scatter_reduce(1, i, v, how, include_self=False)
+    case(_op, _own, (2, 3), np.array([[0, 0, 2, 0, 2], [1, 1, 1, 1, 1]]), (2, 5))
 case("index_select", lambda t, x, i: t.index_select(x, 1, i), (2, 3), np.array([0, 2, 2]))
 case("index_add", lambda t, x, i, v: t.index_add(x, 0, i, v), (3, 2), np.array([0, 2, 2]), (3, 2))
 case("index_add", lambda t, x, i, v: x.index_add(1, i, v, alpha=2), (2, 3), np.array([1, 1]), (2, 2))
-case(
-    "embedding",
-    lambda t, w, i: indexing.embedding(w, i),
-    (4, 3),
-    _AT,
-    theirs=lambda t, w, i: t.nn.functional.embedding(i, w),
-)
-case(
-    "embedding",
-    lambda t, w, i: indexing.embedding(w, i, 1),
-    (4, 3),
-    _AT,
-    numeric=False,
-    theirs=lambda t, w, i: t.nn.functional.embedding(i, w, padding_idx=1),
-)
+_own = lambda t, w, i: indexing.embedding(w, i)
+case("embedding", _own, (4, 3), _AT, theirs=lambda t, w, i: t.nn.functional.embedding(i, w))
+_torch = lambda t, w, i: t.nn.functional.embedding(i, w, padding_idx=1)
+case("embedding", lambda t, w, i: indexing.embedding(w, i, 1), (4, 3), _AT, numeric=False, theirs=_torch)
 case("sort", lambda t, x: t.sort(x, dim=0), (4, 3))
 case("sort", lambda t, x: x.sort(descending=True)[0], (3, 4))
 case("topk", lambda t, x: t.topk(x, 2), (3, 5))
@@ -509,35 +420,19 @@ case("as_strided", lambda t, x: t.as_strided(x.contiguous(), (2, 3), (1, 2), 1),
 case("inverse", lambda t, x: t.linalg.inv(x + 3 * t.eye(3).to(x)), (2, 3, 3))
 case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
 case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
-case(
-    "adjugate",
-    lambda t, x: determinants.adjugate(x),
-    (2, 3, 3),
-    theirs=lambda t, x: t.stack([t.linalg.cross(x[:, i - 2], x[:, i - 1]) for i in range(3)], -1),
-)
+_torch = lambda t, x: t.stack([t.linalg.cross(x[:, i - 2], x[:, i - 1]) for i in range(3)], -1)
+case("adjugate", lambda t, x: determinants.adjugate(x), (2, 3, 3), theirs=_torch)
 case("pole", lambda t, x: determinants.pole(x), (2, 3, 3), theirs=lambda t, x: t.linalg.inv(x))
 case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
 for _upper in (False, True):
-    case(
-        "cholesky_solve",
-        lambda t, a, b, u=_upper: t.cholesky_solve(b, (a.triu() if u else a.tril()) + 3 * t.eye(3).to(a), u),
-        (2, 3, 3),
-        (3, 2),
-    )
+    _own = lambda t, a, b, u=_upper: t.cholesky_solve(b, (a.triu() if u else a.tril()) + 3 * t.eye(3).to(a), u)
+    case("cholesky_solve", _own, (2, 3, 3), (3, 2))
 for _upper in (False, True):
-    case(
-        "solve_triangular",
-        lambda t, a, b, u=_upper: t.linalg.solve_triangular(a + 3 * t.eye(3).to(a), b, upper=u),
-        (2, 3, 3),
-        (3, 2),
-    )
-    case(
-        "solve_triangular",
-        lambda t, a, b, u=_upper: t.linalg.solve_triangular(a, b, upper=u, left=False, unitriangular=True),
-        (5, 5),
-        (2, 2, 5),
-    )
+    _own = lambda t, a, b, u=_upper: t.linalg.solve_triangular(a + 3 * t.eye(3).to(a), b, upper=u)
+    case("solve_triangular", _own, (2, 3, 3), (3, 2))
+    _own = lambda t, a, b, u=_upper: t.linalg.solve_triangular(a, b, upper=u, left=False, unitriangular=True)
+    case("solve_triangular", _own, (5, 5), (2, 2, 5))
 for _shape in ((3, 3), (2, 4, 3), (3, 5)):  # the signs of vectors are nobody's choice
     case("svd", lambda t, x: [y.abs() for y in t.linalg.svd(x, full_matrices=False)], _shape, float32=1e-3)
     case("svd", lambda t, x: [y.abs() for y in t.svd(x, some=True)][1:], _shape, float32=1e-3)
@@ -566,54 +461,20 @@ case("eig", lambda t, x: t.linalg.eig(x)[1].abs(), (3, 3), second=False, float32
 for _dim in (0, 1, -1):
     case("softmax", lambda t, x, d=_dim: t.softmax(x, dim=d), (2, 3, 4))
     case("log_softmax", lambda t, x, d=_dim: x.log_softmax(d), (2, 3, 4))
-case(
-    "layer_norm",
-    lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5),
-    (2, 3, 4),
-    (4,),
-    (4,),
-    theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b),
-)
-case(
-    "layer_norm",
-    lambda t, x: normalization.layer_norm(x, None, None, 1e-5),
-    (3, 5),
-    theirs=lambda t, x: t.nn.functional.layer_norm(x, (5,)),
-)
-case(
-    "layer_norm",
-    lambda t, x, w: normalization.layer_norm(x, w, None, 1e-5),
-    (3, 5),
-    (5,),
-    theirs=lambda t, x, w: t.nn.functional.layer_norm(x, (5,), w),
-)
-case(
-    "group_norm",
-    lambda t, x, w, b: normalization.group_norm(x, w, b, 2, 1e-5),
-    (3, 4, 5),
-    (4,),
-    (4,),
-    theirs=lambda t, x, w, b: t.nn.functional.group_norm(x, 2, w, b),
-)
-case(
-    "group_norm",
-    lambda t, x: normalization.group_norm(x, None, None, 3, 1e-5),
-    (2, 6, 2, 2),
-    theirs=lambda t, x: t.nn.functional.group_norm(x, 3),
-)
-case(
-    "rms_norm",
-    lambda t, x, w: normalization.rms_norm(x, w, 1e-6),
-    (2, 3, 4),
-    (4,),
-    theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6),
-)
-case(
-    "rms_norm",
-    lambda t, x: normalization.rms_norm(x, None, 1e-6),
-    (3, 5),
-    theirs=lambda t, x: t.nn.functional.rms_norm(x, (5,), None, 1e-6),
-)
+_own = lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5)
+case("layer_norm", _own, (2, 3, 4), (4,), (4,), theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b))
+_own = lambda t, x: normalization.layer_norm(x, None, None, 1e-5)
+case("layer_norm", _own, (3, 5), theirs=lambda t, x: t.nn.functional.layer_norm(x, (5,)))
+_own = lambda t, x, w: normalization.layer_norm(x, w, None, 1e-5)
+case("layer_norm", _own, (3, 5), (5,), theirs=lambda t, x, w: t.nn.functional.layer_norm(x, (5,), w))
+_own = lambda t, x, w, b: normalization.group_norm(x, w, b, 2, 1e-5)
+case("group_norm", _own, (3, 4, 5), (4,), (4,), theirs=lambda t, x, w, b: t.nn.functional.group_norm(x, 2, w, b))
+_own = lambda t, x: normalization.group_norm(x, None, None, 3, 1e-5)
+case("group_norm", _own, (2, 6, 2, 2), theirs=lambda t, x: t.nn.functional.group_norm(x, 3))
+_own = lambda t, x, w: normalization.rms_norm(x, w, 1e-6)
+case("rms_norm", _own, (2, 3, 4), (4,), theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6))
+_own = lambda t, x: normalization.rms_norm(x, None, 1e-6)
+case("rms_norm", _own, (3, 5), theirs=lambda t, x: t.nn.functional.rms_norm(x, (5,), None, 1e-6))
 _ANGLES = np.arange(3)[:, None] * [1.0, 0.1]
 _TURNS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], -1)  # (T, D/2, 2)
 
@@ -626,32 +487,16 @@ def _rotate(t: Any, x: Any, turns: Any, back: bool) -> Any:
 
 
 for _back, _shape in ((False, (2, 3, 4)), (True, (2, 1, 3, 4)), (False, (0, 3, 4))):
-    case(
-        "rotate",
-        lambda t, x, turns, back=_back: rotary.rotate(x, turns, back),
-        _shape,
-        _TURNS,
-        theirs=lambda t, x, turns, back=_back: _rotate(t, x, turns, back),
-    )
+    _own = lambda t, x, turns, back=_back: rotary.rotate(x, turns, back)
+    case("rotate", _own, _shape, _TURNS, theirs=lambda t, x, turns, back=_back: _rotate(t, x, turns, back))
 _TARGET = np.array([2, 0, -100, 4])
 for _smooth in (0.0, 0.1):
-    case(
-        "cross_entropy",
-        lambda t, x, y, s=_smooth: loss.cross_entropy(x, y, None, -100, s),
-        (4, 5),
-        _TARGET,
-        theirs=lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(x, y, reduction="none", label_smoothing=s),
-    )
-    case(
-        "cross_entropy",
-        lambda t, x, y, w, s=_smooth: loss.cross_entropy(x, y, w, -100, s),
-        (4, 5),
-        _TARGET,
-        np.array([0.5, 1, 2, 1, 3]),
-        theirs=lambda t, x, y, w, s=_smooth: t.nn.functional.cross_entropy(
-            x, y, w, reduction="none", label_smoothing=s
-        ),
-    )
+    _own = lambda t, x, y, s=_smooth: loss.cross_entropy(x, y, None, -100, s)
+    _torch = lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(x, y, reduction="none", label_smoothing=s)
+    case("cross_entropy", _own, (4, 5), _TARGET, theirs=_torch)
+    _own = lambda t, x, y, w, s=_smooth: loss.cross_entropy(x, y, w, -100, s)
+    _torch = lambda t, x, y, w, s=_smooth: t.nn.functional.cross_entropy(x, y, w, reduction="none", label_smoothing=s)
+    case("cross_entropy", _own, (4, 5), _TARGET, np.array([0.5, 1, 2, 1, 3]), theirs=_torch)
     for _reduction in ("mean", "sum"):
         case(
             "linear_cross_entropy",
@@ -664,48 +509,25 @@ for _smooth in (0.0, 0.1):
                 t.nn.functional.linear(x, w, b), y, label_smoothing=s, reduction=r
             ),
         )
-case(
-    "linear_cross_entropy",
-    lambda t, x, w, y: loss.linear_cross_entropy(x, w, None, y),
-    (4, 3),
-    (5, 3),
-    _TARGET,
-    theirs=lambda t, x, w, y: t.nn.functional.cross_entropy(x @ w.t(), y),
-)
+_own = lambda t, x, w, y: loss.linear_cross_entropy(x, w, None, y)
+_torch = lambda t, x, w, y: t.nn.functional.cross_entropy(x @ w.t(), y)
+case("linear_cross_entropy", _own, (4, 3), (5, 3), _TARGET, theirs=_torch)
 
 
 _sdpa = attention.scaled_dot_product_attention
 _QKV: tuple[Input, ...] = ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 3))
 _ALLOWED = np.array([[True, True, False, True, False], [False, True, True, True, True], [True] * 5])
 _attend = lambda t, q, k, v, **more: t.nn.functional.scaled_dot_product_attention(q, k, v, **more)
-case(
-    "scaled_dot_product_attention",
-    lambda t, q, k, v: _sdpa(q, k, v, None, None, False, 0.5),
-    *_QKV,
-    theirs=lambda t, q, k, v: _attend(t, q, k, v),
-)
-case(
-    "scaled_dot_product_attention",
-    lambda t, q, k, v: _sdpa(q, k, v, None, None, True, 0.5),
-    (2, 1, 3, 4),
-    (2, 1, 3, 4),
-    (2, 1, 3, 2),
-    theirs=lambda t, q, k, v: _attend(t, q, k, v, is_causal=True),
-)
-case(
-    "scaled_dot_product_attention",
-    lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 0.3),
-    *_QKV,
-    _ALLOWED,
-    theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m, scale=0.3),
-)
-case(
-    "scaled_dot_product_attention",
-    lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 1 / math.sqrt(4)),
-    *_QKV,
-    (3, 5),
-    theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m),
-)
+_own = lambda t, q, k, v: _sdpa(q, k, v, None, None, False, 0.5)
+case("scaled_dot_product_attention", _own, *_QKV, theirs=lambda t, q, k, v: _attend(t, q, k, v))
+_own = lambda t, q, k, v: _sdpa(q, k, v, None, None, True, 0.5)
+_torch = lambda t, q, k, v: _attend(t, q, k, v, is_causal=True)
+case("scaled_dot_product_attention", _own, (2, 1, 3, 4), (2, 1, 3, 4), (2, 1, 3, 2), theirs=_torch)
+_own = lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 0.3)
+_torch = lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m, scale=0.3)
+case("scaled_dot_product_attention", _own, *_QKV, _ALLOWED, theirs=_torch)
+_own = lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 1 / math.sqrt(4))
+case("scaled_dot_product_attention", _own, *_QKV, (3, 5), theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m))
 
 # Windows ---------------------------------------------------------------------------------------------------
 
@@ -728,43 +550,18 @@ def _slope(t: Any, name: str, y: Any, of: Any, *others: Any, **how: Any) -> Any:
 
 
 case("convolve", lambda t, *a: convolution.convolve(*a, _ALONG), (2, 3, 7), (4, 3, 3), (4,), theirs=_conv1d)
-case(
-    "convolve",
-    lambda t, x, w: convolution.convolve(x, w, None, _ALONG, 2),
-    (1, 4, 6),
-    (2, 2, 3),
-    theirs=lambda t, x, w: _conv1d(t, x, w, groups=2),
-)
-case(
-    "convolve",
-    lambda t, *a: convolution.convolve(*a, _OVER, 2),
-    (2, 2, 4, 5),
-    (4, 1, 2, 3),
-    (4,),
-    theirs=lambda t, *a: t.nn.functional.conv2d(*a, **_OVER_AS, groups=2),
-)
-case(
-    "convolve",
-    lambda t, *a: convolution.convolve(*a, _ONE),
-    (0, 3, 4),
-    (2, 3, 1),
-    (2,),
-    theirs=lambda t, *a: t.nn.functional.conv1d(*a),
-)
-case(
-    "convolve_back",
-    lambda t, y, w: convolution.convolve_back(y, w, _ALONG, 1, (6,)),
-    (2, 4, 3),
-    (4, 3, 3),
-    theirs=lambda t, y, w: t.nn.functional.conv_transpose1d(y, w, None, 2, 2, 1, 1, 2),
-)
-case(
-    "convolve_back",
-    lambda t, y, w: convolution.convolve_back(y, w, _OVER, 2, (4, 5)),
-    (1, 4, 2, 3),
-    (4, 1, 2, 3),
-    theirs=lambda t, y, w: t.nn.functional.conv_transpose2d(y, w, None, (1, 2), (0, 1), 0, 2, (2, 1)),
-)
+_own = lambda t, x, w: convolution.convolve(x, w, None, _ALONG, 2)
+case("convolve", _own, (1, 4, 6), (2, 2, 3), theirs=lambda t, x, w: _conv1d(t, x, w, groups=2))
+_torch = lambda t, *a: t.nn.functional.conv2d(*a, **_OVER_AS, groups=2)
+case("convolve", lambda t, *a: convolution.convolve(*a, _OVER, 2), (2, 2, 4, 5), (4, 1, 2, 3), (4,), theirs=_torch)
+_own = lambda t, *a: convolution.convolve(*a, _ONE)
+case("convolve", _own, (0, 3, 4), (2, 3, 1), (2,), theirs=lambda t, *a: t.nn.functional.conv1d(*a))
+_own = lambda t, y, w: convolution.convolve_back(y, w, _ALONG, 1, (6,))
+_torch = lambda t, y, w: t.nn.functional.conv_transpose1d(y, w, None, 2, 2, 1, 1, 2)
+case("convolve_back", _own, (2, 4, 3), (4, 3, 3), theirs=_torch)
+_own = lambda t, y, w: convolution.convolve_back(y, w, _OVER, 2, (4, 5))
+_torch = lambda t, y, w: t.nn.functional.conv_transpose2d(y, w, None, (1, 2), (0, 1), 0, 2, (2, 1))
+case("convolve_back", _own, (1, 4, 2, 3), (4, 1, 2, 3), theirs=_torch)
 case(
     "convolve_weight",
     lambda t, x, y: convolution.convolve_weight(x, y, _ALONG, 2),
@@ -790,36 +587,20 @@ case(
         x.permute(3, 0, 1, 2, 4, 5).reshape(2, 12, 6), (4, 5), (2, 3), (2, 1), (0, 1), (1, 2)
     ),
 )
-case(
-    "window_sum",
-    lambda t, x: pooling.window_sum(x, convolution.Window((3,), (2,), ((1, 1),), (1,))),
-    (2, 3, 6),
-    theirs=lambda t, x: t.nn.functional.avg_pool1d(x, 3, 2, 1) * 3,
-)
-case(
-    "window_spread",
-    lambda t, x: pooling.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,)),
-    (2, 3, 3),
-    theirs=lambda t, x: t.nn.functional.conv_transpose1d(x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3),
-)
+_own = lambda t, x: pooling.window_sum(x, convolution.Window((3,), (2,), ((1, 1),), (1,)))
+case("window_sum", _own, (2, 3, 6), theirs=lambda t, x: t.nn.functional.avg_pool1d(x, 3, 2, 1) * 3)
+_own = lambda t, x: pooling.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,))
+_torch = lambda t, x: t.nn.functional.conv_transpose1d(x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3)
+case("window_spread", _own, (2, 3, 3), theirs=_torch)
 _CELLS = np.array([[[0, 2, 2], [4, 1, 3]]])
 case("pick", lambda t, x, i: pooling.pick(x, i), (1, 2, 5), _CELLS, theirs=lambda t, x, i: x.gather(2, i))
-case(
-    "put_picked",
-    lambda t, x, i: pooling.put_picked(x, i, (5,)),
-    (1, 2, 3),
-    _CELLS,
-    theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x),
-)
+_own = lambda t, x, i: pooling.put_picked(x, i, (5,))
+case("put_picked", _own, (1, 2, 3), _CELLS, theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x))
 
 _TAPS = resampling.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
 _MATRIX = [[0.5, 0, 0, 3, 0], [0, 0, 3, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 0]]  # the same
-case(
-    "resample",
-    lambda t, x: resampling.resample(x, 1, _TAPS),
-    (2, 5, 3),
-    theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x,
-)
+_own = lambda t, x: resampling.resample(x, 1, _TAPS)
+case("resample", _own, (2, 5, 3), theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x)
 
 # Nothing at all: tensors without elements ------------------------------------------------------------------
 
@@ -844,37 +625,16 @@ case("concatenate", lambda t, a, b: t.cat([a, b]), (0, 3), (2, 3))
 case("getitem", lambda t, x: x[1:1], (3, 2))
 case("getitem", lambda t, x, i: x[i], (3, 2), np.array([], np.int64))
 case("getitem", lambda t, x, m: x[m], (3, 2), np.zeros(3, bool))
-case(
-    "embedding",
-    lambda t, w, i: indexing.embedding(w, i),
-    (4, 3),
-    np.zeros((2, 0), np.int64),
-    theirs=lambda t, w, i: w[i],
-)
+_own = lambda t, w, i: indexing.embedding(w, i)
+case("embedding", _own, (4, 3), np.zeros((2, 0), np.int64), theirs=lambda t, w, i: w[i])
 case("softmax", lambda t, x: t.softmax(x, -1), (0, 3))
 case("log_softmax", lambda t, x: t.log_softmax(x, -1), (0, 3))
-case(
-    "layer_norm",
-    lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5),
-    (0, 4),
-    (4,),
-    (4,),
-    theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b),
-)
-case(
-    "rms_norm",
-    lambda t, x, w: normalization.rms_norm(x, w, 1e-6),
-    (0, 4),
-    (4,),
-    theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6),
-)
-case(
-    "cross_entropy",
-    lambda t, x, y: loss.cross_entropy(x, y),
-    (0, 5),
-    np.array([], np.int64),
-    theirs=lambda t, x, y: t.nn.functional.cross_entropy(x, y, reduction="none"),
-)
+_own = lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5)
+case("layer_norm", _own, (0, 4), (4,), (4,), theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b))
+_own = lambda t, x, w: normalization.rms_norm(x, w, 1e-6)
+case("rms_norm", _own, (0, 4), (4,), theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6))
+_torch = lambda t, x, y: t.nn.functional.cross_entropy(x, y, reduction="none")
+case("cross_entropy", lambda t, x, y: loss.cross_entropy(x, y), (0, 5), np.array([], np.int64), theirs=_torch)
 case("einsum_pair", lambda t, a, b: t.einsum("ij,jk->ik", a, b), (2, 0), (0, 3))
 case("split", lambda t, x: x.split(2), (0, 2))
 case("unbind", lambda t, x: x.unbind(0), (2, 0))
@@ -899,55 +659,20 @@ def _recurrent(t: Any, mode: str, x: Any, weights: list[Any], states: list[Any],
 
 for _back in (False, True):
     for _rectify in (False, True):
-        case(
-            "rnn",
-            lambda t, x, w, h, r=_back, f=_rectify: recurrent.rnn(x, w, h, _STEPS, r, f),
-            (5, 2),
-            (2, 2),
-            (2, 2),
-            theirs=lambda t, x, w, h, r=_back, f=_rectify: _recurrent(
-                t, "rnn_relu" if f else "rnn_tanh", x, [w], [h], r
-            ),
-        )
-    case(
-        "gru",
-        lambda t, x, w, b, h, r=_back: recurrent.gru(x, w, b, h, _STEPS, r),
-        (5, 6),
-        (6, 2),
-        (6,),
-        (2, 2),
-        theirs=lambda t, x, w, b, h, r=_back: _recurrent(t, "gru", x, [w, b], [h], r),
-        numeric=not _back,
-    )
-    case(
-        "lstm",
-        lambda t, x, w, h, c, r=_back: recurrent.lstm(x, w, None, h, c, _STEPS, r),
-        (5, 8),
-        (8, 2),
-        (2, 2),
-        (2, 2),
-        theirs=lambda t, x, w, h, c, r=_back: _recurrent(t, "lstm", x, [w], [h, c], r),
-        numeric=not _back,
-    )
-    case(
-        "lstm",
-        lambda t, x, w, p, h, c, r=_back: recurrent.lstm(x, w, p, h, c, _STEPS, r),
-        (5, 12),
-        (12, 2),
-        (2, 3),
-        (2, 2),
-        (2, 3),
-        theirs=lambda t, x, w, p, h, c, r=_back: _recurrent(t, "lstm", x, [w, p], [h, c], r),
-        numeric=not _back,
-    )
-case(
-    "gru",
-    lambda t, x, w, h: recurrent.gru(x, w, None, h, _STEPS),
-    (5, 6),
-    (6, 2),
-    (2, 2),
-    theirs=lambda t, x, w, h: _recurrent(t, "gru", x, [w], [h], False),
-)
+        _own = lambda t, x, w, h, r=_back, f=_rectify: recurrent.rnn(x, w, h, _STEPS, r, f)
+        _torch = lambda t, x, w, h, r=_back, f=_rectify: _recurrent(t, "rnn_relu" if f else "rnn_tanh", x, [w], [h], r)
+        case("rnn", _own, (5, 2), (2, 2), (2, 2), theirs=_torch)
+    _own = lambda t, x, w, b, h, r=_back: recurrent.gru(x, w, b, h, _STEPS, r)
+    _torch = lambda t, x, w, b, h, r=_back: _recurrent(t, "gru", x, [w, b], [h], r)
+    case("gru", _own, (5, 6), (6, 2), (6,), (2, 2), theirs=_torch, numeric=not _back)
+    _own = lambda t, x, w, h, c, r=_back: recurrent.lstm(x, w, None, h, c, _STEPS, r)
+    _torch = lambda t, x, w, h, c, r=_back: _recurrent(t, "lstm", x, [w], [h, c], r)
+    case("lstm", _own, (5, 8), (8, 2), (2, 2), (2, 2), theirs=_torch, numeric=not _back)
+    _own = lambda t, x, w, p, h, c, r=_back: recurrent.lstm(x, w, p, h, c, _STEPS, r)
+    _torch = lambda t, x, w, p, h, c, r=_back: _recurrent(t, "lstm", x, [w, p], [h, c], r)
+    case("lstm", _own, (5, 12), (12, 2), (2, 3), (2, 2), (2, 3), theirs=_torch, numeric=not _back)
+_own = lambda t, x, w, h: recurrent.gru(x, w, None, h, _STEPS)
+case("gru", _own, (5, 6), (6, 2), (2, 2), theirs=lambda t, x, w, h: _recurrent(t, "gru", x, [w], [h], False))
 
 # Activations and losses that few programs use --------------------------------------------------------------
 
@@ -959,13 +684,8 @@ for _name, _args in {
     "threshold": (0.2, -3.0),
     "mish": (),
 }.items():
-    case(
-        _name,
-        lambda t, x, f=_name, a=_args: getattr(activations, f)(x, *a),
-        (3, 4),
-        theirs=lambda t, x, f=_name, a=_args: getattr(t.nn.functional, f)(x, *a),
-        extreme=True,
-    )
+    _own = lambda t, x, f=_name, a=_args: getattr(activations, f)(x, *a)
+    case(_name, _own, (3, 4), theirs=lambda t, x, f=_name, a=_args: getattr(t.nn.functional, f)(x, *a), extreme=True)
 case("hardtanh", lambda t, x: t.nn.functional.relu6(x), between(-3, 9, 3, 4), extreme=True)
 case("hardswish", lambda t, x: t.nn.functional.hardswish(x), between(-5, 5, 3, 4))
 case(  # PyTorch's own gradient is 1/6 in float32, whatever the dtype
@@ -980,19 +700,11 @@ case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
 case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)
 for _shape, _slopes in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
     case("prelu", lambda t, x, w: t.nn.functional.prelu(x, w), _shape, _slopes)
-case(
-    "binary_cross_entropy",
-    lambda t, x, y: loss.binary_cross_entropy(x, y),
-    between(0.1, 0.9, 3, 4),
-    between(0.0, 1.0, 3, 4),
-    theirs=lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none"),
-)
-case(
-    "binary_cross_entropy_with_logits",
-    lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, y, reduction="none"),
-    (3, 4),
-    between(0.0, 1.0, 3, 4),
-)
+_own = lambda t, x, y: loss.binary_cross_entropy(x, y)
+_torch = lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none")
+case("binary_cross_entropy", _own, between(0.1, 0.9, 3, 4), between(0.0, 1.0, 3, 4), theirs=_torch)
+_own = lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, y, reduction="none")
+case("binary_cross_entropy_with_logits", _own, (3, 4), between(0.0, 1.0, 3, 4))
 
 # Complex numbers: real in, real out, so that differences can be taken -------------------------------------
 
@@ -1048,13 +760,9 @@ _complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]], device=z.
 _complex(
     "scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]], device=y.device), z) * y, (3, 3, 2), (1, 2, 2)
 )
-_complex(
-    "scatter_prod",
-    lambda t, y, z: y.scatter(0, t.tensor([[0, 1]], device=y.device), z, reduce="multiply"),
-    (2, 2, 2),
-    (1, 2, 2),
-    theirs=lambda t, y, z: y * t.where(t.eye(2, dtype=t.bool), z, t.ones_like(y)),
-)
+_own = lambda t, y, z: y.scatter(0, t.tensor([[0, 1]], device=y.device), z, reduce="multiply")
+_torch = lambda t, y, z: y * t.where(t.eye(2, dtype=t.bool), z, t.ones_like(y))
+_complex("scatter_prod", _own, (2, 2, 2), (1, 2, 2), theirs=_torch)
 _complex("phase", lambda t, z: t.sgn(z) * z[0], (3, 2))
 _complex("conj", lambda t, z: z.conj() * z[0], (3, 2))
 _complex("fft", lambda t, z: t.fft.fft(z, dim=0, norm="ortho"), (3, 4, 2))
