@@ -54,27 +54,6 @@ def test_views_share_memory() -> None:
     assert x[2].tolist() == [5, 7]
 
 
-def test_dtypes_and_text_are_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
-    for t in (
-        expressions := [
-            lambda t: t.tensor([1 + 2j, -0.5 - 1j]),
-            lambda t: t.complex(t.ones(2, dtype=t.float64), t.zeros(2, dtype=t.float64)),
-            lambda t: t.tensor([1j]) + t.tensor([1, 2]),
-            lambda t: t.tensor([1j]) * t.tensor([1.0, 2.0], dtype=t.float64),
-            lambda t: t.tensor([3.0, -4.0]) * 1j,
-            lambda t: t.zeros(2, dtype=t.complex64),
-            lambda t: t.tensor([3.0 + 4j]).abs(),
-            lambda t: t.tensor([1.0, -2.0, float("nan")]).angle(),
-            lambda t: t.isreal(t.tensor([1 + 0j, 1j])),
-            lambda t: t.stack([t.tensor(1j), t.tensor(2j)])[0],
-            lambda t: t.tensor([1 + 1j]) == t.tensor([1 + 1j]),
-        ]
-    ):
-        assert in_torch_words(repr(t(minigrad))) == repr(t(torch))
-    assert len(expressions) == 11
-
-
 @in_one_test(
     "made", [lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a]
 )
@@ -223,12 +202,6 @@ def test_a_complex_number_has_no_gradient_by_itself() -> None:
         (z * z).backward()
     (z * z).backward(minigrad.tensor(1 + 0j))
     assert z.grad is not None and z.grad.item() == -2j
-
-
-def test_a_conjugate_that_is_resolved_stays_one() -> None:
-    torch = pytest.importorskip("torch")
-    found, expected = (t.tensor([1 + 2j, 3 - 1j]).conj().resolve_conj() for t in (minigrad, torch))
-    assert found.tolist() == expected.tolist() == [1 - 2j, 3 + 1j]
 
 
 def test_the_residuals_of_least_squares_are_real() -> None:

@@ -73,6 +73,13 @@ t.bucketize(i,t.tensor([1,3,5])) ; t.searchsorted(t.arange(9).view(3,3),i,out_in
 t.isin(i,t.tensor([1,4]),invert=True) ; t.histc(i.double(),bins=4) ; i.double().histc(5,min=1,max=6)
 t.unique_consecutive(i,dim=0) ; t.unique_consecutive(i.reshape(-1)%2,True,True)
 """,
+    "complex numbers": r"""
+repr(t.tensor([1+2j,-.5-1j])) ; repr(t.complex(t.ones(2,dtype=t.float64),t.zeros(2,dtype=t.float64)))
+repr(t.tensor([1j])+t.tensor([1,2])) ; repr(t.tensor([1j])*t.tensor([1.,2.],dtype=t.float64)) ; t.tensor([3.+4j]).abs()
+repr(t.tensor([3.,-4.])*1j) ; t.zeros(2,dtype=t.complex64) ; t.tensor([1.,-2.,float('nan')]).angle()
+t.isreal(t.tensor([1+0j,1j])) ; t.stack([t.tensor(1j),t.tensor(2j)])[0] ; t.tensor([1+1j])==t.tensor([1+1j])
+t.tensor([1+2j,3-1j]).conj().resolve_conj()
+""",
     "shapes": r"""
 t.tril(x,out=x) ; t.diff(x) ; t.diff(x,n=2,dim=1) ; t.diff(v,prepend=t.zeros(1)) ; t.diff(b) ; t.diag(v) ; t.diag(x,1)
 t.diag_embed(x) ; t.diag_embed(x,1,0,2) ; t.diagflat(x) ; t.trace(m) ; t.fliplr(x) ; t.flipud(x) ; t.rot90(x)

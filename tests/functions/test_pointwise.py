@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
 from tests.support.tables import in_one_test
 
@@ -115,78 +116,36 @@ def test_functions_of_integers_that_stay_integers(name: str) -> None:
     assert_close(getattr(x, name)(), getattr(y, name)())
 
 
-WITHOUT_GRADIENT = {
-    "floor_divide": lambda t, a, b: a // b,
-    "remainder": lambda t, a, b: a % b,
-    "fmod": lambda t, a, b: t.fmod(a, b),
-    "eq": lambda t, a, b: a == b,
-    "ne": lambda t, a, b: a != b,
-    "lt": lambda t, a, b: a < b,
-    "le": lambda t, a, b: a <= b,
-    "gt": lambda t, a, b: a > b,
-    "ge": lambda t, a, b: a >= b,
-    "logical_and": lambda t, a, b: a.logical_and(b),
-    "logical_or": lambda t, a, b: t.logical_or(a, b),
-    "logical_xor": lambda t, a, b: t.logical_xor(a, b),
-    "logical_not": lambda t, a, b: a.logical_not(),
-    "div_floor": lambda t, a, b: a.div(b, rounding_mode="floor"),
-    "maximum": lambda t, a, b: t.maximum(a, b),
-    "div_trunc": lambda t, a, b: t.div(a, b, rounding_mode="trunc"),
-    "minimum": lambda t, a, b: t.minimum(a, b),
-    "radd": lambda t, a, b: 7 - a,
-    "rfloordiv": lambda t, a, b: 7 // b,
-    "rmod": lambda t, a, b: 7 % b,
-    "isnan": lambda t, a, b: a.isnan(),
-    "isinf": lambda t, a, b: t.isinf(a),
-    "isfinite": lambda t, a, b: a.isfinite(),
-    "clamp": lambda t, a, b: a.clamp(-1, 2),
-    "clamp_float": lambda t, a, b: t.clamp(a, 0.5, 1.5),
-    "clamp_min": lambda t, a, b: a.clamp_min(0),
-    "add_alpha": lambda t, a, b: t.add(a, b, alpha=2),
-    "sub_alpha": lambda t, a, b: a.sub(b, alpha=3),
-    "clip_tensor": lambda t, a, b: t.clip(a, min=b),
-    "add_factor_first": lambda t, a, b: t.add(a, 3, b),
-    "sub_factor_first": lambda t, a, b: a.sub(2, b),
-    "add_in_place_factor_first": lambda t, a, b: a.clone().add_(3, b),
-    "sub_in_place_factor_first": lambda t, a, b: a.clone().sub_(3, b),
-    "addcmul_factor_first": lambda t, a, b: a.addcmul(2, a, b),
-    "addcmul_in_place_factor_first": lambda t, a, b: a.clone().addcmul_(2, a, b),
-    "div_trunc_by_float": lambda t, a, b: t.div(a, 2.5, rounding_mode="trunc"),
-    "div_of_numbers": lambda t, a, b: t.div(-7, 2, rounding_mode="trunc"),
-    "div_floor_of_numbers": lambda t, a, b: t.div(-7, 2, rounding_mode="floor"),
-    "add_of_numbers": lambda t, a, b: t.add(2, 3.0),
-    "mul_of_numbers": lambda t, a, b: t.mul(2, 3),
-}
+WITHOUT_GRADIENT = """
+a // b ; a % b ; t.fmod(a, b) ; a == b ; a != b ; a < b ; a <= b ; a > b ; a >= b ; a.logical_and(b)
+t.logical_or(a, b) ; t.logical_xor(a, b) ; a.logical_not() ; a.div(b, rounding_mode='floor') ; t.maximum(a, b)
+t.div(a, b, rounding_mode='trunc') ; t.minimum(a, b) ; 7 - a ; 7 // b ; 7 % b ; a.isnan() ; t.isinf(a) ; a.isfinite()
+a.clamp(-1, 2) ; t.clamp(a, 0.5, 1.5) ; a.clamp_min(0) ; t.add(a, b, alpha=2) ; a.sub(b, alpha=3) ; t.clip(a, min=b)
+t.add(a, 3, b) ; a.sub(2, b) ; a.clone().add_(3, b) ; a.clone().sub_(3, b) ; a.addcmul(2, a, b)
+a.clone().addcmul_(2, a, b) ; t.div(a, 2.5, rounding_mode='trunc') ; t.div(-7, 2, rounding_mode='trunc')
+t.div(-7, 2, rounding_mode='floor') ; t.add(2, 3.0) ; t.mul(2, 3)
+"""
 
 
 @pytest.mark.filterwarnings("ignore:This overload")
-@in_one_test("name", WITHOUT_GRADIENT)
-@in_one_test("dtype", [np.int64, np.float32])
-def test_values(name: str, dtype: Any, device: str) -> None:
-    a, b = np.array([-7, -3, 0, 2, 5], dtype), np.array([2, -2, 3, 2, -4], dtype)
-    program = WITHOUT_GRADIENT[name]
-    found = program(minigrad, ours(a, device=device), ours(b, device=device))
-    expected = program(torch, theirs(a), theirs(b))
-    assert_same_dtype(found, expected)
-    assert_close(found, expected)
+@in_one_test("expression", split(WITHOUT_GRADIENT))
+def test_values(expression: str, device: str) -> None:
+    for dtype in (np.int64, np.float32):
+        a, b = np.array([-7, -3, 0, 2, 5], dtype), np.array([2, -2, 3, 2, -4], dtype)
+        result = evaluate(expression, t=minigrad, a=ours(a, device=device), b=ours(b, device=device))
+        expected = evaluate(expression, t=torch, a=theirs(a), b=theirs(b))
+        assert_same_dtype(result, expected)
+        assert_close(result, expected)
 
 
-def test_bits_and_masks(device: str) -> None:
-    m, n = np.array([True, False, True]), np.array([True, True, False])
-    for program in (
-        lambda a, b: a & b,
-        lambda a, b: a | b,
-        lambda a, b: a ^ b,
-        lambda a, b: ~a,
-        lambda a, b: a * b,
-        lambda a, b: a + b,
-        lambda a, b: a & (b == 0),
-        lambda a, b: (a.long() << 0) if False else a | True,
-    ):
-        for x, y in ((m, n), (m.astype(np.int64), n.astype(np.int64))):
-            found, expected = (program(ours(x, device=device), ours(y, device=device)), program(theirs(x), theirs(y)))
-            assert_same_dtype(found, expected)
-            assert_close(found, expected)
+@in_one_test("expression", split("a & b; a | b; a ^ b; ~a; a * b; a + b; a & (b == 0); a | True"))
+def test_bits_and_masks(expression: str, device: str) -> None:
+    a, b = np.array([True, False, True]), np.array([True, True, False])
+    for x, y in ((a, b), (a.astype(np.int64), b.astype(np.int64))):
+        result = evaluate(expression, a=ours(x, device=device), b=ours(y, device=device))
+        expected = evaluate(expression, a=theirs(x), b=theirs(y))
+        assert_same_dtype(result, expected)
+        assert_close(result, expected)
 
 
 def test_comparison_with_what_is_no_number() -> None:
@@ -264,32 +223,20 @@ def test_in_place_dtypes() -> None:
     assert n.tolist() == [1, 2]
 
 
-def test_int_from_float_results_do_not_widen() -> None:
-    """Python numbers, and constants within rules, never change a dtype."""
+NARROW = """
+x.clamp(0, 1) ; x**2 ; 2**x ; x.maximum(x * 2) ; x.std() ; x.amax() ; x.relu() ; x.masked_fill(x > 1, -1e9)
+x.nan_to_num() ; x.logsumexp(0) ; t.where(x > 1, x, 0.0) ; x.norm() ; x.prod() ; x.cumprod(0) ; x[0]**2 + x[1]**x[0]
+x[0].maximum(x[1])
+"""
+
+
+@in_one_test("expression", split(NARROW))
+def test_python_numbers_and_constants_of_rules_never_change_a_dtype(expression: str) -> None:
     x = minigrad.tensor([0.5, 2.0], requires_grad=True)
-    for program in (
-        lambda: x.clamp(0, 1),
-        lambda: x**2,
-        lambda: 2**x,
-        lambda: x.maximum(x * 2),
-        lambda: x.std(),
-        lambda: x.amax(),
-        lambda: x.relu(),
-        lambda: x.masked_fill(x > 1, -1e9),
-        lambda: x.logsumexp(0),
-        lambda: minigrad.where(x > 1, x, 0.0),
-        lambda: x.norm(),
-        lambda: x.prod(),
-        lambda: x.cumprod(0),
-        lambda: x[0] ** 2 + x[1] ** x[0],
-        lambda: x[0].maximum(x[1]),
-        lambda: x.nan_to_num(),
-    ):
-        x.grad = None
-        result = program()
-        assert result.dtype is minigrad.float32
-        result.sum().backward()
-        assert x.grad.dtype is minigrad.float32
+    result = evaluate(expression, t=minigrad, x=x)
+    assert result.dtype is minigrad.float32
+    result.sum().backward()
+    assert x.grad is not None and x.grad.dtype is minigrad.float32
 
 
 def test_a_function_of_tensors_refuses_numbers() -> None:

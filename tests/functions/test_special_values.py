@@ -11,6 +11,7 @@ import numpy as np
 
 import minigrad
 from minigrad.nn import functional as F
+from tests.support.expressions import evaluate, split
 from tests.support.parity import host, listed, ours, theirs, torch
 from tests.support.tables import in_one_test
 
@@ -23,37 +24,21 @@ def pool(t: Any, name: str, *args: Any) -> Any:
     return lambda x: getattr(functional, name)(x.unsqueeze(0), *args, return_indices=True)
 
 
-WITH_NAN: dict[str, Any] = {
-    "max": lambda t, x: x.max(),
-    "min": lambda t, x: x.min(),
-    "max of rows": lambda t, x: x.max(1),
-    "min of columns": lambda t, x: x.min(0),
-    "amax": lambda t, x: x[3:].amax(0),
-    "argmax": lambda t, x: (x.argmax(1), x.argmin(0), x.argmax()),
-    "aminmax": lambda t, x: t.aminmax(x[1:4], dim=0),
-    "clamp": lambda t, x: x.clamp(0, 2),
-    "clamp to NaN": lambda t, x: x.clamp(max=NAN),
-    "cummax": lambda t, x: x.cummax(1),
-    "cummin": lambda t, x: x.cummin(0),
-    "topk": lambda t, x: x[:4].topk(1, 1),
-    "sort": lambda t, x: t.sort(x, dim=1, stable=True),
-    "sort downwards": lambda t, x: t.sort(x, dim=1, descending=True, stable=True),
-    "median": lambda t, x: x.median(1),
-    "nanmedian": lambda t, x: x[:4].nanmedian(1),
-    "mode": lambda t, x: x.mode(1),
-    "kthvalue": lambda t, x: x[:4].kthvalue(2, 1),
-    "quantile": lambda t, x: t.quantile(x, 0.5, dim=1),
-    "nanquantile": lambda t, x: t.nanquantile(x, 0.5, dim=1),
-    "max_pool1d": lambda t, x: pool(t, "max_pool1d", 2)(x),
-    "max_pool2d": lambda t, x: pool(t, "max_pool2d", 2)(x),
-    "adaptive_max_pool1d": lambda t, x: pool(t, "adaptive_max_pool1d", 2)(x[:4]),
-}
+WITH_NAN = """
+x.max() ; x.min() ; x.max(1) ; x.min(0) ; x[3:].amax(0) ; (x.argmax(1), x.argmin(0), x.argmax())
+t.aminmax(x[1:4], dim=0) ; x.clamp(0, 2) ; x.clamp(max=NAN) ; x.cummax(1) ; x.cummin(0) ; x[:4].topk(1, 1)
+t.sort(x, dim=1, stable=True) ; t.sort(x, dim=1, descending=True, stable=True) ; x.median(1) ; x[:4].nanmedian(1)
+x.mode(1) ; x[:4].kthvalue(2, 1) ; t.quantile(x, 0.5, dim=1) ; t.nanquantile(x, 0.5, dim=1)
+pool(t, 'max_pool1d', 2)(x) ; pool(t, 'max_pool2d', 2)(x) ; pool(t, 'adaptive_max_pool1d', 2)(x[:4])
+"""
 
 
-@in_one_test("name", WITH_NAN)
-def test_nan_among_numbers(name: str, device: str) -> None:
+@in_one_test("expression", split(WITH_NAN))
+def test_nan_among_numbers(expression: str, device: str) -> None:
     x, y = ours(ROWS, True, device), theirs(ROWS, True)
-    found, expected = listed(WITH_NAN[name](minigrad, x)), listed(WITH_NAN[name](torch, y))
+    found, expected = (
+        listed(evaluate(expression, t=t, x=leaf, NAN=NAN, pool=pool)) for t, leaf in ((minigrad, x), (torch, y))
+    )
     for f, e in zip(found, expected, strict=True):
         np.testing.assert_array_equal(host(f), host(e))
     if expected[0].requires_grad:

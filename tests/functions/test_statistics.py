@@ -3,64 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad
+from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
 from tests.support.tables import in_one_test
 
-Call = Callable[[Any, Any], Any]
-
-SMOOTH: dict[str, Call] = {
-    "kthvalue": lambda t, x: x.kthvalue(2, 1),
-    "kthvalue keepdim": lambda t, x: t.kthvalue(x, 3, dim=0, keepdim=True),
-    "median": lambda t, x: t.median(x),
-    "median dim": lambda t, x: x.median(dim=1, keepdim=True),
-    "nanmedian": lambda t, x: x.nanmedian(0),
-    "mode": lambda t, x: t.mode((x * 2).round() + 0 * x, 1).values,
-    "quantile": lambda t, x: t.quantile(x, 0.3),
-    "quantile several": lambda t, x: t.quantile(x, t.tensor([0.1, 0.5, 1.0], dtype=x.dtype).to(x.device), dim=1),
-    "quantile keepdim": lambda t, x: x.quantile(0.7, dim=0, keepdim=True, interpolation="midpoint"),
-    "nanquantile": lambda t, x: t.nanquantile(x, 0.5, dim=1),
-    "cummax": lambda t, x: t.cummax(x, 0),
-    "cummin": lambda t, x: x.cummin(dim=1),
-    "logcumsumexp": lambda t, x: t.logcumsumexp(x, 1),
-    "aminmax": lambda t, x: t.aminmax(x, dim=1, keepdim=True),
-    "std_mean": lambda t, x: t.std_mean(x, 1),
-    "var_mean": lambda t, x: t.var_mean(x, dim=0, keepdim=True),
-    "nansum": lambda t, x: t.nansum(x, 1),
-    "nanmean": lambda t, x: x.nanmean(0, keepdim=True),
-    "dist": lambda t, x: t.dist(x, x * 2 + 1, 3),
-    "cov": lambda t, x: t.cov(x),
-    "corrcoef": lambda t, x: t.corrcoef(x),
-    "msort": lambda t, x: t.msort(x),
-    "trapezoid": lambda t, x: t.trapezoid(x),
-    "trapezoid dx": lambda t, x: t.trapezoid(x, dx=0.5, dim=0),
-    "trapezoid x": lambda t, x: t.trapezoid(x, t.tensor([0.0, 1, 3, 4, 6]).to(x)),
-    "trapezoid same": lambda t, x: t.trapezoid(x, x.cumsum(1)),
-    "cumulative_trapezoid": lambda t, x: t.cumulative_trapezoid(x, dim=0),
-    "renorm": lambda t, x: t.renorm(x, 2, 0, 1.5),
-    "renorm 1": lambda t, x: x.renorm(1, 1, 2.0),
-}
+SMOOTH = """
+x.kthvalue(2, 1) ; t.kthvalue(x, 3, dim=0, keepdim=True) ; t.median(x) ; x.median(dim=1, keepdim=True)
+x.nanmedian(0) ; t.mode((x * 2).round() + 0 * x, 1).values ; t.quantile(x, 0.3)
+t.quantile(x, t.tensor([0.1, 0.5, 1.0], dtype=x.dtype).to(x.device), dim=1)
+x.quantile(0.7, dim=0, keepdim=True, interpolation='midpoint') ; t.nanquantile(x, 0.5, dim=1) ; t.cummax(x, 0)
+x.cummin(dim=1) ; t.logcumsumexp(x, 1) ; t.aminmax(x, dim=1, keepdim=True) ; t.std_mean(x, 1)
+t.var_mean(x, dim=0, keepdim=True) ; t.nansum(x, 1) ; x.nanmean(0, keepdim=True) ; t.dist(x, x * 2 + 1, 3) ; t.cov(x)
+t.corrcoef(x) ; t.msort(x) ; t.trapezoid(x) ; t.trapezoid(x, dx=0.5, dim=0)
+t.trapezoid(x, t.tensor([0.0, 1, 3, 4, 6]).to(x)) ; t.trapezoid(x, x.cumsum(1)) ; t.cumulative_trapezoid(x, dim=0)
+t.renorm(x, 2, 0, 1.5) ; x.renorm(1, 1, 2.0)
+"""
 
 
-@in_one_test("name", SMOOTH)
-def test_values_and_gradients(name: str, device: str) -> None:
+@in_one_test("expression", split(SMOOTH))
+def test_values_and_gradients(expression: str, device: str) -> None:
     data = np.random.default_rng(3).standard_normal((4, 5))
     x, y = ours(data, True, device), theirs(data, True)
-    found, expected = listed(SMOOTH[name](minigrad, x)), listed(SMOOTH[name](torch, y))
+    found, expected = listed(evaluate(expression, t=minigrad, x=x)), listed(evaluate(expression, t=torch, x=y))
     for f, e in zip(found, expected, strict=True):
         assert_close(f, e)
     floats = [i for i, e in enumerate(expected) if e.requires_grad]
     drawn = [np.asarray(np.random.default_rng(i).standard_normal(tuple(expected[i].shape))) for i in floats]
     got = gradients([found[i] for i in floats], [x], [ours(d, device=device) for d in drawn])
     wanted = gradients([expected[i] for i in floats], [y], [theirs(d) for d in drawn])
-    assert_close(got[0], wanted[0], rtol=1e-6 if name.startswith("renorm") else 1e-10)
-    single = listed(SMOOTH[name](minigrad, ours(data.astype(np.float32), device=device)))
+    assert_close(got[0], wanted[0], rtol=1e-6 if "renorm" in expression else 1e-10)
+    single = listed(evaluate(expression, t=minigrad, x=ours(data.astype(np.float32), device=device)))
     assert [s.dtype for s in single] == [
         minigrad.float32 if e.is_floating_point() else minigrad.int64 for e in expected
     ]

@@ -23,6 +23,7 @@ from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.ops.test_rules import floats, inputs, wanting
 from tests.support.both import numbers
+from tests.support.expressions import evaluate, split
 from tests.support.parity import host, ours
 from tests.support.plain_checks import without_kernel
 from tests.support.tables import check_all, in_one_test
@@ -108,39 +109,22 @@ def embedded(x: Any) -> Any:
     return F.embedding(ours(indices, device=str(x.device)), x, padding_idx=2)
 
 
-LARGE: dict[str, Callable[[Any], Any]] = {  # so large that compiled loops take them
-    "relu": lambda x: x.relu(),
-    "relu of sums": lambda x: (x + x.mean(1, keepdim=True)).relu(),
-    "relu6": lambda x: F.relu6(4 * x),
-    "hardtanh": F.hardtanh,
-    "hardswish": lambda x: F.hardswish(4 * x),
-    "threshold": lambda x: F.threshold(x, 0.3, -1.0),
-    "clamp": lambda x: x.clamp(-0.5, 0.7),
-    "maximum": lambda x: mg.maximum(x, x.detach().flip(0)),
-    "minimum": lambda x: mg.minimum(x, x.detach().flip(0)),
-    "amax": lambda x: x.amax(1),
-    "floor": lambda x: x.floor(),
-    "dropout": lambda x: F.dropout(x, 0.4),
-    "dropout behind relu": lambda x: relu_dropout(x, 0.4),
-    "dropout1d": lambda x: F.dropout1d(x[None], 0.4),
-    "alpha_dropout": lambda x: F.alpha_dropout(x, 0.4, True),
-    "feature_alpha_dropout": lambda x: F.feature_alpha_dropout(x[:, :, None], 0.4, True),
-    "masked_fill": lambda x: x.masked_fill(x.detach() > 0, 1.0),
-    "where": lambda x: mg.where(x.detach() > 0, x, 1.0),
-    "max_pool2d": lambda x: F.max_pool2d(x[None, None], 3, 2, 1),
-    "pad": lambda x: F.pad(x, (3, -5, 1, 0)),
-    "cross_entropy": ignoring,
-    "embedding": embedded,
-    "topk": lambda x: x.topk(4).values,
-    "triu": lambda x: x.triu(),
-    "rnn": lambda x: recurrent.rnn(x, x.new_full((120, 120), 0.01), x.new_zeros(9, 120), (9,) * 10, False, True)[0],
-}
+LARGE = """
+x.relu() ; (x + x.mean(1, keepdim=True)).relu() ; F.relu6(4 * x) ; F.hardtanh(x) ; F.hardswish(4 * x)
+F.threshold(x, 0.3, -1.0) ; x.clamp(-0.5, 0.7) ; mg.maximum(x, x.detach().flip(0)) ; mg.minimum(x, x.detach().flip(0))
+x.amax(1) ; x.floor() ; F.dropout(x, 0.4) ; relu_dropout(x, 0.4) ; F.dropout1d(x[None], 0.4)
+F.alpha_dropout(x, 0.4, True) ; F.feature_alpha_dropout(x[:, :, None], 0.4, True) ; x.masked_fill(x.detach() > 0, 1.0)
+mg.where(x.detach() > 0, x, 1.0) ; F.max_pool2d(x[None, None], 3, 2, 1) ; F.pad(x, (3, -5, 1, 0)) ; ignoring(x)
+embedded(x) ; x.topk(4).values ; x.triu()
+recurrent.rnn(x, x.new_full((120, 120), 0.01), x.new_zeros(9, 120), (9,) * 10, False, True)[0]
+"""
 
 
-@in_one_test("name", LARGE)
-def test_nor_a_kernel_of_large_arrays(name: str, device: str) -> None:
+@in_one_test("expression", split(LARGE))
+def test_nor_a_kernel_of_large_arrays(expression: str, device: str) -> None:
     x = ours(numbers(90, 120, dtype=np.float32), True, device)
-    output = LARGE[name](x)
+    names = {"relu_dropout": relu_dropout, "recurrent": recurrent, "ignoring": ignoring, "embedded": embedded}
+    output = evaluate(expression, mg=mg, F=F, x=x, **names)
     for value in (np.inf, -np.inf, np.nan):
         check(output, [x], lambda v: mg.full_like(output.detach(), v), value)
 

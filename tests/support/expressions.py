@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 import warnings
 from typing import Any
@@ -18,6 +19,11 @@ from .parity import torch
 def split(text: str) -> list[str]:
     """The expressions in a text: semicolons and ends of lines separate them."""
     return [part.strip() for part in re.split(r";|\n", text) if part.strip()]
+
+
+def evaluate(expression: str, **names: Any) -> Any:
+    """The value of an expression that speaks of these names, and of NumPy and ``math``."""
+    return eval(expression, {"np": np, "math": math, **names})
 
 
 @functools.cache
