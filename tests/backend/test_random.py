@@ -1,4 +1,4 @@
-"""Generators: repeatable, restorable, PyTorch's stream (tests/functions/test_creation.py), and masks."""
+"""Generators: repeatable, restorable, PyTorch's stream (tests/functions/test_random.py), and masks."""
 
 from __future__ import annotations
 

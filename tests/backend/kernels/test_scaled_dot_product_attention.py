@@ -57,7 +57,6 @@ def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
     for i, shape in enumerate(SHAPES):
         for j, (is_causal, p) in enumerate(itertools.product((False, True), (0.0, 0.25))):
             yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p
-    yield from ((*SHAPES[6], kind, is_causal, 0.0) for kind in MASKS for is_causal in (False, True))
 
 
 @in_one_test("shape, source, width, kind, is_causal, p", uses())
