@@ -127,8 +127,17 @@ def test_a_leaf_that_wants_a_gradient_is_left_alone(name: str) -> None:
 
 def test_what_does_not_fit() -> None:
     x = minigrad.zeros(2, dtype=minigrad.int64)
-    with pytest.raises(RuntimeError, match="can't be cast"):
-        x.clamp_(0.5, 1.5)
+    for change in (
+        lambda: x.clamp_(0.5, 1.5),
+        lambda: x.add_(0.5),
+        lambda: x.exp_(),
+        lambda: x.atan2_(minigrad.ones(2)),
+    ):
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            change()
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        minigrad.zeros(2).add_(minigrad.ones(3, 2))
+    assert x.tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="cannot change a tensor's shape"):
         minigrad.zeros(2).logical_and_(minigrad.ones(3, 2))
 
