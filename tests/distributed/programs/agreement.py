@@ -8,7 +8,7 @@ from typing import Any
 import minigrad
 import minigrad.distributed as dist
 from minigrad.distributed import ProcessGroup, ReduceOp
-from tests.distributed.programs.collectives import plain
+from tests.distributed.programs.collectives import done, plain
 from tests.support.ranks import at_least, raised
 
 
@@ -21,10 +21,10 @@ def _goes_on(g: ProcessGroup) -> None:
 
 def _differ(g: ProcessGroup, first: Callable[[], Any], others: Callable[[], Any], *texts: str) -> None:
     """Rank 0 makes one call, the others another."""
-    said = raised(RuntimeError, first if g.rank() == 0 else others)
+    message = raised(RuntimeError, first if g.rank() == 0 else others)
     rest = "rank 1: " if g.size() == 2 else f"ranks {', '.join(map(str, range(1, g.size())))}: "
     for text in ("the ranks do not make the same call", "rank 0: ", rest, *texts):
-        assert text in said, (text, said)
+        assert text in message, (text, message)
     _goes_on(g)
 
 
@@ -37,37 +37,34 @@ def check_functions(g: ProcessGroup) -> None:
     _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.broadcast(_of(3), 0, g), *texts)
 
 
-def check_a_barrier_and_a_collective(g: ProcessGroup) -> None:
-    _differ(g, lambda: dist.barrier(g), lambda: dist.all_reduce(_of(3), group=g), "rank 0: barrier()")
-
-
-def check_shapes(g: ProcessGroup) -> None:
-    texts = ("shape (3,)", "shape (2, 2)")
-    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.all_reduce(_of(2, 2), group=g), *texts)
-
-
-def check_shapes_of_as_many_elements(g: ProcessGroup) -> None:
-    texts = ("shape (4,)", "shape (2, 2)")
-    _differ(g, lambda: dist.broadcast(_of(4), 0, g), lambda: dist.broadcast(_of(2, 2), 0, g), *texts)
-
-
-def check_shapes_of_no_axis_and_of_one(g: ProcessGroup) -> None:
-    _differ(g, lambda: dist.broadcast(_of(), 0, g), lambda: dist.broadcast(_of(1), 0, g), "shape ()", "shape (1,)")
-
-
-def check_shapes_of_many_axes(g: ProcessGroup) -> None:
-    one, two = _of(*[1] * 9, 2), _of(*[1] * 9, 3)
-    _differ(g, lambda: dist.all_reduce(one, group=g), lambda: dist.all_reduce(two, group=g), "…")
-
-
-def check_dtypes(g: ProcessGroup) -> None:
-    two = _of(3, dtype=minigrad.bfloat16)
-    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.all_reduce(two, group=g), "float32", "bfloat16")
-
-
-def check_operations(g: ProcessGroup) -> None:
-    first, others = (lambda op=op: dist.all_reduce(_of(3), op, g) for op in (ReduceOp.SUM, ReduceOp.AVG))
-    _differ(g, first, others, "op=sum", "op=avg")
+def check_arguments(g: ProcessGroup) -> None:
+    many, half = [1] * 9, minigrad.bfloat16
+    cases = [
+        (lambda: dist.barrier(g), lambda: dist.all_reduce(_of(3), group=g), "rank 0: barrier()", ""),
+        *(
+            (lambda a=a: dist.broadcast(_of(*a), 0, g), lambda b=b: dist.broadcast(_of(*b), 0, g), left, right)
+            for a, b, left, right in [
+                ((3,), (2, 2), "shape (3,)", "shape (2, 2)"),
+                ((4,), (2, 2), "shape (4,)", "shape (2, 2)"),
+                ((), (1,), "shape ()", "shape (1,)"),
+                ((*many, 2), (*many, 3), "…", ""),
+            ]
+        ),
+        (
+            lambda: dist.all_reduce(_of(3), group=g),
+            lambda: dist.all_reduce(_of(3, dtype=half), group=g),
+            "float32",
+            "bfloat16",
+        ),
+        (
+            lambda: dist.all_reduce(_of(3), ReduceOp.SUM, g),
+            lambda: dist.all_reduce(_of(3), ReduceOp.AVG, g),
+            "op=sum",
+            "op=avg",
+        ),
+    ]
+    for first, others, *texts in cases:
+        _differ(g, first, others, *texts)
 
 
 def check_roots(g: ProcessGroup) -> None:
@@ -142,18 +139,36 @@ def check_handles(g: ProcessGroup) -> None:
     _goes_on(g)
 
 
+def check_a_wrong_call_before_right_ones(g: ProcessGroup) -> None:
+    """Rank 0 has begun the next calls when the first turns out to be wrong; the others begin them later."""
+    pair = minigrad.ones(3), minigrad.ones(3)
+    if g.rank() == 0:
+        works = [dist.all_reduce(x, group=g, async_op=True) for x in (_of(3), *pair)]
+        assert works[0] is not None
+        raised(RuntimeError, works[0].wait)
+        done(*works[1:])
+    else:
+        message = raised(RuntimeError, lambda: dist.all_reduce(_of(4), group=g))
+        assert "shape (3,)" in message and "shape (4,)" in message, message
+        for x in pair:
+            dist.all_reduce(x, group=g)
+    assert all(plain(x).tolist() == [g.size()] * 3 for x in pair)
+
+
 def check_a_wrong_call_of_a_group(g: ProcessGroup) -> None:
     """Its ranks are named by their numbers in the world."""
     group = dist.new_group([g.size() - 2, g.size() - 1])
     if g.rank() >= g.size() - 2:
         length = 2 + g.rank()
-        said = raised(RuntimeError, lambda: dist.all_reduce(_of(length), group=group))
-        assert f"rank {g.size() - 1}: " in said and f"rank {g.size() - 2}: " in said, said
+        message = raised(RuntimeError, lambda: dist.all_reduce(_of(length), group=group))
+        assert f"rank {g.size() - 1}: " in message and f"rank {g.size() - 2}: " in message, message
     _goes_on(g)
 
 
 @at_least(3)
 def check_all_differ(g: ProcessGroup) -> None:
-    said = raised(RuntimeError, lambda: dist.all_reduce(_of(g.rank() + 1), group=g))
-    assert all(f"rank {r}: all_reduce(float32 of shape ({r + 1},), op=sum)" in said for r in range(g.size())), said
+    message = raised(RuntimeError, lambda: dist.all_reduce(_of(g.rank() + 1), group=g))
+    assert all(f"rank {r}: all_reduce(float32 of shape ({r + 1},), op=sum)" in message for r in range(g.size())), (
+        message
+    )
     _goes_on(g)
