@@ -14,6 +14,7 @@ import pytest
 from tests.support.ranks import answers, begun, finished, written
 
 pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
+pytestmark = pytest.mark.nightly
 PROGRAM = """
 import minigrad as mg, minigrad.distributed as dist
 from tests.support.ranks import tell

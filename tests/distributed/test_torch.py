@@ -12,16 +12,17 @@ import pytest
 
 from tests.support.ranks import begun, by_hand, finished, launcher
 
+pytestmark = pytest.mark.nightly
 PROGRAM = Path(__file__).parent / "programs" / "in_torch.py"
-Found = list[dict[str, Any]]
+Answers = list[dict[str, Any]]
 
 
-def _read(folder: Path) -> Found:
+def _read(folder: Path) -> Answers:
     return [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in range(2)]
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed: no comparison with it")
     folder = tmp_path_factory.mktemp("theirs")
@@ -32,7 +33,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
     folder = tmp_path_factory.mktemp("ours")
     ran = finished(begun(launcher(2, "-m", "minigrad", "compat", PROGRAM, folder), folder))
@@ -40,14 +41,14 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return _read(folder)
 
 
-def test_the_same_names_and_numbers(theirs: Found, ours: Found) -> None:
+def test_the_same_names_and_numbers(theirs: Answers, ours: Answers) -> None:
     for their, our in zip(theirs, ours, strict=True):
         wrong = {name: (value, our.get(name)) for name, value in their.items() if our.get(name) != value}
         assert not wrong, "\n".join(f"{name}: {both[0]}, not {both[1]}" for name, both in wrong.items())
         assert our.keys() == their.keys()
 
 
-def test_minigrad_as_torchrun_starts_it(theirs: Found, tmp_path: Path) -> None:
+def test_minigrad_as_torchrun_starts_it(theirs: Answers, tmp_path: Path) -> None:
     """PyTorch's launcher starts ranks of minigrad."""
     pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -55,7 +56,7 @@ def test_minigrad_as_torchrun_starts_it(theirs: Found, tmp_path: Path) -> None:
         begun([*torchrun, "--no-python", sys.executable, "-m", "minigrad", "compat", PROGRAM, tmp_path], tmp_path)
     )
     assert ran.status == 0, ran.err
-    found = _read(tmp_path)
-    assert [each["rank"] for each in found] == [0, 1]
+    answers = _read(tmp_path)
+    assert [each["rank"] for each in answers] == [0, 1]
     names = [name for name in theirs[0] if name.startswith("all_reduce")]
-    assert [found[0][name] for name in names] == [theirs[0][name] for name in names]
+    assert [answers[0][name] for name in names] == [theirs[0][name] for name in names]

@@ -692,6 +692,14 @@ def check_what_the_world_says(g: ProcessGroup) -> None:
     raised(ValueError, lambda: dist.get_group_rank(g, n))
 
 
+@at_least(2)
+def check_shared_memory_has_no_name(g: ProcessGroup) -> None:
+    """MPICH's has none as soon as all ranks have it: a rank that is killed leaves no file behind."""
+    maps = Path("/proc/self/maps")
+    parts = [line for line in maps.read_text().splitlines() if "mpich_shm" in line] if maps.exists() else []
+    assert all(line.endswith("(deleted)") for line in parts), parts
+
+
 def check_many_small_calls(g: ProcessGroup) -> None:
     n, total = g.size(), 0.0
     for i in range(100):
