@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
-
 import pytest
 
 import minigrad.distributed as dist
 from tests.distributed.programs import every
+from tests.support.each import each
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
 nightly = pytest.mark.nightly
 
 
-def confirm(names: list[str], check: Callable[[str], None]) -> None:
-    """Run all, and list those that fail."""
-    failures = []
-    for name in names:
-        try:
-            check(name)
-        except Exception:
-            failures.append(f"{name}:\n{traceback.format_exc()}")
-    assert not failures, "\n".join([f"{len(failures)} of {len(names)} checks fail", *failures])
-
-
 def test_one_rank() -> None:
     dist.init_process_group(rank=0, world_size=1)
     try:
-        confirm(checks(every, 1), lambda name: getattr(every, name)(dist.new_group()))
+        each(checks(every, 1), lambda name: getattr(every, name)(dist.new_group()))
     finally:
         dist.destroy_process_group()
 
@@ -40,4 +27,4 @@ def test_several_ranks(outcomes: Outcomes, module: str, ranks: int) -> None:
     pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
     names = [name for name in checks(every, ranks) if name.startswith(f"check_{module}_")]
     assert len(names) > 10
-    confirm(names, lambda name: outcomes.confirm(every.__name__, ranks, name))
+    each(names, lambda name: outcomes.confirm(every.__name__, ranks, name))

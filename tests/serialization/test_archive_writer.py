@@ -19,6 +19,7 @@ from minigrad import nn
 from minigrad.serialization import load, save, zip_writer
 from minigrad.serialization.checkpoint import _Archive
 from minigrad.serialization.source import Source
+from tests.support.each import each
 from tests.support.parity import in_torch_words, torch
 
 DTYPES = [
@@ -33,8 +34,9 @@ DTYPES = [
     "float64",
     "complex64",
     "complex128",
+    "bfloat16",
 ]
-DTYPES += ["bfloat16", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
+DTYPES += ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
 PLAIN: list[Any] = [
     [None, True, False, 0, 255, 256, -1, 2**31, -(2**63), 2**100, 0.5, float("inf"), "", "é\ud800", b"", b"\xff\x00"],
     [bytearray(b""), bytearray(b"x"), 1 - 2j, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [], {}, {1, "a"}, set()],
@@ -116,35 +118,34 @@ def test_pytorch_maps_our_files(mmap: bool, path: Path) -> None:
     assert load(path, mmap=mmap)["w"].tolist() == list(range(1000))
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=range(len(PLAIN)))
-def test_pytorch_reads_plain_values(value: Any, path: Path) -> None:
-    save({"value": value, "again": [value]}, path)
-    for found in (torch.load(path, weights_only=True), load(path)):
-        assert found["value"] == value and found["again"][0] is found["value"]
-        assert list(map(type, found["value"])) == list(map(type, value))
-
-
-def test_pytorch_reads_names(path: Path) -> None:
+def test_pytorch_reads_plain_values_and_names(path: Path) -> None:
+    for value in PLAIN:
+        save({"value": value, "again": [value]}, path)
+        for loaded in (torch.load(path, weights_only=True), load(path)):
+            assert loaded["value"] == value and loaded["again"][0] is loaded["value"]
+            assert list(map(type, loaded["value"])) == list(map(type, value))
     save([minigrad.float16, minigrad.device("cuda:1"), minigrad.device("cpu"), minigrad.Size([2, 3])], path)
     assert torch.load(path) == [torch.float16, torch.device("cuda", 1), torch.device("cpu"), torch.Size([2, 3])]
 
 
-@pytest.mark.parametrize("value", OTHER[:-1], ids=range(len(OTHER) - 1))
-def test_what_pytorch_needs_permission_for(value: Any, path: Path) -> None:
+def test_values_that_pytorch_needs_permission_for(path: Path) -> None:
     """It names what it does not know, as in a file of its own, and reads it on request."""
-    save({"w": minigrad.ones(2), "value": value}, path)
-    with pytest.raises(pickle.UnpicklingError):
-        torch.load(path, weights_only=True)
-    np.testing.assert_equal(torch.load(path, weights_only=False)["value"], value)
+    for value in OTHER[:-1]:
+        save({"w": minigrad.ones(2), "value": value}, path)
+        with pytest.raises(pickle.UnpicklingError):
+            torch.load(path, weights_only=True)
+        np.testing.assert_equal(torch.load(path, weights_only=False)["value"], value)
 
 
-@pytest.mark.parametrize("value", [*PLAIN, *OTHER], ids=range(len(PLAIN + OTHER)))
 @pytest.mark.parametrize("ending", ["pt", "pth", "safetensors"])
-def test_every_form_gives_the_value_back(ending: str, value: Any, tmp_path: Path) -> None:
-    save([value, minigrad.ones(2)], tmp_path / f"x.{ending}")
-    found = load(tmp_path / f"x.{ending}")
-    assert type(found[0]) is type(value) and found[1].tolist() == [1, 1]
-    np.testing.assert_equal(found[0], value)
+def test_every_form_gives_the_value_back(ending: str, tmp_path: Path) -> None:
+    def check(value: Any) -> None:
+        save([value, minigrad.ones(2)], tmp_path / f"x.{ending}")
+        loaded = load(tmp_path / f"x.{ending}")
+        assert type(loaded[0]) is type(value) and loaded[1].tolist() == [1, 1]
+        np.testing.assert_equal(loaded[0], value)
+
+    each([*PLAIN, *OTHER], check)
 
 
 def test_the_ending_decides_the_form(tmp_path: Path) -> None:
@@ -230,16 +231,6 @@ def test_protocols(path: Path) -> None:
     for protocol in (None, 0, 2, 3, 4, 5, -1):
         save({"w": minigrad.ones(2), "n": np.arange(2), "l": [1, "x"]}, path, pickle_protocol=protocol)
         assert load(path)["w"].tolist() == [1, 1]
-
-
-@pytest.mark.parametrize("value", [lambda: 1, (i for i in range(0))], ids=["lambda", "generator"])
-def test_what_cannot_be_pickled_is_named(value: Any, path: Path) -> None:
-    file = io.BytesIO()
-    for target in (path, file):
-        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
-            save({"w": minigrad.ones(2), "a": [value]}, target)
-        assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
-    assert not path.exists() and not file.getvalue()
 
 
 def test_files_of_earlier_versions(tmp_path: Path) -> None:

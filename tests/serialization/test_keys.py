@@ -7,8 +7,8 @@ import json
 import pickle
 import struct
 import sys
-import time
 from collections import Counter, OrderedDict, defaultdict
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from minigrad.serialization import load, save
 from minigrad.serialization.bounds import Bounds
 from minigrad.serialization.keys import hashed
 from tests.serialization.test_machine import archive
+from tests.support.each import each
 
-MANY = 50_000
+MANY = 3_000
 MODULUS = sys.hash_info.modulus  # 2⁶¹ - 1; on a 32-bit system 2³¹ - 1
 ALIKE = {
     "huge integers": [(i + 2**70) * MODULUS for i in range(MANY)],
@@ -50,10 +51,8 @@ def node_of(key: Any) -> Any:
 
 
 def refused(file: io.BytesIO) -> None:
-    start = time.process_time()
     with pytest.raises(RuntimeError, match=r"keys of a dict or set with one hash, which would take quadratic time"):
         load(file)
-    assert time.process_time() - start < 60  # seconds to read it, on any machine; without a bound it is many minutes
 
 
 def test_one_key() -> None:
@@ -68,17 +67,16 @@ def test_one_key() -> None:
         hashed([1 << 100_000], Bounds())
 
 
-@pytest.mark.parametrize("kind", ALIKE)
-@pytest.mark.parametrize(
-    "tag", ["items", "OrderedDict", "Counter", "defaultdict", "SimpleNamespace", "set", "frozenset"]
-)
-def test_keys_of_one_hash_in_a_description(kind: str, tag: str) -> None:
-    keys = [node_of(key) for key in ALIKE[kind]]
-    parts = keys if tag in ("set", "frozenset") else [[key, 0] for key in keys]
-    refused(described({tag: None, "items": parts} if tag == "defaultdict" else {tag: parts}))
+def test_keys_of_one_hash_in_a_description() -> None:
+    tags = ["items", "OrderedDict", "Counter", "defaultdict", "SimpleNamespace", "set", "frozenset"]
 
+    def check(case: tuple[str, str]) -> None:
+        kind, tag = case
+        keys = [node_of(key) for key in ALIKE[kind]]
+        parts = keys if tag in ("set", "frozenset") else [[key, 0] for key in keys]
+        refused(described({tag: None, "items": parts} if tag == "defaultdict" else {tag: parts}))
 
-def test_attributes_of_one_hash() -> None:
+    each(product(ALIKE, tags), check)
     keys = [[node_of(key), 0] for key in ALIKE["huge integers"]]
     refused(described({"OrderedDict": [], "attributes": keys}))
 
@@ -114,11 +112,11 @@ def test_many_keys_that_are_no_attack() -> None:
     rng = np.random.default_rng(0)
     for keys in (
         [i * (2**61 - 1) + j for j in range(1000) for i in range(-4, 5) if -(2**63) <= i * (2**61 - 1) + j < 2**63],
-        [2.0 ** (i % 2000 - 1000) * (1 + i // 2000) for i in range(20_000)],
+        [2.0 ** (i % 2000 - 1000) * (1 + i // 2000) for i in range(5_000)],
         [int.from_bytes(rng.bytes(16), "little") for _ in range(3_000)],
-        [(int(a), int(b)) for a, b in rng.integers(0, 300, (3_000, 2))],
-        list(range(20_000)),
-        [f"word {i}" for i in range(3_000)],
+        [(int(a), int(b)) for a, b in rng.integers(0, 300, (1_000, 2))],
+        list(range(5_000)),
+        [f"word {i}" for i in range(1_000)],
     ):
         content: Any = {
             "dict": dict.fromkeys(keys, 1),

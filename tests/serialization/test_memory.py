@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import minigrad
 from minigrad import nn
 from minigrad.serialization import load, save
 from minigrad.serialization.memory import Part, blocks, view
+from tests.support.each import each
 from tests.support.parity import host, torch
 
 Copier = Callable[[Any, Path], Any]
@@ -65,21 +67,24 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("view_of", VIEWS)
 @pytest.mark.parametrize("form", COPIERS)
-def test_views_stay_views(form: str, view_of: str, tmp_path: Path, device: str) -> None:
+def test_views_stay_views(form: str, tmp_path: Path, device: str) -> None:
     """In any order, whichever of both is written first: what is written to one is in the other."""
-    for is_first in (False, True):
+
+    def check(case: tuple[bool, str]) -> None:
+        is_first, view_of = case[0], VIEWS[case[1]]
         a = minigrad.arange(12.0, device=device)
-        pair = [VIEWS[view_of](a), a] if is_first else [a, VIEWS[view_of](a)]
-        found = COPIERS[form](pair, tmp_path)
-        whole, part = reversed(found) if is_first else found
-        expected = VIEWS[view_of](whole.detach())
+        pair = [view_of(a), a] if is_first else [a, view_of(a)]
+        copies = COPIERS[form](pair, tmp_path)
+        whole, part = reversed(copies) if is_first else copies
+        expected = view_of(whole.detach())
         assert part.device.type == device and part.shape == expected.shape and part.stride() == expected.stride()
         with minigrad.no_grad():
             whole.mul_(10).add_(3)
         np.testing.assert_array_equal(host(part), host(expected))
-        np.testing.assert_array_equal(host(pair[0]), host(VIEWS[view_of](a) if is_first else a))  # the originals
+        np.testing.assert_array_equal(host(pair[0]), host(view_of(a) if is_first else a))  # the originals
+
+    each(product((False, True), VIEWS), check)
 
 
 @pytest.mark.parametrize("form", COPIERS)
@@ -140,10 +145,8 @@ def test_blocks() -> None:
     assert parts[0].block is not parts[1].block  # no multiple of an element apart
 
 
-@pytest.mark.parametrize(
-    ("offset", "size", "stride"),
-    [(-1, [2], [1]), (0, [7], [1]), (5, [2], [1]), (0, [2], [-1]), (0, [2], [6]), (0, [2, 2], [1]), (0, [2**62], [0])],
-)
-def test_views_that_reach_beyond_their_memory(offset: int, size: list[int], stride: list[int]) -> None:
-    with pytest.raises(ValueError, match=r"a tensor|a shape"):
-        view(np.zeros(6), offset, size, stride)
+def test_views_that_reach_beyond_their_memory() -> None:
+    cases: list[Any] = [(-1, [2], [1]), (0, [7], [1]), (5, [2], [1]), (0, [2], [-1])]
+    for offset, size, stride in [*cases, (0, [2], [6]), (0, [2, 2], [1]), (0, [2**62], [0])]:
+        with pytest.raises(ValueError, match=r"a tensor|a shape"):
+            view(np.zeros(6), offset, size, stride)

@@ -54,9 +54,9 @@ def test_dtypes_that_numpy_lacks() -> None:
     assert_written_alike(arrays | {kind: numbers(kind) for kind in NUMPY})
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (0, 3), (3, 0, 2), (5, 1, 2)], ids=str)
-def test_shapes(shape: tuple[int, ...]) -> None:
-    assert_written_alike({"x": numbers("float32", shape), "y": numbers("int8", shape), "z": numbers("bool", shape)})
+def test_shapes() -> None:
+    for shape in ((), (0,), (1,), (0, 3), (3, 0, 2), (5, 1, 2)):
+        assert_written_alike({"x": numbers("float32", shape), "y": numbers("int8", shape), "z": numbers("bool", shape)})
 
 
 def test_names_and_metadata() -> None:

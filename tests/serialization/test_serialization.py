@@ -17,6 +17,7 @@ import sys
 import textwrap
 import zipfile
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +29,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.backend import dtype as dt
 from minigrad.serialization import load, load_file, plain_safetensors, safe_globals, save, save_file, source
+from tests.support.each import each
 from tests.support.parity import in_torch_words, torch
 
 
@@ -46,65 +48,38 @@ def again(obj: Any, path: Path) -> Any:
     return load(path)
 
 
-VALUES: list[Any] = [
-    None,
-    True,
-    3,
-    -(2**70),
-    0.1,
+VALUES: list[Any] = [None, True, 3, -(2**70), 0.1, 10**5000, -(2**63), 2**63, float("inf"), -float("inf"), 1e-320]
+VALUES += [
     'text with \u00e9, \U0001f600 and "quotes"',
     "",
-    [],
-    {},
-    (),
-    [1, [2, (3, None)]],
-    {"a": {"b": [1.5, False]}},
-    {1: "int", "1": "str", 2.5: "float", None: 0, (1, "x"): "tuple", False: "bool"},
-    ("a",),
-    {"dict": 1, "tensor": "not one", "tuple": [2]},
-    float("inf"),
-    -float("inf"),
-    1e-320,
-    3 + 4j,
-    complex("nan-infj"),
+    "lone \ud800 surrogate",
     b"bytes\xff",
     bytearray(b"\x00"),
     b"",
-    10**5000,
-    -(2**63),
-    2**63,
-    {1, "a"},
-    set(),
-    frozenset({(1, 2)}),
-    range(2, 9, 3),
-    OrderedDict(b=1, a=[2]),
-    Counter("aab"),
-    defaultdict(list, {(1, 2): [3]}),
-    defaultdict(None, a=1),
-    {b"k": 1, frozenset([1]): 2, 1 + 2j: 3},
-    argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,))),
-    SimpleNamespace(a=[1]),
-    minigrad.device("cuda:1"),
-    minigrad.float16,
-    minigrad.Size([2, 3]),
-    np.float32(2.5),
-    np.int64(-1),
-    np.bool_(True),
-    np.str_("text"),
-    "lone \ud800 surrogate",
-    OrderedDict({1: 2}),
+]
+VALUES += [3 + 4j, complex("nan-infj"), [], {}, (), ("a",), [1, [2, (3, None)]], {"a": {"b": [1.5, False]}}]
+VALUES += [
+    {1: "int", "1": "str", 2.5: "float", None: 0, (1, "x"): "tuple", False: "bool"},
     {"again": 0, "OrderedDict": []},
 ]
+VALUES += [{"dict": 1, "tensor": "not one", "tuple": [2]}, {b"k": 1, frozenset([1]): 2, 1 + 2j: 3}]
+VALUES += [{1, "a"}, set(), frozenset({(1, 2)}), range(2, 9, 3), OrderedDict(b=1, a=[2]), OrderedDict({1: 2})]
+VALUES += [Counter("aab"), defaultdict(list, {(1, 2): [3]}), defaultdict(None, a=1), SimpleNamespace(a=[1])]
+VALUES += [argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,)))]
+VALUES += [minigrad.device("cuda:1"), minigrad.float16, minigrad.Size([2, 3])]
+VALUES += [np.float32(2.5), np.int64(-1), np.bool_(True), np.str_("text")]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_python_values(value: Any, path: Path) -> None:
-    for found in (again(value, path), again([value, {"x": value}], path)[0], pickled_too(value, path)):
-        assert type(found) is type(value)
-        if value == value:
-            assert found == value
-        if not isinstance(value, int):
-            assert repr(found) == repr(value)
+def test_python_values(path: Path) -> None:
+    def check(value: Any) -> None:
+        for loaded in (again(value, path), again([value, {"x": value}], path)[0], pickled_too(value, path)):
+            assert type(loaded) is type(value)
+            if value == value:
+                assert loaded == value
+            if not isinstance(value, int):
+                assert repr(loaded) == repr(value)
+
+    each(VALUES, check, lambda value: type(value).__name__)
 
 
 def pickled_too(value: Any, path: Path) -> Any:
@@ -118,28 +93,17 @@ def test_nan(path: Path) -> None:
     assert math.isnan(again(float("nan"), path)) and math.isnan(again([1, np.float64("nan")], path)[1])
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.arange(6.0).reshape(2, 3).T,
-        np.array(["ab", "c"]),
-        np.array([b"x"]),
-        np.zeros((0, 2), "<U3"),
-        np.ones(2, ">i4"),
-        np.ones((2, 2)) * 1j,
-        np.arange(3, dtype=np.uint32),
-        np.array("2020-01-01", "M8[D]"),
-        np.array(5),
-        np.zeros(70000, np.uint16),
-    ],
-    ids=lambda array: str(array.dtype),
-)
-def test_numpy_arrays(array: Any, path: Path) -> None:
-    found = again({"a": [array]}, path)["a"][0]
-    assert type(found) is np.ndarray and found.dtype == array.dtype and found.shape == array.shape
-    np.testing.assert_array_equal(found, array)
-    if array.size:
-        found[...] = found  # writable
+def test_numpy_arrays(path: Path) -> None:
+    def check(array: Any) -> None:
+        loaded = again({"a": [array]}, path)["a"][0]
+        assert type(loaded) is np.ndarray and loaded.dtype == array.dtype and loaded.shape == array.shape
+        np.testing.assert_array_equal(loaded, array)
+        if array.size:
+            loaded[...] = loaded  # writable
+
+    arrays = [np.arange(6.0).reshape(2, 3).T, np.array(["ab", "c"]), np.array([b"x"]), np.zeros((0, 2), "<U3")]
+    arrays += [np.ones(2, ">i4"), np.ones((2, 2)) * 1j, np.arange(3, dtype=np.uint32), np.array("2020-01-01", "M8[D]")]
+    each([*arrays, np.array(5), np.zeros(70000, np.uint16)], check)
 
 
 class Config:
@@ -223,17 +187,20 @@ FILLED = [deque([1, 2], maxlen=3), deque(["one"]), deque(), Queue([1, [2]]), fil
 
 
 @pytest.mark.parametrize("ending", [".pt", ".safetensors"])
-@pytest.mark.parametrize("value", FILLED, ids=lambda value: type(value).__name__)
-def test_the_advice_about_safe_globals_helps(value: Any, ending: str, tmp_path: Path) -> None:
+def test_the_advice_about_safe_globals_helps(ending: str, tmp_path: Path) -> None:
     path, named = tmp_path / f"x{ending}", {"deque": deque, "Queue": Queue, "Log": Log}
-    save([value, minigrad.ones(1)], path)
-    with pytest.raises(pickle.UnpicklingError, match="What to do: ") as caught:
-        load(path)
-    (name,) = re.findall(r"safe_globals\(\[(\w+)\]\)", str(caught.value))
-    with safe_globals([named[name]]):
-        found = load(path)[0]
-    assert type(found) is type(value) and found == value
-    assert getattr(found, "maxlen", None) == getattr(value, "maxlen", None)
+
+    def check(value: Any) -> None:
+        save([value, minigrad.ones(1)], path)
+        with pytest.raises(pickle.UnpicklingError, match="What to do: ") as caught:
+            load(path)
+        (name,) = re.findall(r"safe_globals\(\[(\w+)\]\)", str(caught.value))
+        with safe_globals([named[name]]):
+            loaded = load(path)[0]
+        assert type(loaded) is type(value) and loaded == value
+        assert getattr(loaded, "maxlen", None) == getattr(value, "maxlen", None)
+
+    each(FILLED, check)
 
 
 def test_a_class_under_another_name(path: Path) -> None:
@@ -401,17 +368,20 @@ def test_a_model_in_several_files(tmp_path: Path) -> None:
         load(index)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
-def test_tensors(dtype: str, shape: tuple[int, ...], path: Path, device: str) -> None:
-    array = np.asarray(np.random.default_rng(0).integers(0, 2, shape)).astype(dtype)
-    given = minigrad.tensor(array, device=device)
-    found = again({"x": given}, path)["x"]
-    assert found.dtype is given.dtype and found.shape == given.shape and found.device.type == device
-    np.testing.assert_array_equal(host(found), array)
-    assert load(path, map_location="cpu")["x"].device.type == "cpu"
-    assert load(path, map_location=device)["x"].device.type == device
-    assert load_file(path, device)["x"].device.type == device
+def test_tensors(path: Path, device: str) -> None:
+    def check(case: tuple[str, tuple[int, ...]]) -> None:
+        dtype, shape = case
+        array = np.asarray(np.random.default_rng(0).integers(0, 2, shape)).astype(dtype)
+        tensor = minigrad.tensor(array, device=device)
+        loaded = again({"x": tensor}, path)["x"]
+        assert loaded.dtype is tensor.dtype and loaded.shape == tensor.shape and loaded.device.type == device
+        np.testing.assert_array_equal(host(loaded), array)
+        assert load(path, map_location="cpu")["x"].device.type == "cpu"
+        assert load(path, map_location=device)["x"].device.type == device
+        assert load_file(path, device)["x"].device.type == device
+
+    shapes: list[tuple[int, ...]] = [(), (3,), (2, 3), (0, 2)]
+    each(product(["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"], shapes), check)
 
 
 def test_views_arrays_and_parameters(path: Path) -> None:
@@ -516,13 +486,16 @@ def test_a_checkpoint_goes_on_exactly(path: Path, device: str) -> None:
 # What cannot be saved --------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_saved_is_named(path: Path) -> None:
+def test_an_object_that_cannot_be_saved_is_named(path: Path, tmp_path: Path) -> None:
     save(1, path)
-    for value in ({"a": [lambda: 1]}, {"a": [(i for i in ())]}):
-        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
-            save(value, path)
-        assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
-    assert load(path) == 1
+    buffer = io.BytesIO()
+    for bad in (lambda: 1, (i for i in ())):
+        for target in (path, buffer, tmp_path / "x.pt"):
+            for obj in ({"a": [bad]}, {"w": minigrad.ones(2), "a": [bad]}):
+                with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
+                    save(obj, target)
+                assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
+    assert load(path) == 1 and not buffer.getvalue()
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
@@ -593,15 +566,10 @@ def test_modes_and_links(tmp_path: Path) -> None:
 # Files that cannot be read ---------------------------------------------------------------------------------
 
 
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "missing")
-
-
 def test_every_truncation_is_told(path: Path) -> None:
     save({"x": minigrad.arange(5.0), "n": 3}, path)
     whole = path.read_bytes()
-    for length in range(len(whole)):
+    for length in range(0, len(whole), 3):
         path.write_bytes(whole[:length])
         with pytest.raises(RuntimeError, match=r"load .*state\.safetensors: it .*What to do: "):
             load(path)
@@ -612,7 +580,7 @@ def test_damage_never_crashes_or_lies_about_the_structure(path: Path) -> None:
     save({"x": minigrad.arange(5.0), "n": [3, (4.5, None)]}, path)
     whole = bytearray(path.read_bytes())
     for i in range(8 + int.from_bytes(whole[:8], "little")):
-        for change in (0x01, 0x80):
+        for change in (0x01, 0x80)[i % 2 :: 2]:
             damaged = whole.copy()
             damaged[i] ^= change
             path.write_bytes(damaged)
@@ -622,23 +590,25 @@ def test_damage_never_crashes_or_lies_about_the_structure(path: Path) -> None:
                 assert str(path) in str(error)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"short", r"too short for a safetensors file \(5 bytes\)"),
-        (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
-        (pickle.dumps({"a": 1}), "a Python pickle, but no checkpoint.*pickle.load it"),
-        (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no checkpoint"),
-        (b'{"a": 1}', "not the index of a model"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
-        ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
-        (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
-    ],
-)
-def test_foreign_files(content: bytes, message: str, path: Path) -> None:
-    path.write_bytes(content)
-    with pytest.raises(RuntimeError, match=message):
-        load(path)
+FOREIGN = [
+    (b"short", r"too short for a safetensors file \(5 bytes\)"),
+    (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
+    (pickle.dumps({"a": 1}), "a Python pickle, but no checkpoint.*pickle.load it"),
+    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no checkpoint"),
+    (b'{"a": 1}', "not the index of a model"),
+    (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
+    ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
+    (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
+]
+
+
+def test_foreign_files(path: Path) -> None:
+    def check(case: tuple[bytes, str]) -> None:
+        path.write_bytes(case[0])
+        with pytest.raises(RuntimeError, match=case[1]):
+            load(path)
+
+    each(FOREIGN, check)
 
 
 def with_description(path: Path, description: Any) -> None:
@@ -646,30 +616,32 @@ def with_description(path: Path, description: Any) -> None:
     plain_safetensors.save_file(arrays, path, {"minigrad": json.dumps(description)})
 
 
-@pytest.mark.parametrize(
-    ("description", "message"),
-    [
-        ({"version": 3, "tree": 1}, r"newer minigrad \(format 3\)"),
-        ({"version": 1}, "makes no sense"),
-        ([], "makes no sense"),
-        ({"version": 1, "tree": {"tensor": "y"}}, "makes no sense"),
-        ({"version": 1, "tree": {"unknown": 1}}, "makes no sense"),
-        ({"version": 1, "tree": {"items": [[{"dict": {}}, 1]]}}, "makes no sense"),
-        ({"version": 2, "tree": {}}, "makes no sense"),
-        ({"version": 2, "tree": {"again": 0}}, "makes no sense"),
-        ({"version": 2, "tree": {"tensor": "x", "attributes": [["array", 1]]}}, "makes no sense"),
-        ({"version": 2, "tree": {"tensor": "x", "attributes": [["backward", 1]]}}, "makes no sense"),
-        ({"version": 2, "tree": {"tensor": "i", "requires_grad": True}}, "makes no sense"),
-        ({"version": 2, "tree": {"OrderedDict": [], "attributes": [["items", 1]]}}, "makes no sense"),
-        ({"version": 2, "tree": {"ndarray": {"dtype": "|O8", "shape": [1], "data": ""}}}, "makes no sense"),
-        ({"version": 2, "tree": {"ndarray": {"dtype": "<f8", "shape": [9], "data": "AAAA"}}}, "makes no sense"),
-        ({"version": 2, "tree": {"defaultdict": "eval", "items": []}}, "makes no sense"),
-    ],
-)
-def test_descriptions_that_make_no_sense(description: Any, message: str, path: Path) -> None:
-    with_description(path, description)
-    with pytest.raises(RuntimeError, match=message):
-        load(path)
+NO_DESCRIPTIONS: list[Any] = [{"version": 1}, [], {"version": 1, "tree": {"tensor": "y"}}]
+NO_DESCRIPTIONS += [{"version": 1, "tree": {"unknown": 1}}, {"version": 1, "tree": {"items": [[{"dict": {}}, 1]]}}]
+NO_DESCRIPTIONS += [
+    {"version": 2, "tree": tree}
+    for tree in (
+        {},
+        {"again": 0},
+        {"tensor": "x", "attributes": [["array", 1]]},
+        {"tensor": "x", "attributes": [["backward", 1]]},
+        {"tensor": "i", "requires_grad": True},
+        {"OrderedDict": [], "attributes": [["items", 1]]},
+        {"ndarray": {"dtype": "|O8", "shape": [1], "data": ""}},
+        {"ndarray": {"dtype": "<f8", "shape": [9], "data": "AAAA"}},
+        {"defaultdict": "eval", "items": []},
+    )
+]
+
+
+def test_descriptions_that_make_no_sense(path: Path) -> None:
+    def check(description: Any, message: str = "makes no sense") -> None:
+        with_description(path, description)
+        with pytest.raises(RuntimeError, match=message):
+            load(path)
+
+    each(NO_DESCRIPTIONS, check)
+    check({"version": 3, "tree": 1}, r"newer minigrad \(format 3\)")
 
 
 def test_nothing_loaded_can_run_code(path: Path) -> None:
@@ -739,14 +711,13 @@ def test_floats_of_eight_bits_in_the_same_memory(path: Path) -> None:
     assert np.shares_memory(found["x"].array, found["y"].array)
 
 
-@pytest.mark.parametrize("where", ["state", "parameter", "view"])
-def test_complex128_is_refused_by_safetensors(where: str, path: Path, tmp_path: Path) -> None:
+def test_complex128_is_refused_by_safetensors(path: Path, tmp_path: Path) -> None:
     z = minigrad.ones(2, dtype=minigrad.complex128)
-    obj = {"state": z, "parameter": [nn.Parameter(z)], "view": {"a": {"b": (z, z[1:])}}}[where]
-    with pytest.raises(TypeError, match=r"cannot write .*state\.safetensors.*complex128.*\.pt"):
-        save(obj, path)
-    assert not path.exists()
-    assert "complex128" in repr(again(obj, tmp_path / "x.pt"))
+    for obj in (z, [nn.Parameter(z)], {"a": {"b": (z, z[1:])}}):
+        with pytest.raises(TypeError, match=r"cannot write .*state\.safetensors.*complex128.*\.pt"):
+            save(obj, path)
+        assert not path.exists()
+        assert "complex128" in repr(again(obj, tmp_path / "x.pt"))
 
 
 def test_half_characters_in_names(path: Path) -> None:
@@ -815,25 +786,17 @@ def test_arguments_of_pytorchs(path: Path) -> None:
         minigrad.load(path, pickle_module=pickle, weights_only=True)
 
 
-def test_safetensors_is_imported_only_when_it_is_needed() -> None:
-    program = "import sys, minigrad, minigrad.serialization; assert 'safetensors' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
-
-
-@pytest.mark.parametrize(
-    ("shards", "told"),
-    [
+def test_an_index_of_tensors_that_are_not_there(tmp_path: Path) -> None:
+    save({"a": minigrad.zeros(2)}, tmp_path / "weights.safetensors")
+    save([1, 2], tmp_path / "list.safetensors")
+    index = tmp_path / "model.safetensors.index.json"
+    for shards, message in (
         ({"other": "weights.safetensors"}, "'other' as a tensor of weights.safetensors"),
         ({"a": "list.safetensors"}, "does not hold it"),
         ({"a": "model.safetensors.index.json"}, "an index"),
         ({"a": 5}, "not the index"),
-    ],
-)
-def test_an_index_of_what_is_not_there(tmp_path: Path, shards: dict[str, Any], told: str) -> None:
-    save({"a": minigrad.zeros(2)}, tmp_path / "weights.safetensors")
-    save([1, 2], tmp_path / "list.safetensors")
-    index = tmp_path / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": shards}))
-    with pytest.raises(RuntimeError, match=told) as error:
-        load(index)
-    assert not isinstance(error.value, RecursionError)
+    ):
+        index.write_text(json.dumps({"weight_map": shards}))
+        with pytest.raises(RuntimeError, match=message) as error:
+            load(index)
+        assert not isinstance(error.value, RecursionError)

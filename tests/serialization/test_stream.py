@@ -16,6 +16,7 @@ import minigrad
 from minigrad import nn
 from minigrad.serialization import load, save, save_file
 from minigrad.serialization.stream import Stream
+from tests.support.each import each
 from tests.support.parity import torch
 
 
@@ -144,26 +145,24 @@ def test_archives_in_a_row_are_no_file(tmp_path: Path) -> None:
         load(tmp_path / "x.pt")
 
 
-@pytest.mark.parametrize("begin", [b"", b"\x00" * 8, b"text", b"\xff" * 8 + b"{", b"PK\x03\x04" + b"\xff" * 40])
-def test_no_more_is_read_than_makes_sense(begin: bytes) -> None:
+def test_no_more_is_read_than_makes_sense() -> None:
     """Of a stream that claims a great length, or no kind, little is read; none is allocated before it is there."""
 
     class Endless:
-        count = 0
+        def __init__(self, begin: bytes) -> None:
+            self.begin, self.count = begin, 0
 
         def read(self, size: int) -> bytes:
-            part = begin[self.count : self.count + size] or b"\x00" * size
+            part = self.begin[self.count : self.count + size] or b"\x00" * size
             self.count += len(part)
-            if self.count > 200_000_000:
+            if self.count > 50_000_000:
                 raise OSError("too much")
             return part
 
-    endless = Endless()
-    if begin[:2] == b"PK":
-        with pytest.raises(OSError, match="too much"):
-            Stream(endless)
-    else:
-        assert len(Stream(endless).data) < 100
+    for begin in (b"", b"\x00" * 8, b"text", b"\xff" * 8 + b"{"):
+        assert len(Stream(Endless(begin)).data) < 100
+    with pytest.raises(OSError, match="too much"):
+        Stream(Endless(b"PK\x03\x04" + b"\xff" * 40))
 
 
 def test_modules_in_a_row() -> None:
@@ -188,19 +187,21 @@ NO_CHECKPOINTS = [
 ]
 
 
-@pytest.mark.parametrize("content", NO_CHECKPOINTS)
-def test_files_of_other_kinds_are_refused_alike(content: bytes, tmp_path: Path) -> None:
+def test_files_of_other_kinds_are_refused_alike(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_bytes(content)
 
     def message(f: Any, name: str) -> str:
         with pytest.raises(RuntimeError, match=r"^cannot load ") as caught:
             load(f)
         return str(caught.value).replace(name, "it", 1)
 
-    pipe = os.pipe()
-    os.write(pipe[1], content)
-    os.close(pipe[1])
-    with open(path, "rb") as file, open(pipe[0], "rb") as piped:
-        for f in (io.BytesIO(content), file, piped):
-            assert message(f, f"the {type(f).__name__}") == message(path, str(path))
+    def check(content: bytes) -> None:
+        path.write_bytes(content)
+        pipe = os.pipe()
+        os.write(pipe[1], content)
+        os.close(pipe[1])
+        with open(path, "rb") as file, open(pipe[0], "rb") as piped:
+            for f in (io.BytesIO(content), file, piped):
+                assert message(f, f"the {type(f).__name__}") == message(path, str(path))
+
+    each(NO_CHECKPOINTS, check)
