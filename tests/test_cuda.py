@@ -2,67 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import minigrad as mg
 from minigrad import cuda
+from tests.support.each import each
 from tests.support.parity import torch
 
 pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "is_available()",
-        "device_count()",
-        "manual_seed(1)",
-        "manual_seed_all(1)",
-        "seed()",
-        "seed_all()",
-        "empty_cache()",
-        "set_device(-1)",
-        "memory_allocated()",
-        "max_memory_allocated()",
-        "memory_reserved()",
-        "max_memory_reserved()",
-        "is_bf16_supported()",
-        "is_initialized()",
-        "get_rng_state_all()",
-        "set_rng_state_all([])",
-        "get_arch_list()",
-        "len(memory_stats())",
-    ],
-)
-def test_harmless_calls_answer_as_pytorch(call: str) -> None:
-    if call.startswith("len"):
-        assert len(cuda.memory_stats()) == len(torch.cuda.memory_stats())
-        return
-    assert eval(f"cuda.{call}", {"cuda": cuda}) == eval(f"cuda.{call}", {"cuda": torch.cuda})
+SAME = """
+is_available() device_count() manual_seed(1) manual_seed_all(1) seed() seed_all() empty_cache() set_device(-1)
+memory_allocated() max_memory_allocated() memory_reserved() max_memory_reserved() is_bf16_supported() is_initialized()
+get_rng_state_all() set_rng_state_all([]) get_arch_list()
+"""
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: cuda.synchronize(),
-        lambda: cuda.current_device(),
-        lambda: cuda.get_device_name(0),
-        lambda: cuda.get_device_properties(0),
-        lambda: cuda.get_device_capability(),
-        lambda: cuda.mem_get_info(),
-        lambda: cuda.get_rng_state(),
-        lambda: cuda.set_device(0),
-        lambda: cuda.init(),
-        lambda: cuda.initial_seed(),
-        lambda: cuda.set_per_process_memory_fraction(0.5),
-        lambda: cuda.device(0).__enter__(),
-    ],
-)
-def test_what_needs_a_gpu_says_what_to_install(call: Any) -> None:
-    with pytest.raises(RuntimeError, match=r"pip install cupy|nvidia-smi"):
-        call()
+def test_harmless_calls_answer_as_pytorch() -> None:
+    each(SAME.split(), lambda call: agrees(eval(f"cuda.{call}"), eval(f"torch.cuda.{call}")))
+    assert len(cuda.memory_stats()) == len(torch.cuda.memory_stats())
+
+
+def agrees(ours: object, theirs: object) -> None:
+    assert ours == theirs
+
+
+NEED_A_GPU: list[Callable[[], Any]] = [
+    *(cuda.synchronize, cuda.current_device, cuda.get_device_capability, cuda.mem_get_info, cuda.get_rng_state),
+    *(cuda.init, cuda.initial_seed, lambda: cuda.get_device_name(0), lambda: cuda.get_device_properties(0)),
+    *(lambda: cuda.set_device(0), lambda: cuda.device(0).__enter__()),
+    lambda: cuda.set_per_process_memory_fraction(0.5),
+]
+
+
+def test_calls_that_need_a_gpu_say_what_to_install() -> None:
+    for call in NEED_A_GPU:
+        with pytest.raises(RuntimeError, match=r"pip install cupy|nvidia-smi"):
+            call()
 
 
 def test_contexts_that_change_nothing() -> None:

@@ -1,13 +1,13 @@
 """What the documents say is so: examples run, commands exist and take the arguments shown, links lead on.
 
-Two things are not done here: a test cannot run the test suite that it is part of, and training is left to
-the tests of the examples. Of such commands the form is checked: the `--help` of the program must know every
-option on the page. A command of an unknown kind fails, so that nothing is skipped unseen.
+Commands are not run: the `--help` of the program must know every option on the page. A command of an unknown kind fails:
+nothing is skipped unseen. The default tier runs the README's examples, and asks `minigrad` alone for its options.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import re
 import shlex
@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import tasks
+from minigrad.commands import cli
 from tests.support.documents import Block, blocks
+from tests.support.each import each
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,19 +43,21 @@ def page_blocks() -> Iterator[tuple[str, Block]]:
 
 def command_lines() -> list[tuple[str, str]]:
     """(place, command) of each line of the shell blocks; continued lines are joined."""
-    found = []
+    commands = []
     for name, block in page_blocks():
         if block.language in SHELL:
             text = block.text.replace("\\\n", " ")
             lines = [line.removeprefix("$ ").strip() for line in text.splitlines()]
-            found += [(f"{name}:{block.line}", line) for line in lines if line and not line.startswith("#")]
-    return found
+            commands += [(f"{name}:{block.line}", line) for line in lines if line and not line.startswith("#")]
+    return commands
 
 
 # Python --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name == "README.md" else pytest.param(name, marks=pytest.mark.nightly) for name in NAMES]
+)
 def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: Path) -> None:
     page = ROOT / name
     examples = [b.text for b in blocks(page.read_text(encoding="utf-8")) if b.language == "python"]
@@ -83,34 +88,100 @@ def test_every_block_is_of_a_known_kind() -> None:
 
 # Commands ------------------------------------------------------------------------------------------------
 
+Program = tuple[str, ...]
+Uses = list[tuple[Program, list[str]]]  # programs and arguments whose options are to be looked up
 
-def check_python(args: list[str]) -> None:
+
+def exists(path: Path) -> None:
+    assert path.exists(), f"there is no {path}"
+
+
+def uses_of_python(args: list[str]) -> Uses:
     """``python -m module …`` and ``python file …``."""
     if args[:2] == ["-m", "venv"]:
-        return
+        return []
     if args[:2] in (["-m", "pip"], ["-m", "pytest"]):
-        CHECKS[args[1]](args[2:])
-    elif args[0] == "tasks.py":
-        check_task(args[1:])
-    elif args[0] == "-m":
-        assert find_module(args[1]).exists(), f"there is no module {args[1]}"
-        check_options(("-m", args[1]), args[2:])
-    else:
-        assert (ROOT / args[0]).exists(), f"there is no file {args[0]}"
-        check_options((args[0],), args[1:])
+        return USES[args[1]](args[2:])
+    if args[0] == "tasks.py":
+        return uses_of_task(args[1:])
+    if args[0] == "-m":
+        path = ROOT.joinpath(*args[1].split("."))
+        exists(path / "__main__.py" if path.is_dir() else path.with_suffix(".py"))
+        return [(("-m", args[1]), args[2:])]
+    exists(ROOT / args[0])
+    return [((args[0],), args[1:])]
+
+
+def uses_of_task(args: list[str]) -> Uses:
+    """``python tasks.py task …``: the task is there, and what follows suits its program."""
+    if args == ["--help"]:
+        return []
+    task, rest = (args[0], args[1:]) if args[0] != "--no-install" else (args[1], args[2:])
+    assert task in tasks.TASKS, f"tasks.py has no task {task}"
+    if task == "translate":
+        command = [] if rest and rest[0] in tasks.TRANSLATE_COMMANDS else ["translate" if rest else "train"]
+        return [(("-m", "minigrad"), [*command, *rest])]
+    if task == "index":
+        return [(("docs/generate_index.py",), rest)]
+    return uses_of_pytest(rest) if task == "test" else []
+
+
+def uses_of_pytest(args: list[str]) -> Uses:
+    """The paths are there. (A suite cannot run itself: ``.ci/run`` runs the command as the README has it.)"""
+    for arg in args:
+        if "/" in arg:
+            exists(ROOT / arg.split("::")[0])
+    return []
+
+
+def uses_of_pip(args: list[str]) -> Uses:
+    """``pip install``; extras of this project are in pyproject.toml."""
+    assert args[0] == "install", f"pip {args[0]} is not a known kind of command"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for arg in args[1:]:
+        if match := re.fullmatch(r"(?:\.|minigrad-nn)\[([\w,-]+)\]", arg):
+            unknown = set(match[1].split(",")) - set(project["optional-dependencies"])
+            assert not unknown, f"pyproject.toml has no extra {unknown}"
+    return []
+
+
+def has(known: bool) -> Uses:
+    assert known, "not a known kind of command"
+    return []
+
+
+USES: dict[str, Callable[[list[str]], Uses]] = {
+    **dict.fromkeys(("python", "python3", "python3.11"), uses_of_python),
+    **dict.fromkeys(("ruff", "mypy", "nvidia-smi"), lambda args: []),  # their options are their own matter
+    "pip": uses_of_pip,
+    "uv": lambda args: uses_of_pip(args[1:]),
+    "pytest": uses_of_pytest,
+    "git": lambda args: has(args[0] == "clone"),
+    "mpiexec": lambda args: USES[args[2]](args[3:]),  # after -n N
+    "minigrad": lambda args: [(("-m", "minigrad"), args)],
+    "cd": lambda args: has(args[0] == "minigrad" or (ROOT / args[0]).is_dir()),
+    "source": lambda args: has(args[0].endswith("/bin/activate")),
+    "bash": lambda args: has((ROOT / args[0]).exists()),
+}
+
+
+def uses_of(command: str) -> Uses:
+    """The programs of a line, all of which must exist."""
+    uses = []
+    for part in re.split(r"&&|;", command):
+        words = shlex.split(part, comments=True)
+        while words and re.match(r"[A-Z_]+=", words[0]):  # settings: NAME=value python ...
+            words = words[1:]
+        assert words and words[0] in USES, f"this test does not know such commands: {part}"
+        uses += USES[words[0]](words[1:])
+    return uses
 
 
 # Programs that give the options that they do not know to another one
-GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {("-m", "examples.ablations"): ("-m", "minigrad", "train")}
+GIVES_ON: dict[Program, Program] = {("-m", "examples.ablations"): ("-m", "minigrad", "train")}
 
 
-def find_module(name: str) -> Path:
-    """The file that ``python -m name`` runs."""
-    path = ROOT.joinpath(*name.split("."))
-    return path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def check_options(program: tuple[str, ...], args: list[str]) -> None:
+def check_options(program: Program, args: list[str]) -> None:
     """Every option on a command line must stand in the program's ``--help``."""
     options = {arg.split("=")[0] for arg in args if re.match(r"--?[a-zA-Z]", arg)} - {"--help"}
     described = help_of(program)
@@ -123,8 +194,16 @@ def check_options(program: tuple[str, ...], args: list[str]) -> None:
 
 
 @cache
-def help_of(program: tuple[str, ...]) -> str:
+def help_of(program: Program) -> str:
     """What a program answers to ``--help``; subcommands must be described in it as well."""
+    if program[:2] == ("-m", "minigrad"):
+        printed = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as end, redirect_stdout(printed):
+            patch.setenv("COLUMNS", "200")
+            patch.setattr(sys, "argv", ["minigrad", *program[2:], "--help"])
+            cli.main()
+        assert not end.value.code
+        return printed.getvalue()
     ran = subprocess.run(
         [sys.executable, *program, "--help"],
         cwd=ROOT,
@@ -138,121 +217,44 @@ def help_of(program: tuple[str, ...]) -> str:
     return ran.stdout
 
 
-def check_task(args: list[str]) -> None:
-    """``python tasks.py task …``: the task is there, and what follows suits its program."""
-    if args == ["--help"]:
-        return
-    task, rest = (args[0], args[1:]) if args[0] != "--no-install" else (args[1], args[2:])
-    assert task in tasks.TASKS, f"tasks.py has no task {task}"
-    if task == "translate":
-        command = [] if rest and rest[0] in tasks.TRANSLATE_COMMANDS else ["translate" if rest else "train"]
-        check_options(("-m", "minigrad"), [*command, *rest])
-    elif task == "test":
-        check_pytest(rest)
-    elif task == "index":
-        check_options(("docs/generate_index.py",), rest)
+@pytest.mark.parametrize("which", ["minigrad", pytest.param("others", marks=pytest.mark.nightly)])
+def test_commands_exist_and_take_the_arguments_shown(which: str) -> None:
+    def check(line: tuple[str, str]) -> None:
+        for program, args in uses_of(line[1]):
+            if (program == ("-m", "minigrad")) == (which == "minigrad"):
+                check_options(program, args)
+
+    each(command_lines(), check)
 
 
-def check_pytest(args: list[str]) -> None:
-    """The paths are there. (A suite cannot run itself: ``.ci/run`` runs the command as the README has it.)"""
-    for arg in args:
-        assert "/" not in arg or (ROOT / arg.split("::")[0]).exists(), f"there is no {arg}"
-
-
-def check_pip(args: list[str]) -> None:
-    """``pip install``; extras of this project are in pyproject.toml."""
-    assert args[0] == "install", f"pip {args[0]} is not a known kind of command"
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for arg in args[1:]:
-        if match := re.fullmatch(r"(?:\.|minigrad-nn)\[([\w,-]+)\]", arg):
-            unknown = set(match[1].split(",")) - set(project["optional-dependencies"])
-            assert not unknown, f"pyproject.toml has no extra {unknown}"
-
-
-def check_git(args: list[str]) -> None:
-    """``git clone``."""
-    assert args[0] == "clone", f"git {args[0]} is not a known kind of command"
-
-
-def check_cd(args: list[str]) -> None:
-    """Into what was cloned, or a folder that is there."""
-    assert args[0] == "minigrad" or (ROOT / args[0]).is_dir(), f"there is no folder {args[0]}"
-
-
-def check_source(args: list[str]) -> None:
-    """Activating an environment."""
-    assert args[0].endswith("/bin/activate"), f"source {args[0]} is not a known kind of command"
-
-
-def check_bash(args: list[str]) -> None:
-    """A script that is there."""
-    assert (ROOT / args[0]).exists(), f"there is no script {args[0]}"
-
-
-def check_tool(_args: list[str]) -> None:
-    """A development tool, whose options are its own matter."""
-
-
-CHECKS: dict[str, Callable[[list[str]], None]] = {
-    "python": check_python,
-    "python3": check_python,
-    "python3.11": check_python,
-    "pip": check_pip,
-    "uv": lambda args: check_pip(args[1:]),
-    "pytest": check_pytest,
-    "git": check_git,
-    "mpiexec": lambda args: CHECKS[args[2]](args[3:]),  # after -n N
-    "minigrad": lambda args: check_options(("-m", "minigrad"), args),
-    "cd": check_cd,
-    "source": check_source,
-    "bash": check_bash,
-    "ruff": check_tool,
-    "mypy": check_tool,
-    "nvidia-smi": check_tool,
-}
-
-
-@pytest.mark.parametrize(("place", "command"), command_lines())
-def test_commands_exist_and_take_the_arguments_shown(place: str, command: str) -> None:
-    for part in re.split(r"&&|;", command):
-        words = shlex.split(part, comments=True)
-        while words and re.match(r"[A-Z_]+=", words[0]):  # settings: NAME=value python ...
-            words = words[1:]
-        assert words and words[0] in CHECKS, f"{place}: this test does not know such commands: {part}"
-        CHECKS[words[0]](words[1:])
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_a_wrong_command_is_noticed() -> None:
+    for command in (
         "python tasks.py nonesuch",
         "python -m examples.nonesuch",
         "pip install minigrad-nn[nonesuch]",
         "git push",
-        "python docs/generate_index.py --nonesuch",
         "make nonesuch",
         "curl x | sh",
-    ],
-)
-def test_a_wrong_command_is_noticed(command: str) -> None:
-    with pytest.raises(AssertionError):
-        test_commands_exist_and_take_the_arguments_shown("here", command)
+    ):
+        with pytest.raises(AssertionError):
+            uses_of(command)
+    with pytest.raises(AssertionError, match="nonesuch"):
+        check_options(("-m", "minigrad"), ["train", "--nonesuch"])
 
 
 # Links and the index -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_links_lead_somewhere(name: str) -> None:
-    page = ROOT / name
-    wrong = []
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
-        path = page.parent / target
-        if not path.exists():
-            wrong.append(target)
-        elif re.fullmatch(r"L\d+", anchor) and int(anchor[1:]) > len(file_lines(path)):
-            wrong.append(f"{target}#{anchor}")
-    assert not wrong, f"{name} has links that lead nowhere: {wrong}"
+def test_links_lead_somewhere() -> None:
+    def check(name: str) -> None:
+        page = ROOT / name
+        for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+            path = page.parent / target
+            assert path.exists(), target
+            if re.fullmatch(r"L\d+", anchor):
+                assert int(anchor[1:]) <= len(file_lines(path)), f"{target}#{anchor}"
+
+    each(NAMES, check)
 
 
 @cache

@@ -21,13 +21,23 @@ from minigrad.func import functional_call
 from minigrad.profiler.watched import untouched
 from minigrad.training.randomness import undisturbed
 from minigrad.viz.attention.record import in_evaluation
+from tests.support.each import each
 from tests.support.interrupts import Lines, modes
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("kind", ["mlp", "transformer", "threads"])
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "compiled"),
+    [
+        ("threads", False),
+        ("mlp", False),
+        *(
+            pytest.param(*row, marks=pytest.mark.nightly)
+            for row in [("threads", True), ("mlp", True), ("transformer", False), ("transformer", True)]
+        ),
+    ],
+)
 def test_a_step_of_training(kind: str, compiled: bool) -> None:
     """In a process of its own, with threads, which ends afterwards."""
     environment = {name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
@@ -37,8 +47,8 @@ def test_a_step_of_training(kind: str, compiled: bool) -> None:
     ran = subprocess.run(command, check=False, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     if kind != "threads":
-        (told,) = ran.stdout.splitlines()  # and no line about what is not as before
-        assert told.endswith(" moments, threads: True"), told
+        (summary,) = ran.stdout.splitlines()  # and no line about what is not as before
+        assert summary.endswith(" moments, threads: True"), summary
 
 
 def in_context(context: Callable[[], AbstractContextManager[Any]]) -> Callable[[], object]:
@@ -98,17 +108,20 @@ def everything() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_call(name: str) -> None:
-    """Before each of its lines in the library, at its first time; of many, before some 100."""
-    default_generator.manual_seed(0)
-    first = Lines()
-    first.run(CALLS[name])
-    before, places = everything(), dict.fromkeys(first.places)
-    for place in list(places)[:: 1 + len(places) // 100]:
-        Lines(first.places.index(place) + 1).run(CALLS[name])
-        assert everything() == before, place
-    assert places
+def test_calls() -> None:
+    """Before each of their lines in the library, at its first time; of many, before some 30."""
+
+    def check(name: str) -> None:
+        default_generator.manual_seed(0)
+        first = Lines()
+        first.run(CALLS[name])
+        before, places = everything(), dict.fromkeys(first.places)
+        for place in list(places)[:: 1 + len(places) // 30]:
+            Lines(first.places.index(place) + 1).run(CALLS[name])
+            assert everything() == before, place
+        assert places
+
+    each(CALLS, check)
 
 
 def test_random_numbers_go_back() -> None:

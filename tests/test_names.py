@@ -95,6 +95,7 @@ def test_what_mypy_sees(tmp_path: Path) -> None:
     assert 'Too many arguments for "exp"' in out
 
 
+@pytest.mark.nightly
 def test_what_jedi_sees() -> None:
     jedi = pytest.importorskip("jedi")
     start = "import minigrad\nx = minigrad.ones(2)\n"

@@ -18,6 +18,8 @@ from types import ModuleType
 import pytest
 
 import minigrad
+from minigrad.deferred import Deferred
+from minigrad.ops.approximations import gamma
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for top in ("minigrad", "examples") for path in (ROOT / top).rglob("*.py"))
@@ -111,9 +113,17 @@ def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
 def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
     loaded = set(import_everything().stdout.split())
     assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= loaded
-    lazy = ("music", "text", "training", "viz", "profiler", "backend.cuda", "backend.kernels._launch")
+    lazy = ("music", "text", "training", "viz", "profiler", "backend.cuda", "backend.kernels._launch", "fft")
+    lazy += ("ops.approximations.bessel", "ops.decompositions", "ops.convolution")
     early = [name for name in loaded if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
     assert not early, f"import minigrad loads {early}"
+
+
+def test_a_deferred_module_is_loaded_when_it_is_first_needed() -> None:
+    module = Deferred("minigrad.ops.approximations.gamma")
+    assert module.log_gamma is gamma.log_gamma
+    with pytest.raises(AttributeError, match=r"approximations\.gamma.*nothing"):
+        module.nothing
 
 
 def test_public_names_are_public_for_type_checkers_too() -> None:
@@ -159,8 +169,13 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> list[str]:
     """The modules of this repository that a file imports anywhere, also by a name made at run time."""
+    return list(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(tree):
@@ -205,26 +220,18 @@ def test_no_two_files_import_each_other() -> None:
 def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
     """The sets of nodes of which each leads to all others of its set."""
     behind = {name: reachable(graph, name) for name in graph}
-    seen: set[str] = set()
-    parts = []
-    for name in graph:
-        if name not in seen:
-            part = {name} | {other for other in behind[name] if name in behind.get(other, ())}
-            seen |= part
-            parts.append(part)
-    return parts
+    parts = {frozenset({name} | {other for other in behind[name] if name in behind.get(other, ())}) for name in graph}
+    return [set(part) for part in parts]
 
 
 def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
     """All nodes that a path leads to from ``start``."""
-    found: set[str] = set()
-    stack = [start]
+    reached, stack = set[str](), [start]
     while stack:
-        for target in graph.get(stack.pop(), ()):
-            if target not in found:
-                found.add(target)
-                stack.append(target)
-    return found
+        new = graph.get(stack.pop(), set()) - reached
+        reached |= new
+        stack += new
+    return reached
 
 
 def is_ours(module: str) -> bool:
@@ -232,6 +239,7 @@ def is_ours(module: str) -> bool:
     return module.partition(".")[0] in ("minigrad", "examples")
 
 
+@cache
 def is_module(name: str) -> bool:
     """Whether a dotted name is a file or folder of the repository."""
     path = ROOT.joinpath(*name.split("."))
@@ -318,13 +326,13 @@ def test_everything_public_has_a_docstring() -> None:
     without = []
     for path in LIBRARY:
         tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
-        told = ("forward", "backward") if path.parent.name == "kernels" else ()  # by backend.Kernel, for all
+        inherited = ("forward", "backward") if path.parent.name == "kernels" else ()  # by backend.Kernel, for all
         without += [
             f"{place}:{node.lineno}: {node.name}"
             for node in tree.body
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
             and not node.name.startswith("_")
-            and node.name not in told
+            and node.name not in inherited
             and not any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
             and not ast.get_docstring(node)
         ]

@@ -73,8 +73,8 @@ def test_the_commands_of_the_translator_are_its_own() -> None:
 
 
 def test_options_after_the_task_are_the_programs() -> None:
-    given = tasks.parser().parse_args(["--no-install", "translate", "--help", "--no-install"])
-    assert (given.no_install, given.task, given.args) == (True, "translate", ["--help", "--no-install"])
+    options = tasks.parser().parse_args(["--no-install", "translate", "--help", "--no-install"])
+    assert (options.no_install, options.task, options.args) == (True, "translate", ["--help", "--no-install"])
 
 
 @pytest.mark.parametrize(("args", "tier"), [([], []), (["--nightly"], ["-m", "nightly"])])
@@ -109,25 +109,17 @@ def test_an_extra_is_installed_once(called: Recorder, environment: Path) -> None
     assert [command[-1] for command in called.commands] == [".[test]", ".[translate]"]
 
 
-def test_a_change_of_pyproject_installs_anew(called: Recorder, environment: Path) -> None:
+def test_an_extra_is_installed_anew(called: Recorder, environment: Path) -> None:
+    """A change of pyproject.toml, a failure the time before, a damaged stamp."""
     tasks.install(environment, "test")
     tasks.PROJECT.write_text("[project]\nname = 'other'\n", encoding="utf-8")
-    tasks.install(environment, "test")
-    assert len(called.commands) == 2
-
-
-def test_a_failed_installation_is_tried_again(called: Recorder, environment: Path) -> None:
     called.codes = [1]
     with pytest.raises(SystemExit, match="--no-install"):
         tasks.install(environment, "test")
     tasks.install(environment, "test")
-    assert len(called.commands) == 2
-
-
-def test_a_damaged_stamp_counts_as_none(called: Recorder, environment: Path) -> None:
     (environment.parent.parent / tasks.STAMP).write_text("[", encoding="utf-8")
     tasks.install(environment, "test")
-    assert len(called.commands) == 1
+    assert len(called.commands) == 4
 
 
 def test_without_venv_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -120,18 +119,17 @@ def kernels_threads() -> object:
 
 @pytest.mark.usefixtures("kernels_threads")
 @pytest.mark.parametrize("small", [False, True], ids=["", "shared"])
-@pytest.mark.parametrize("count", [2, 4])
-def test_each_training_has_the_numbers_of_one_alone(count: int, small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_training_has_the_numbers_of_one_alone(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit, also where kernels share small arrays among their threads, which one training has at a time."""
     if small:
         training.cut_small(monkeypatch)
-    for first in range(len(KINDS)):
-        numbers = range(first, first + count)
-        alone = [prepared(number)() for number in numbers]
-        together = side_by_side([prepared(number) for number in numbers])
-        for number, mine, wanted in zip(numbers, together, alone, strict=True):
-            assert len(mine) == len(wanted) > STEPS
-            assert all(map(np.array_equal, mine, wanted)), KINDS[number % len(KINDS)].__name__
+    numbers = range(len(KINDS))
+    alone = [prepared(number)() for number in numbers]
+    for places in ((0, 1, 2, 3), (0, 0), (2, 3)):
+        together = side_by_side([prepared(number) for number in places])
+        for number, mine in zip(places, together, strict=True):
+            assert len(mine) == len(alone[number]) > STEPS
+            assert all(map(np.array_equal, mine, alone[number])), KINDS[number].__name__
 
 
 def test_one_model_in_several_threads() -> None:
@@ -144,31 +142,25 @@ def test_one_model_in_several_threads() -> None:
         with mg.inference_mode():
             return [model(x).numpy() for _ in range(5)]
 
-    wanted = [answer(x) for x in inputs]
-    for mine, right in zip(side_by_side([partial(answer, x) for x in inputs]), wanted, strict=True):
+    expected = [answer(x) for x in inputs]
+    for mine, right in zip(side_by_side([partial(answer, x) for x in inputs]), expected, strict=True):
         assert all(map(np.array_equal, mine, right))
 
 
 def test_the_default_generator_gives_each_number_once() -> None:
-    """Which thread gets which depends on who comes first; no number is lost, made up, or given out twice."""
-    mg.manual_seed(3)
-    wanted = mg.rand(4 * 500).tolist()
-    mg.manual_seed(3)
-    found = side_by_side([lambda: [mg.rand(1).item() for _ in range(500)]] * 4)
-    assert sorted(number for part in found for number in part) == sorted(wanted)
+    """Which thread gets which depends on who comes first; no number is lost, made up, or given out twice. Normal
+    numbers come in pairs, of which one waits: of four threads, at most four at the end."""
 
+    def draw(make: Callable[..., Tensor], count: int) -> list[float]:
+        return [make(1, dtype=mg.float64).item() for _ in range(count)]
 
-def test_the_default_generator_gives_each_normal_number_once() -> None:
-    """They come in pairs, of which one waits: of four threads, at most four at the end."""
-
-    def draw(count: int) -> list[float]:
-        return [mg.randn(1, dtype=mg.float64).item() for _ in range(count)]
-
-    mg.manual_seed(3)
-    numbers = set(draw(4 * 2000 + 8))
-    mg.manual_seed(3)
-    drawn = [number for part in side_by_side([partial(draw, 2000)] * 4) for number in part]
-    assert len(set(drawn)) == len(drawn) and numbers.issuperset(drawn)
+    for make, count, waiting in ((mg.rand, 300, 0), (mg.randn, 1000, 8)):
+        mg.manual_seed(3)
+        numbers = draw(make, 4 * count + waiting)
+        mg.manual_seed(3)
+        drawn = [number for part in side_by_side([partial(draw, make, count)] * 4) for number in part]
+        assert len(set(drawn)) == len(drawn) and set(numbers).issuperset(drawn)
+        assert waiting or sorted(drawn) == sorted(numbers)
 
 
 def test_the_first_number_of_a_generator_is_given_out_once() -> None:
@@ -414,7 +406,7 @@ threads = [threading.Thread(target=busy) for _ in range(2)]
 for thread in threads:
     thread.start()
 try:
-    for _ in range(5):
+    for _ in range(3):
         child = os.fork()
         if child == 0:
             same = all(map(np.array_equal, numbers(), wanted)) and np.array_equal(large(), product)
@@ -435,9 +427,8 @@ def test_forks_beside_threads_that_work(tmp_path: Path) -> None:
     """A child that is forked while other threads compute, and the workers of a data loader."""
     program = tmp_path / "forks.py"
     program.write_text(FORKS, encoding="utf-8")
-    start = time.monotonic()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
-        [sys.executable, str(program)], check=False, capture_output=True, text=True, timeout=90, env=environment
+        [sys.executable, str(program)], check=False, capture_output=True, text=True, timeout=300, env=environment
     )
-    assert ran.returncode == 0 and ran.stderr == "", (time.monotonic() - start, ran.stderr[-3000:])
+    assert ran.returncode == 0 and ran.stderr == "", ran.stderr[-3000:]
