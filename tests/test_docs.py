@@ -1,7 +1,7 @@
 """What the documents say is so: examples run, commands exist and take the arguments shown, links lead on.
 
 Commands are not run: the `--help` of the program must know every option on the page. A command of an unknown kind
-fails: nothing is skipped unseen. The default tier runs the README's examples, and asks `minigrad` alone for its options.
+fails: nothing is skipped unseen. The default tier runs the README's examples and asks `minigrad` alone.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,8 @@ def collect(cupy: Any) -> dict[str, Any]:
 
 
 def write(names: dict[str, Any]) -> None:
-    """Save the names, a function a line."""
-    functions = ",\n".join(f"{json.dumps(n)}: {json.dumps(p)}" for n, p in names["functions"].items())
-    constants, array = json.dumps(names["constants"]), json.dumps(names["array"])
-    FILE.write_text(f'{{"functions": {{\n{functions}}},\n"constants": {constants},\n"array": {array}}}\n')
+    """Save the names, in lines that can be read."""
+    FILE.write_text(textwrap.fill(json.dumps(names), 119, break_long_words=False, break_on_hyphens=False) + "\n")
 
 
 if __name__ == "__main__":
