@@ -24,7 +24,7 @@ from tests.support.strict_array import NAMESPACE, Device, StrictArray
 SECONDS = 60.0  # until a test that waits for nothing fails
 Array = np.ndarray[Any, Any]
 Body = Callable[[Nccl], Any]
-FLOAT32, UINT8 = 7, 1  # NCCL's numbers
+FLOAT32 = 7  # NCCL's number
 
 
 class Control:

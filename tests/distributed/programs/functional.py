@@ -59,35 +59,22 @@ def check_all_reduce_of_an_expanded_gradient(g: ProcessGroup) -> None:
     _compare(g, lambda x: F.all_reduce(x, group=g).sum(), lambda xs: [sum(xs[1:], xs[0]).sum() for _ in range(n)])
 
 
-def check_the_second_order_of_all_reduce(g: ProcessGroup) -> None:
+def check_the_second_order(g: ProcessGroup) -> None:
     k, n = g.rank(), g.size()
-    mine, all_of_them = _inputs(n, (3,))[k], _inputs(n, (3,))
-    (first,) = grad(_loss(F.all_reduce(mine, group=g), k), [mine], create_graph=True)
-    total = sum(all_of_them[1:], all_of_them[0])
-    losses = [_loss(total, r) for r in range(n)]
-    firsts = grad(sum(losses[1:], losses[0]), all_of_them, create_graph=True)
-    assert minigrad.allclose(first, firsts[k])
-    (first * first).sum().backward()
-    parts = [(f * f).sum() for f in firsts]
-    sum(parts[1:], parts[0]).backward()
-    expected = all_of_them[k].grad
-    assert mine.grad is not None and expected is not None
-    assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
-
-
-def check_the_second_order_of_all_gather(g: ProcessGroup) -> None:
-    k, n = g.rank(), g.size()
-    mine, all_of_them = _inputs(n, (3,))[k], _inputs(n, (3,))
-    value = lambda rows: minigrad.stack(list(rows)).prod(0)
-    (first,) = grad(_loss(value(F.all_gather(mine, g)), k), [mine], create_graph=True)
-    losses = [_loss(value(all_of_them), r) for r in range(n)]
-    firsts = grad(sum(losses[1:], losses[0]), all_of_them, create_graph=True)
-    (first * first).sum().backward()
-    parts = [(f * f).sum() for f in firsts]
-    sum(parts[1:], parts[0]).backward()
-    expected = all_of_them[k].grad
-    assert mine.grad is not None and expected is not None
-    assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
+    product = lambda rows: minigrad.stack(list(rows)).prod(0)
+    for ours, theirs in (
+        (lambda x: F.all_reduce(x, group=g), lambda xs: sum(xs[1:], xs[0])),
+        (lambda x: product(F.all_gather(x, g)), product),
+    ):
+        mine, all_of_them = _inputs(n, (3,))[k], _inputs(n, (3,))
+        (first,) = grad(_loss(ours(mine), k), [mine], create_graph=True)
+        firsts = grad(sum(_loss(theirs(all_of_them), r) for r in range(n)), all_of_them, create_graph=True)
+        assert minigrad.allclose(first, firsts[k]), (first, firsts[k])
+        (first * first).sum().backward()
+        sum((f * f).sum() for f in firsts).backward()
+        expected = all_of_them[k].grad
+        assert mine.grad is not None and expected is not None
+        assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
 
 
 def check_broadcast(g: ProcessGroup) -> None:
@@ -104,6 +91,8 @@ def check_all_gather(g: ProcessGroup) -> None:
     k, n = g.rank(), g.size()
     weighed = lambda parts, r: _loss(sum((i + 1) * part for i, part in enumerate(parts)), r)
     _compare(g, lambda x: weighed(F.all_gather(x, g), k), lambda xs: [weighed(xs, r) for r in range(n)])
+    turned = lambda xs: [x.t() for x in xs]  # an input that is not contiguous
+    _compare(g, lambda x: weighed(F.all_gather(x.t(), g), k), lambda xs: [weighed(turned(xs), r) for r in range(n)])
 
 
 def check_reduce_scatter(g: ProcessGroup) -> None:
@@ -143,15 +132,6 @@ def check_all_to_all_single_of_uneven_parts(g: ProcessGroup) -> None:
         lambda x: _loss(F.all_to_all_single(out, x, [k + 1] * n, sizes, g), k),
         lambda xs: [_loss(parts(xs, r), r) for r in range(n)],
         (sum(sizes), 2),
-    )
-
-
-def check_of_a_transpose(g: ProcessGroup) -> None:
-    """An input that is not contiguous."""
-    k, n = g.rank(), g.size()
-    weighed = lambda parts, r: _loss(sum((i + 1) * part for i, part in enumerate(parts)), r)
-    _compare(
-        g, lambda x: weighed(F.all_gather(x.t(), g), k), lambda xs: [weighed([x.t() for x in xs], r) for r in range(n)]
     )
 
 

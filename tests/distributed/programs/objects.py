@@ -20,10 +20,10 @@ def _object(rank: int) -> dict[str, Any]:
     return {"rank": rank, "text": "é" * 1000 * rank, "nested": [None, (rank, {1.5})], "tensor": minigrad.ones(rank)}
 
 
-def _same(found: Any, rank: int) -> None:
+def _same(one: Any, rank: int) -> None:
     expected = _object(rank)
-    assert np.array_equal(found.pop("tensor").numpy(), expected.pop("tensor").numpy())
-    assert found == expected
+    assert np.array_equal(one.pop("tensor").numpy(), expected.pop("tensor").numpy())
+    assert one == expected
 
 
 def check_broadcast_object_list(g: ProcessGroup) -> None:
@@ -40,20 +40,16 @@ def check_broadcast_object_list(g: ProcessGroup) -> None:
 def check_all_gather_object(g: ProcessGroup) -> None:
     objects: list[Any] = [None] * g.size()
     dist.all_gather_object(objects, _object(g.rank()), g)
-    for rank, found in enumerate(objects):
-        _same(found, rank)
+    for rank, one in enumerate(objects):
+        _same(one, rank)
 
 
-def check_gather_object(g: ProcessGroup) -> None:
+def check_gather_object_and_scatter_object_list(g: ProcessGroup) -> None:
     for root in range(g.size()):
         objects: Any = [None] * g.size() if g.rank() == root else None
         dist.gather_object(_object(g.rank()), objects, root, g)
-        for rank, found in enumerate(objects or []):
-            _same(found, rank)
-
-
-def check_scatter_object_list(g: ProcessGroup) -> None:
-    for root in range(g.size()):
+        for rank, one in enumerate(objects or []):
+            _same(one, rank)
         out = [None]
         dist.scatter_object_list(out, [_object(r) for r in range(g.size())] if g.rank() == root else None, root, g)
         _same(out[0], g.rank())
@@ -152,14 +148,14 @@ def check_an_exception_that_does_not_travel(g: ProcessGroup) -> None:
         raise error
 
     for error in (_Closed("odd"), _Odd(1, 2)):
-        said = raised(Exception, lambda error=error: of_first(lambda: make(error), g))
-        assert str(error) in said, said
+        message = raised(Exception, lambda error=error: of_first(lambda: make(error), g))
+        assert str(error) in message, message
     check_all_gather_object(g)
 
 
 def check_what_the_first_makes_cannot_travel(g: ProcessGroup) -> None:
     """A result that pickle cannot make is an error on all ranks, not on one while the others wait."""
     if g.size() > 1:
-        said = raised(Exception, lambda: of_first(threading.Lock, g))
-        assert "pickle" in said, said
+        message = raised(Exception, lambda: of_first(threading.Lock, g))
+        assert "pickle" in message, message
     check_all_gather_object(g)
