@@ -57,6 +57,7 @@ def test_dtypes_that_numpy_lacks() -> None:
 def test_shapes() -> None:
     for shape in ((), (0,), (1,), (0, 3), (3, 0, 2), (5, 1, 2)):
         assert_written_alike({"x": numbers("float32", shape), "y": numbers("int8", shape), "z": numbers("bool", shape)})
+    assert_written_alike({"x": numbers("float32", (4, 6))[:, 1], "y": numbers("int16", (4, 6)).T})
 
 
 def test_names_and_metadata() -> None:
