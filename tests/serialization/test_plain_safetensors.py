@@ -57,7 +57,6 @@ def test_dtypes_that_numpy_lacks() -> None:
 def test_shapes() -> None:
     for shape in ((), (0,), (1,), (0, 3), (3, 0, 2), (5, 1, 2)):
         assert_written_alike({"x": numbers("float32", shape), "y": numbers("int8", shape), "z": numbers("bool", shape)})
-    assert_written_alike({"x": numbers("float32", (4, 6))[:, 1], "y": numbers("int16", (4, 6)).T})
 
 
 def test_names_and_metadata() -> None:
@@ -78,6 +77,8 @@ def test_the_other_order_of_bytes() -> None:
 
 
 def test_what_lies_apart_in_memory(tmp_path: Path, alone: None) -> None:
+    column = numbers("float32", (4, 6))[:, 1]
+    assert plain_safetensors.save({"x": column}) == plain_safetensors.save({"x": column.copy()})
     x = minigrad.arange(24.0).reshape(4, 6)
     save_file({"t": x.T, "s": x[::2, 1::3], "e": x[:1].expand(3, 6)}, tmp_path / "x")
     found = load_file(tmp_path / "x")
