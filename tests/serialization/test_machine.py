@@ -174,6 +174,12 @@ WRONG = [
     + text("f8")
     + b"\x85R\x89C\x00tb.",  # more elements than bytes
     name("numpy._core.multiarray", "scalar") + name("numpy", "dtype") + text("f8") + b"\x85RC\x01x\x86R.",
+    name("numpy._core.multiarray", "scalar")
+    + name("numpy", "dtype")
+    + text("f8")
+    + b"\x85RC\x10"
+    + bytes(16)
+    + b"\x86R.",
     name("minigrad.backend.dtype", "named") + text("x") + b"\x85R.",
     name("minigrad.tensor", "_rebuilt") + name("torch", "Tensor") + text("x") + text("cpu") + b"\x89tR.",
     name("builtins", "set") + name("builtins", "range") + number(10**9) + b"\x85R\x85R.",  # 40 GB
