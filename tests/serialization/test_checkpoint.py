@@ -449,6 +449,9 @@ def test_tensors_that_do_not_fit_their_storage() -> None:
                 load(archive(tensor_pickle(**changes), {"0": bytes(8)}), weights_only=not trusted)
 
     each(WRONG, check)
+    with pytest.raises(RuntimeError) as caught:  # before anything is allocated
+        load(archive(tensor_pickle(count=2**40), {"0": bytes(8)}))
+    assert "elements" in repr(caught.value.__cause__), repr(caught.value.__cause__)
 
 
 def test_archives_that_are_none() -> None:

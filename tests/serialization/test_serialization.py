@@ -89,6 +89,12 @@ def pickled_too(value: Any, path: Path) -> Any:
         return load(path)[0]
 
 
+def test_integers_of_more_than_64_bits_are_text(path: Path) -> None:
+    """Readers of JSON need not know larger numbers."""
+    save([2**63, 2**63 - 1], path)
+    assert b"0x8000000000000000" in path.read_bytes() and b"9223372036854775807" in path.read_bytes()
+
+
 def test_nan(path: Path) -> None:
     assert math.isnan(again(float("nan"), path)) and math.isnan(again([1, np.float64("nan")], path)[1])
 
