@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import cuda
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import torch
 
 pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")

@@ -23,8 +23,8 @@ import pytest
 
 import tasks
 from minigrad.commands import cli
+from tests.support.cases import each
 from tests.support.documents import Block, blocks
-from tests.support.each import each
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

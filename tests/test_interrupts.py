@@ -21,7 +21,7 @@ from minigrad.func import functional_call
 from minigrad.profiler.watched import untouched
 from minigrad.training.randomness import undisturbed
 from minigrad.viz.attention.record import in_evaluation
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.interrupts import Lines, modes
 
 ROOT = Path(__file__).parent.parent

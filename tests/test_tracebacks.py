@@ -19,7 +19,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
-from tests.support.each import each
+from tests.support.cases import each
 
 PACKAGE = str(Path(mg.__file__).parent)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minigrad.backend import Device, for_device, is_array, kernels, of, xp
 from minigrad.ops.registry import REGISTRY
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 
 def test_arrays_find_their_backend(tmp_path: Any) -> None:
@@ -30,7 +30,7 @@ def test_conversions_share_memory() -> None:
     assert numpy.device_of(array) == "cpu"
 
 
-@in_one_test("name", sorted(kernels.NUMPY_NAMES))
+@cases("name", sorted(kernels.NUMPY_NAMES))
 def test_every_kernel_belongs_to_an_op(name: str) -> None:
     kernel = for_device(Device("cpu")).kernels(name)[-1]
     assert kernel is importlib.import_module(f"minigrad.backend.kernels.{name}")

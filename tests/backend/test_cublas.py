@@ -12,8 +12,8 @@ from minigrad.backend import cublas
 from minigrad.backend.dtype import named
 from tests.support import cublas as fake
 from tests.support import strict
+from tests.support.cases import cases
 from tests.support.strict_array import wrap
-from tests.support.tables import in_one_test
 
 TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
 VIEWS: dict[str, Any] = {
@@ -52,7 +52,7 @@ def check(a: Any, b: Any, name: str) -> None:
     np.testing.assert_allclose(out.get().astype(np.float64), expected, TOLERANCES[name], TOLERANCES[name] * 4)
 
 
-@in_one_test("shapes", SHAPES)
+@cases("shapes", SHAPES)
 @pytest.mark.parametrize("name", TOLERANCES)
 def test_shapes(name: str, shapes: Any) -> None:
     if name == "bfloat16":
@@ -60,8 +60,8 @@ def test_shapes(name: str, shapes: Any) -> None:
     check(*(normal(shape, i).astype(named(name).numpy) for i, shape in enumerate(shapes)), name)
 
 
-@in_one_test("second", VIEWS)
-@in_one_test("first", VIEWS)
+@cases("second", VIEWS)
+@cases("first", VIEWS)
 def test_operands_are_read_as_they_lie(first: str, second: str) -> None:
     a, b = normal((3, 4, 5), 0).astype(np.float32), normal((3, 5, 6), 1).astype(np.float32)
     x, y = VIEWS[first](a), VIEWS[second](b)
@@ -69,7 +69,7 @@ def test_operands_are_read_as_they_lie(first: str, second: str) -> None:
     check(x, y, "float32")
 
 
-@in_one_test("view", ["as it lies", "transposed", "rows with gaps", "columns with gaps"])
+@cases("view", ["as it lies", "transposed", "rows with gaps", "columns with gaps"])
 def test_what_cublas_can_read_is_not_copied(view: str) -> None:
     x = wrap(VIEWS[view](normal((3, 4, 5), 0)))
     assert cublas._laid_out(x, (3,))[0] is x

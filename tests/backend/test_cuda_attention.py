@@ -14,9 +14,9 @@ from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attent
 from minigrad.backend.registry import address
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support import kernel_checks, launches
+from tests.support.cases import cases
 from tests.support.kernel_checks import assert_close, check, check_slopes, forward, gradients, kernel, on_device
 from tests.support.plain_checks import plain as plain_definition
-from tests.support.tables import in_one_test
 
 NAME = "scaled_dot_product_attention"
 RNG = np.random.default_rng(11)
@@ -59,7 +59,7 @@ def masks(shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-@in_one_test("kind", ["none", "padding", "rows", "bias", "keys", "all"])
+@cases("kind", ["none", "padding", "rows", "bias", "keys", "all"])
 @pytest.mark.parametrize("shape", SHAPES[:3])
 def test_attention(shape: tuple[int, ...], kind: str) -> None:
     q, k, v, _ = inputs(shape)
@@ -70,8 +70,8 @@ def test_attention(shape: tuple[int, ...], kind: str) -> None:
         check(NAME, q, k, v, mask, None, is_causal, 0.3, 0.0, needs=wanted, dtypes=dtypes)
 
 
-@in_one_test("tile", [16, 32, 64])
-@in_one_test("shape", SHAPES)
+@cases("tile", [16, 32, 64])
+@cases("shape", SHAPES)
 def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cut = attention.Plan(-(-max(shape[4:]) // 16) * 16, tile, 8)
     if cut.shared_bytes(4, 2) > kernel_checks.most_shared_bytes():
@@ -86,8 +86,8 @@ def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytes
         assert_close(one, other)
 
 
-@in_one_test("kind", ["none", "rows", "bias", "keys"])
-@in_one_test("dropped", [False, True])
+@cases("kind", ["none", "rows", "bias", "keys"])
+@cases("dropped", [False, True])
 def test_slopes(dropped: bool, kind: str) -> None:
     shape = (2, 2, 9, 18, 5, 3)
     q, k, v, _ = inputs(shape)
@@ -122,7 +122,7 @@ def test_dropping_everything_gives_zeros() -> None:
         assert not found.any()
 
 
-@in_one_test("shape", [(0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4)])
+@cases("shape", [(0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4)])
 def test_empty(shape: tuple[int, ...]) -> None:
     q, k, v, g = inputs(shape)
     for found in gradients(NAME, g, q, k, v, None, None, False, 1.0, 0.0, needs=(0, 1, 2)):

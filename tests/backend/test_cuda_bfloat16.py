@@ -18,7 +18,7 @@ from minigrad.nn.functional.dropout import relu_dropout
 from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.rotary import rotate
 from tests.support import cuda_emulator, strict
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.skipif(bool(cuda_emulator.missing()), reason=cuda_emulator.missing())
@@ -94,7 +94,7 @@ def attended(device: str, dtype: Any, arrays: list[Any], mask: Any, p: float, ho
     return [x.detach().double().cpu().numpy() for x in (out, *(x.grad for x in leaves))] + [dtypes.of]
 
 
-@in_one_test(
+@cases(
     "kind, p, how",
     [
         ("none", 0.0, {}),
@@ -132,7 +132,7 @@ def test_attention(kind: str, p: float, how: dict[str, Any]) -> None:
         np.testing.assert_allclose(other, exact, rtol=1e-2, atol=1e-2 * largest)
 
 
-@in_one_test("device", ["cpu", "strict"])
+@cases("device", ["cpu", "strict"])
 def test_attention_with_a_wider_mask(device: str) -> None:
     """The mask keeps its digits, and the result has the dtype of the query, as in PyTorch."""
     strict.install()

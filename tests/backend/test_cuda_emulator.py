@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support import cuda_emulator
+from tests.support.cases import cases
 from tests.support.kernel_checks import needs_emulator
 from tests.support.strict_array import wrap
-from tests.support.tables import in_one_test
 
 pytestmark = needs_emulator
 
@@ -103,7 +103,7 @@ def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
     assert (whole.get() != before).sum() == 32
 
 
-@in_one_test("at", [64, 70, -1, 500])
+@cases("at", [64, 70, -1, 500])
 def test_writing_outside_an_array(module: Any, at: int) -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match="outside an array"):
         module.get_function("write_at")((1,), (32,), (array(64), at))
@@ -156,7 +156,7 @@ def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
     test_shared_memory_and_barriers(module)
 
 
-@in_one_test(
+@cases(
     "args, message",
     [
         ((array(64),), "takes 2 arguments"),
@@ -174,7 +174,7 @@ def test_arguments_are_checked(module: Any, args: Any, message: str) -> None:
         module.get_function("write_at")((1,), (32,), args)
 
 
-@in_one_test("grid, block", [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
+@cases("grid, block", [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
 def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
     with pytest.raises(cuda_emulator.EmulatorError):
         module.get_function("write_at")(grid, block, (array(64), 1))

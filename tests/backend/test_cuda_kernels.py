@@ -12,8 +12,8 @@ import pytest
 from minigrad.backend import random
 from minigrad.backend.kernels import linear_cross_entropy_cuda
 from tests.support import kernel_checks, launches
+from tests.support.cases import cases
 from tests.support.kernel_checks import assert_close, check, forward, gradients, kernel, namespace, on_device
-from tests.support.tables import in_one_test
 
 DTYPES = ("float16", "float32", "float64")
 RNG = np.random.default_rng(7)
@@ -37,7 +37,7 @@ AXES = [
 ]
 
 
-@in_one_test("shape, dim", AXES)
+@cases("shape, dim", AXES)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax_family(name: str, shape: tuple[int, ...], dim: int) -> None:
     if 0 in shape:
@@ -68,7 +68,7 @@ def test_softmax_adds_up_long_rows_well() -> None:
 # gelu, dropout
 
 
-@in_one_test("shape", [(), (5,), (3, 301), (0, 3)])
+@cases("shape", [(), (5,), (3, 301), (0, 3)])
 def test_gelu(shape: tuple[int, ...]) -> None:
     for approximate in ("none", "tanh"):
         check("gelu", np.asarray(2 * normal(*shape)), approximate, needs=(0,))
@@ -82,9 +82,9 @@ def draws(shape: tuple[int, ...], p: float) -> list[Any]:
     return [random.cpu_keep_mask(shape, p), drawn]
 
 
-@in_one_test("dtype", DTYPES)
-@in_one_test("shape", [(5,), (3, 301), (0, 3)])
-@in_one_test("p", [0.3, 1.0])
+@cases("dtype", DTYPES)
+@cases("shape", [(5,), (3, 301), (0, 3)])
+@cases("p", [0.3, 1.0])
 def test_dropout(p: float, shape: tuple[int, ...], dtype: str) -> None:
     x, g = (normal(*shape, dtype=dtype) for _ in range(2))
     scale = 1 / 0.7
@@ -107,7 +107,7 @@ def test_a_draw_is_its_mask() -> None:
         np.testing.assert_array_equal(forward("dropout", np.ones((3, 1003)), drawn, 1.0), mask)
 
 
-@in_one_test("dtype", DTYPES)
+@cases("dtype", DTYPES)
 def test_relu(dtype: str) -> None:
     x, g = normal(3, 301, dtype=dtype), normal(3, 301, dtype=dtype)
     x[0, :4] = 0, -0.0, np.inf, np.nan
@@ -117,9 +117,9 @@ def test_relu(dtype: str) -> None:
     assert kernel("relu").forward((True,), on_device(np.arange(3))) is NotImplemented
 
 
-@in_one_test("dtype", DTYPES)
-@in_one_test("back", [False, True])
-@in_one_test("shape", [(5, 6), (3, 7, 2), (2, 3, 4, 10), (2, 0, 4, 2)])
+@cases("dtype", DTYPES)
+@cases("back", [False, True])
+@cases("shape", [(5, 6), (3, 7, 2), (2, 3, 4, 10), (2, 0, 4, 2)])
 def test_rotate(shape: tuple[int, ...], back: bool, dtype: str) -> None:
     x, angles = normal(*shape, dtype=dtype), normal(shape[-2], shape[-1] // 2)
     turns = np.stack((np.cos(angles), np.sin(angles)), -1)
@@ -145,7 +145,7 @@ def test_rotate_keeps_the_layout() -> None:
 # normalization
 
 
-@in_one_test("shape", [(3, 5), (2, 3, 33), (70, 1), (1, 1100), (0, 4), (300, 40)])
+@cases("shape", [(3, 5), (2, 3, 33), (70, 1), (1, 1100), (0, 4), (300, 40)])
 def test_norms(shape: tuple[int, ...]) -> None:
     x, weight, bias = normal(*shape) + 1, normal(shape[-1]), normal(shape[-1])
     check("layer_norm", x, weight, bias, 1e-5, needs=(0, 1, 2))
@@ -165,7 +165,7 @@ def test_layer_norm_far_from_zero() -> None:
 # cross-entropy
 
 
-@in_one_test("rows, classes", [(5, 7), (9, 1), (3, 1030), (0, 4), (40, 33)])
+@cases("rows, classes", [(5, 7), (9, 1), (3, 1030), (0, 4), (40, 33)])
 def test_cross_entropy(rows: int, classes: int) -> None:
     x, target = 2 * normal(rows, classes), RNG.integers(0, classes, rows)
     target[::4] = -100
@@ -183,7 +183,7 @@ def test_cross_entropy_of_infinities_and_wrong_classes() -> None:
     np.testing.assert_allclose(dx[0], [-0.5, 0, 0.5])
 
 
-@in_one_test("classes", [4, 1030])
+@cases("classes", [4, 1030])
 def test_cross_entropy_of_huge_logits(classes: int) -> None:
     x, target = np.full((2, classes), 1e30), np.array([0, 3])
     out, dx = gradients("cross_entropy", np.ones(2), x, target, None, -100, 0.0, needs=(0,))
@@ -197,7 +197,7 @@ LOSSES = [  # reduction, smoothing, with a bias, rows of a chunk
 ]
 
 
-@in_one_test("reduction, smoothing, biased, chunk_rows", LOSSES)
+@cases("reduction, smoothing, biased, chunk_rows", LOSSES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_linear_cross_entropy(
     reduction: str, smoothing: float, biased: bool, chunk_rows: int, dtype: str, monkeypatch: pytest.MonkeyPatch
@@ -221,7 +221,7 @@ def test_linear_cross_entropy_ignores_rows_of_any_size() -> None:
     assert not dx[1].any()
 
 
-@in_one_test("classes", [40, 1500])  # a warp a row, a block a row
+@cases("classes", [40, 1500])  # a warp a row, a block a row
 def test_linear_cross_entropy_reads_the_target_before_it_is_overwritten(classes: int) -> None:
     args = (normal(24, 3), normal(classes, 3), None, RNG.integers(0, classes, 24), -100, 0.0, "sum")
     check("linear_cross_entropy", *args, needs=(0,), dtypes=("float64",))
@@ -250,13 +250,13 @@ def check_rows(g: Any, indices: Any, rows: int) -> None:
         assert_close(out, expected, g.dtype.name)
 
 
-@in_one_test("count, rows, n", [(50, 7, 5), (3, 10, 33), (0, 4, 3), (100, 1, 1), (5, 5, 70), (4, 3, 0)])
+@cases("count, rows, n", [(50, 7, 5), (3, 10, 33), (0, 4, 3), (100, 1, 1), (5, 5, 70), (4, 3, 0)])
 def test_scatter_add_rows(count: int, rows: int, n: int) -> None:
     for dtype in DTYPES:
         check_rows(normal(count, n, dtype=dtype), RNG.integers(0, rows, count), rows)
 
 
-@in_one_test("start, frequent", itertools.product([0, 5, 32, 63], [1, 31, 32, 33, 200]))
+@cases("start, frequent", itertools.product([0, 5, 32, 63], [1, 31, 32, 33, 200]))
 def test_scatter_add_rows_of_a_frequent_row(start: int, frequent: int) -> None:
     """It is shared by many warps, wherever it begins and ends."""
     indices = RNG.permutation([0] * start + [2] * frequent + [4] * 3)
@@ -277,7 +277,7 @@ def ones(*shape: int) -> Any:
     return np.ones(shape, "float32")
 
 
-@in_one_test(
+@cases(
     "name, args, forward_and_backward",
     [
         ("layer_norm", (ones(9, 5), ones(5), ones(5), 1e-5), (1, 2)),

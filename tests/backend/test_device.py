@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import Device
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 
 def test_spellings() -> None:
@@ -29,7 +29,7 @@ def test_as_a_key_and_copied() -> None:
         assert pickle.loads(pickle.dumps(d)) == copy.deepcopy(d) == d
 
 
-@in_one_test("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
+@cases("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
 def test_what_is_no_device(text: str) -> None:
     with pytest.raises(RuntimeError, match="is not a device: expected one of"):
         Device(text)

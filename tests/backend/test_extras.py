@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from minigrad.backend import extras
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ def came_from(monkeypatch: pytest.MonkeyPatch, *origins: Any) -> None:
     monkeypatch.setattr(importlib.metadata, "distributions", lambda name: [Installed(origin) for origin in origins])
 
 
-@in_one_test(
+@cases(
     "origins",
     [
         (),  # on PYTHONPATH

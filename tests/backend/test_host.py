@@ -9,10 +9,10 @@ import pytest
 
 import minigrad
 from minigrad.backend.host import host
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 
-@in_one_test("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
+@cases("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
 def test_lists_arrays_and_tensors(make: Any) -> None:
     found = host(make([[1.5, 2.0]]))
     assert isinstance(found, np.ndarray)

@@ -19,9 +19,9 @@ from minigrad.optim.adam import numbers, plain_step
 from minigrad.optim.optimizer import Values
 from minigrad.optim.swa_utils import move_means
 from tests.support import kernel_checks, launches, strict
+from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba, on_threads
 from tests.support.kernel_checks import assert_close, needs_emulator, on_device, to_host
-from tests.support.tables import in_one_test
 
 Rows = list[tuple[Any, ...]]
 
@@ -93,7 +93,7 @@ def adam_stepped(place: Place, start: Rows, case: dict[str, Any]) -> tuple[Rows,
     return arrays, options, steps
 
 
-@in_one_test("case", ADAM)
+@cases("case", ADAM)
 def test_adam(case: dict[str, Any], place: Place) -> None:
     for dtype, columns in ((dtype, columns) for dtype in place.dtypes for columns in (4, 5)):  # the fifth: amsgrad
         start = place.rows(columns, dtype)
@@ -128,7 +128,7 @@ SGD = [  # how, momentum, weight decay
 ]
 
 
-@in_one_test("how, momentum, weight_decay", SGD)
+@cases("how, momentum, weight_decay", SGD)
 def test_sgd(how: str, momentum: float, weight_decay: float, place: Place) -> None:
     sign, rest, sgd = -1 if how == "maximize" else 1, 0.6 if how == "dampening" else 1, place.kernel("sgd")
     for dtype in place.dtypes:
@@ -169,7 +169,7 @@ def muon_stepped(place: Place, start: Rows, case: dict[str, Any]) -> tuple[Rows,
     return arrays, options
 
 
-@in_one_test("scale, case", [(1.0, MUON[0]), (1e-12, MUON[0]), (1e9, MUON[1]), *((1.0, case) for case in MUON[2:])])
+@cases("scale, case", [(1.0, MUON[0]), (1e-12, MUON[0]), (1e9, MUON[1]), *((1.0, case) for case in MUON[2:])])
 def test_muon(case: dict[str, Any], scale: float, place: Place) -> None:
     for dtype in place.dtypes:
         if dtype == "float16":
@@ -252,7 +252,7 @@ def clipped(place: Place, gradients: list[Any], most: float) -> tuple[mg.Tensor,
     return total, gradients_of(params)
 
 
-@in_one_test("most", [0.0, 1.0, 1e6])
+@cases("most", [0.0, 1.0, 1e6])
 def test_clipping(most: float, place: Place) -> None:
     for dtype in place.dtypes:
         before = [np.asarray(row[0] / 4, dtype) for row in place.rows(1, dtype)]
@@ -300,7 +300,7 @@ def test_a_norm_too_large_for_the_first_dtype(place: Place) -> None:
     np.testing.assert_allclose(gradients_of(params)[1], 3**-0.5, rtol=1e-5)
 
 
-@in_one_test("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
+@cases("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
 def test_clipping_of_extreme_numbers(value: float, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU squares that float32 does not hold are no matter, elsewhere loops change nothing; what is not finite
     spreads as in PyTorch."""

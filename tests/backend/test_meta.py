@@ -14,7 +14,7 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 HUGE = 10**7  # a matrix of these sides would take 400 TB
 NO_DATA = "Cannot copy out of meta tensor; no data!"
@@ -38,7 +38,7 @@ def _run(case: Case, device: str) -> Any:
     return _described(out), [None if x.grad is None else tuple(x.grad.shape) for x in leaves]
 
 
-@in_one_test("case", CASES)
+@cases("case", CASES)
 def test_every_op_has_the_result_it_has_on_the_cpu_or_says_that_it_looks_at_values(case: Case) -> None:
     """And so have the gradients, by its rules."""
     try:
@@ -92,7 +92,7 @@ def test_a_model_is_made_and_run_without_memory() -> None:
     assert conv(mg.empty(2, 3, 9, 9, device="meta")).shape == (2, 8, 7, 7)
 
 
-@in_one_test("name", ["xavier_uniform_", "kaiming_normal_", "orthogonal_", "trunc_normal_", "eye_"])
+@cases("name", ["xavier_uniform_", "kaiming_normal_", "orthogonal_", "trunc_normal_", "eye_"])
 def test_initialising_does_nothing(name: str) -> None:
     assert getattr(nn.init, name)(mg.empty(8, 8, device="meta")).shape == (8, 8)
 
@@ -114,7 +114,7 @@ READS: dict[str, tuple[Callable[[mg.Tensor], Any], type[Exception], str]] = {
 }
 
 
-@in_one_test("name", READS)
+@cases("name", READS)
 def test_values_cannot_be_read(name: str) -> None:
     read, error, words = READS[name]
     with pytest.raises(error, match=words.replace("(", r"\(")):
@@ -147,7 +147,7 @@ def test_a_state_dict_is_assigned_to_a_module_of_meta_and_copied_to_one_of_memor
     assert full(mg.ones(1, 3)).shape == (1, 3)
 
 
-@in_one_test("data", [[1.0, 2.0], np.ones(2), 2])
+@cases("data", [[1.0, 2.0], np.ones(2), 2])
 def test_the_class_tensor_is_not_of_the_default_device(data: Any) -> None:
     from tests.support.parity import torch
 

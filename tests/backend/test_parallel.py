@@ -21,7 +21,7 @@ import minigrad
 from minigrad.backend import parallel
 from minigrad.backend.compiled import loops, store
 from tests.support import training
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[2]
 TWO = [(0,), (1,)]  # blocks
@@ -65,7 +65,7 @@ def in_two_threads(work: Callable[[int], object]) -> None:
     parallel.each(wait_and_work, TWO)
 
 
-@in_one_test("rows, row_bytes", [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
+@cases("rows, row_bytes", [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
 def test_every_row_once(rows: int, row_bytes: int) -> None:
     seen = np.zeros(rows, np.int64)
 
@@ -138,7 +138,7 @@ ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of thr
 ]
 
 
-@in_one_test("value, general, expected", ENVIRONMENTS)
+@cases("value, general, expected", ENVIRONMENTS)
 def test_environment(value: str, general: str, expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_threads", None)
     monkeypatch.setenv("MINIGRAD_NUM_THREADS", value)
@@ -150,8 +150,8 @@ def test_environment(value: str, general: str, expected: str | None, monkeypatch
         assert parallel.get_num_threads() == int(expected or len(os.sched_getaffinity(0)))
 
 
-@in_one_test("rows", [1, 2, 3, 5, 100, 1001])
-@in_one_test("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
+@cases("rows", [1, 2, 3, 5, 100, 1001])
+@cases("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
 def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
     blocks = parallel.row_blocks(rows, row_bytes)
     assert blocks[0][0] == 0

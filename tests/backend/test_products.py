@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minigrad.backend import blas, parallel, products
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     *(((1, 1), (1, 1)), ((5, 3), (3, 7)), ((64, 9), (9, 2)), ((2, 9), (9, 64)), ((0, 3), (3, 4)), ((4, 0), (0, 3))),
@@ -39,8 +39,8 @@ def numbers(shape: tuple[int, ...], dtype: Any = np.float64, seed: int = 0) -> A
     return (8 * np.random.default_rng(seed).standard_normal(shape)).astype(dtype)
 
 
-@in_one_test("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex128])
-@in_one_test("left, right", SHAPES)
+@cases("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex128])
+@cases("left, right", SHAPES)
 def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> None:
     a, b = numbers(left, dtype), numbers(right, dtype, seed=1)
     found, expected = products.matmul(a, b), a @ b
@@ -53,7 +53,7 @@ def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> No
     )
 
 
-@in_one_test("shapes", [((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9))])
+@cases("shapes", [((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9))])
 def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     def layouts(x: Any) -> list[Any]:
         wide = np.repeat(x, 2, axis=-1)[..., ::2]
@@ -83,8 +83,8 @@ def test_two_dtypes() -> None:
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@in_one_test("form", [(), (1,), (40,), (1, 40), (1, 1)])
-@in_one_test("shape", [(1, 3), (2, 3), (5, 3), (100, 3), (0, 3)])
+@cases("form", [(), (1,), (40,), (1, 40), (1, 1)])
+@cases("shape", [(1, 3), (2, 3), (5, 3), (100, 3), (0, 3)])
 def test_a_bias_is_added_once_to_each_row(
     shape: tuple[int, int], form: tuple[int, ...], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,9 +94,9 @@ def test_a_bias_is_added_once_to_each_row(
         np.testing.assert_allclose(products.matmul(a, b, bias), a @ b + bias, rtol=tolerance, atol=tolerance)
 
 
-@in_one_test("threads", [1, 2, 3, 4, 7])
-@in_one_test("shape", [(1, 1), (2, 5), (100, 9), (3, 64), (5, 1)])
-@in_one_test("dtype", [np.float64, np.float32, np.float16])
+@cases("threads", [1, 2, 3, 4, 7])
+@cases("shape", [(1, 1), (2, 5), (100, 9), (3, 64), (5, 1)])
+@cases("dtype", [np.float64, np.float32, np.float16])
 def test_column_sums(shape: tuple[int, int], dtype: Any, threads: int) -> None:
     parallel.set_num_threads(threads)
     every_second = numbers((2 * shape[0], shape[1]), dtype)[::2]
@@ -108,7 +108,7 @@ def test_column_sums(shape: tuple[int, int], dtype: Any, threads: int) -> None:
         np.testing.assert_allclose(found, x.astype(np.float64).sum(axis=0), rtol=0, atol=2 * eps * scale)
 
 
-@in_one_test("shape", [(0, 4), (4, 0), (0, 0)])
+@cases("shape", [(0, 4), (4, 0), (0, 0)])
 def test_sums_over_nothing(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(products.column_sums(np.ones(shape)), np.zeros(shape[1]))
 
@@ -128,8 +128,8 @@ def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@in_one_test("rows", [0, 1, 2, 3, 16, products.FEW, products.FEW + 1])
-@in_one_test("inner", [0, 1, 5])
+@cases("rows", [0, 1, 2, 3, 16, products.FEW, products.FEW + 1])
+@cases("inner", [0, 1, 5])
 def test_few_rows_beside_a_matrix_that_lies_transposed(
     rows: int, inner: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,8 +153,8 @@ def test_few_rows_are_the_same_alone_and_beside_others() -> None:
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@in_one_test("rows", [0, 1, 3, products.FEW, 50])
-@in_one_test("inner, columns", [(5, 31), (5, 32), (1, 100), (0, 40), (7, 1)])
+@cases("rows", [0, 1, 3, products.FEW, 50])
+@cases("inner, columns", [(5, 31), (5, 32), (1, 100), (0, 40), (7, 1)])
 def test_a_matrix_in_panels(
     rows: int, inner: int, columns: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

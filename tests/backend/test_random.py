@@ -11,7 +11,7 @@ import pytest
 import minigrad
 from minigrad.backend.random import Generator, default_generator, manual_seed
 from minigrad.backend.splitmix import drawn
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 
 def test_a_seed_repeats_everything() -> None:
@@ -51,8 +51,8 @@ def test_manual_seed_is_the_default_generators() -> None:
     assert Generator().seed() != Generator().seed()
 
 
-@in_one_test("p", [0.0, 0.1, 0.5, 0.9, 1.0])
-@in_one_test("shape", [(), (1,), (101, 99), (0, 3)])
+@cases("p", [0.0, 0.1, 0.5, 0.9, 1.0])
+@cases("shape", [(), (1,), (101, 99), (0, 3)])
 def test_masks(p: float, shape: tuple[int, ...]) -> None:
     keep = Generator().manual_seed(0).keep_mask(shape, p)
     assert (keep.shape, keep.dtype) == (shape, np.bool_)
@@ -68,7 +68,7 @@ def test_masks_are_splitmix() -> None:
     assert drawn(1234567, 2).tolist() == [6457827717110365317, 3203168211198807973]
 
 
-@in_one_test("p", [0.1, 0.5])
+@cases("p", [0.1, 0.5])
 def test_elements_of_masks_are_independent(p: float) -> None:
     """Neighbours, rows of usual lengths, masks of seeds side by side: as many fall together as chance has it."""
     n, q, bound = 1 << 20, round(p * 65536) / 65536, round(p * 65536)

@@ -12,15 +12,15 @@ import pytest
 
 import minigrad as mg
 from minigrad.backend import dtype as dt
+from tests.support.cases import cases
 from tests.support.parity import torch
-from tests.support.tables import in_one_test
 
 pytest.importorskip("ml_dtypes")
 EIGHT = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
 UNSIGNED = ["uint16", "uint32", "uint64"]
 VALUES = [0, 1, 2, 3, 1.3, 17.7, -2.2, 1e3, 1e6, np.inf, -np.inf, np.nan, 1e-9, 0.0019, 448, 464, 465, 57344, 61440]
-each_of_8_bits = in_one_test("name", EIGHT)
-each = in_one_test("name", [*EIGHT, *UNSIGNED])
+each_of_8_bits = cases("name", EIGHT)
+each_dtype = cases("name", [*EIGHT, *UNSIGNED])
 
 
 def _bytes(x: Any) -> list[int]:
@@ -33,7 +33,7 @@ def _both(name: str) -> tuple[mg.Tensor, Any]:
 
 
 @each_of_8_bits
-@in_one_test("source", ["float32", "float64", "bfloat16"])
+@cases("source", ["float32", "float64", "bfloat16"])
 def test_rounded_as_pytorch_rounds(name: str, source: str) -> None:
     ours = mg.tensor(VALUES).to(getattr(mg, source)).to(getattr(mg, name))
     theirs = torch.tensor(VALUES).to(getattr(torch, source)).to(getattr(torch, name))
@@ -42,7 +42,7 @@ def test_rounded_as_pytorch_rounds(name: str, source: str) -> None:
     np.testing.assert_array_equal(made.float().numpy(), torch.tensor(VALUES, dtype=theirs.dtype).float().numpy())
 
 
-@in_one_test("name", [*EIGHT, *UNSIGNED, "bfloat16", "float16", "float32", "int8", "int64"])
+@cases("name", [*EIGHT, *UNSIGNED, "bfloat16", "float16", "float32", "int8", "int64"])
 def test_limits_are_shown_as_pytorch_shows_them(name: str) -> None:
     limits = "iinfo" if "int" in name else "finfo"
     ours, theirs = (getattr(library, limits)(getattr(library, name)) for library in (mg, torch))
@@ -51,7 +51,7 @@ def test_limits_are_shown_as_pytorch_shows_them(name: str) -> None:
     assert (a.itemsize, a.is_floating_point, a.is_signed) == (b.itemsize, b.is_floating_point, b.is_signed)
 
 
-@each
+@each_dtype
 def test_moved_compared_and_shown(name: str) -> None:
     """Joined, indexed, chosen: in the same dtype."""
     index = [1, 2]
@@ -81,8 +81,8 @@ def test_not_computed_with(name: str) -> None:
         y.numpy()
 
 
-@each
-@in_one_test("other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"])
+@each_dtype
+@cases("other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"])
 def test_promoted_as_in_pytorch(name: str, other: str) -> None:
     """8-bit floats with nothing else, unsigned integers with floats alone."""
     try:
@@ -96,7 +96,7 @@ def test_promoted_as_in_pytorch(name: str, other: str) -> None:
         assert promoted.name == str(expected).removeprefix("torch.")
 
 
-@each
+@each_dtype
 def test_copied_pickled_and_saved(name: str) -> None:
     """In our files, in PyTorch's, and in those of safetensors' library for PyTorch."""
     y, theirs = _both(name)

@@ -16,9 +16,9 @@ import pytest
 from minigrad import backend
 from minigrad.backend.device import Device
 from tests.support import cuda_emulator, cupy_names, strict
+from tests.support.cases import cases
 from tests.support.expressions import split
 from tests.support.strict_array import NAMES, NAMESPACE, StrictArray
-from tests.support.tables import in_one_test
 
 xp: Any = NAMESPACE
 
@@ -41,13 +41,13 @@ range(xp.argmax(x)) ; hash(x)
 """
 
 
-@in_one_test("expression", split(REFUSED))
+@cases("expression", split(REFUSED))
 def test_refused(expression: str, x: Any) -> None:
     with pytest.raises(TypeError):
         eval(expression, {"np": np, "xp": xp, "HOST": HOST, "x": x})
 
 
-@in_one_test("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
+@cases("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
 def test_names_that_cupy_or_the_stand_in_lacks(name: str) -> None:
     with pytest.raises(AttributeError):
         getattr(xp, name)
@@ -64,7 +64,7 @@ xp.outer(x[0], x[1]) ; xp.concatenate(xp.split(x, 3, axis=1)) ; xp.isfinite(x / 
 """
 
 
-@in_one_test("expression", split(ACCEPTED))
+@cases("expression", split(ACCEPTED))
 def test_accepted(expression: str, x: Any) -> None:
     out = eval(expression, {"np": np, "xp": xp, "x": x})
     assert type(out) is StrictArray
@@ -149,7 +149,7 @@ REPEATS: dict[str, tuple[Any, list[float]]] = {
 }
 
 
-@in_one_test("name", REPEATS)
+@cases("name", REPEATS)
 def test_of_values_for_one_place_another_wins_than_in_numpy(name: str) -> None:
     index, expected = REPEATS[name]
     z = xp.zeros(4)
@@ -208,7 +208,7 @@ FLUSHED: dict[str, tuple[Callable[[Any], Any], Any]] = {
 }
 
 
-@in_one_test("name", FLUSHED)
+@cases("name", FLUSHED)
 def test_subnormal_numbers_are_zeros(name: str) -> None:
     function, expected = FLUSHED[name]
     there = xp.asarray(TINY.astype(np.float32))

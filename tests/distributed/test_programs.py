@@ -6,7 +6,7 @@ import pytest
 
 import minigrad.distributed as dist
 from tests.distributed.programs import every
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 

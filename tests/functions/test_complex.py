@@ -11,8 +11,8 @@ import pytest
 import minigrad
 from minigrad.ops.complex import for_complex
 from minigrad.ops.op import Op
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words
-from tests.support.tables import in_one_test
 
 
 def rotary(t: Any, device: str = "cpu") -> list[Any]:
@@ -35,7 +35,7 @@ def test_rotary_embeddings(device: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
 
 
-@in_one_test("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
+@cases("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
 def test_logic(name: str, device: str) -> None:
     z = minigrad.tensor([0j, 1j, 2, 0j], device=device)
     others = [] if name == "logical_not" else [minigrad.tensor([0j, 0j, 1j, 3], device=device)]
@@ -54,7 +54,7 @@ def test_views_share_memory() -> None:
     assert x[2].tolist() == [5, 7]
 
 
-@in_one_test(
+@cases(
     "made", [lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a]
 )
 def test_python_complex_numbers_with_real_tensors(made: Any) -> None:
@@ -81,7 +81,7 @@ def test_the_angle_of_zero_has_gradient_zero() -> None:
     assert z.grad is not None and z.grad.tolist() == [0, -0.5 + 0.5j]
 
 
-@in_one_test("dtype", [minigrad.complex64, minigrad.complex128])
+@cases("dtype", [minigrad.complex64, minigrad.complex128])
 def test_they_are_saved(dtype: Any) -> None:
     z, file = minigrad.tensor([1 + 2j, 3], dtype=dtype), io.BytesIO()
     minigrad.save({"z": z}, file)
@@ -170,8 +170,8 @@ POWERS: dict[str, Any] = {
 }
 
 
-@in_one_test("dtype", ["complex64", "complex128"])
-@in_one_test("name", POWERS)
+@cases("dtype", ["complex64", "complex128"])
+@cases("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
     """To the bit, as a pole is where a program puts it; products of complex exponents and 1 / z within some."""
     near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
@@ -183,7 +183,7 @@ def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
     np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=near, atol=near)
 
 
-@in_one_test("kind", [minigrad.complex64, minigrad.complex128])
+@cases("kind", [minigrad.complex64, minigrad.complex128])
 def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
     """aⁿ is exp(n ln a), off the pole of 1 / (1 + w), also in place; the nodes of a state-space model are finite."""
     n = minigrad.arange(13, device=device)

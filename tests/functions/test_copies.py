@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, listed, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 COPIES = """
 t.alias_copy(x) ; t.as_strided_copy(x, (2, 2), (1, 2), 3) ; t.diagonal_copy(x, 1, 0, 2)
@@ -18,7 +18,7 @@ t.view_as_complex_copy(x.detach().reshape(-1, 2)).real + x.sum()
 """
 
 
-@in_one_test("expression", split(COPIES))
+@cases("expression", split(COPIES))
 def test_copies(expression: str, device: str) -> None:
     values = np.arange(24.0).reshape(2, 3, 4)
     x, y = ours(values, requires_grad=True, device=device), theirs(values, requires_grad=True)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import split
 from tests.support.parity import host, torch
-from tests.support.tables import in_one_test
 
 
 def test_generators() -> None:
@@ -123,7 +123,7 @@ def test_default_dtype() -> None:
         minigrad.set_default_dtype(minigrad.int64)
 
 
-@in_one_test("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]])
+@cases("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]])
 def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
     """They count as numbers: of ``[t, t, t]`` comes a vector."""
     found, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
@@ -141,14 +141,14 @@ def test_unset_elements_with_steps() -> None:
         minigrad.empty_permuted((2, 3), (0, 0))
 
 
-@in_one_test("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()])
+@cases("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()])
 def test_steps_of_an_empty_tensor(shape: tuple[int, ...]) -> None:
     found, expected = (t.zeros(shape).stride() for t in (minigrad, torch))
     assert found == expected
 
 
-@in_one_test("start, end", [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
-@in_one_test("steps", [0, 1, 4, 50])
+@cases("start, end", [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
+@cases("steps", [0, 1, 4, 50])
 def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
     """The ends lose their fractions first."""
     for name in ("linspace", "logspace"):
@@ -185,7 +185,7 @@ t.ones(1).expand(HUGE) + 1 ; t.hann_window(HUGE)
 
 
 @pytest.mark.skipif(sys.maxsize < 1 << 32, reason="on 32 bits NumPy refuses such lengths before it asks for memory")
-@in_one_test("expression", split(BEYOND))
+@cases("expression", split(BEYOND))
 def test_more_than_there_is_memory_for(expression: str) -> None:
     with pytest.raises(MemoryError, match="Unable to allocate"):
         eval(expression, {"t": minigrad, "HUGE": HUGE})

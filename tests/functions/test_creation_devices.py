@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from tests.support import launches
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 CREATED: dict[str, Callable[..., Any]] = {
     "zeros": lambda **o: minigrad.zeros(2, 3, **o),
@@ -27,7 +27,7 @@ CREATED: dict[str, Callable[..., Any]] = {
 }
 
 
-@in_one_test("name", CREATED)
+@cases("name", CREATED)
 def test_made_where_it_is_needed(name: str, device: str) -> None:
     expected = CREATED[name]()
     with launches.count() as counts:
@@ -42,9 +42,9 @@ def test_a_number_that_a_dtype_lacks(device: str) -> None:
         minigrad.full((2,), 300, dtype=minigrad.uint8, device=device)
 
 
-@in_one_test("weights", [[0.2, 0.0, 0.5, 0.3, 0.0], [[0.0, 4.0, 0.0], [1.0, 1.0, 2.0]]])
-@in_one_test("replacement", [False, True])
-@in_one_test("count", [1, 2])
+@cases("weights", [[0.2, 0.0, 0.5, 0.3, 0.0], [[0.0, 4.0, 0.0], [1.0, 1.0, 2.0]]])
+@cases("replacement", [False, True])
+@cases("count", [1, 2])
 def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: str) -> None:
     """3,000 draws: each share is within 5 standard deviations of its weight, and nothing of weight 0 is drawn."""
     p = minigrad.tensor(weights, dtype=minigrad.float64)

@@ -12,8 +12,8 @@ import pytest
 
 import minigrad as mg
 from minigrad.functions.linalg import pdist
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words, torch
-from tests.support.tables import in_one_test
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]
 A = [[0, 1, 2], [3, 0, 1], [1, 1, 0], [0, 0, 2]]
@@ -67,8 +67,8 @@ def run(t: Any, name: str, dtype: str) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # index_reduce is in beta there
-@in_one_test("dtype", DTYPES)
-@in_one_test("name", PROGRAMS)
+@cases("dtype", DTYPES)
+@cases("name", PROGRAMS)
 def test_values_and_dtypes_are_pytorchs(name: str, dtype: str) -> None:
     """Wherever PyTorch has the dtype."""
     mine, other = run(mg, name, dtype), run(torch, name, dtype)
@@ -96,7 +96,7 @@ NORMS = (0, 0.5, 1, 1.5, 2, 3, float("inf"))
 ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1, 2]])
 
 
-@in_one_test("p", NORMS)
+@cases("p", NORMS)
 def test_distances_are_pytorchs(p: float) -> None:
     """Equal rows, NaN and no columns, too; of p = 0 and of equal rows the gradient is 0."""
     for t_values in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):

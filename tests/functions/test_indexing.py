@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, host, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 SHAPE = (3, 4, 2)
 
@@ -63,7 +63,7 @@ def resolve(key: list[Any], t: Any) -> Any:
     return tuple(parts) if len(parts) != 1 else parts[0]
 
 
-@in_one_test("seed", range(200))
+@cases("seed", range(200))
 def test_random_indices(seed: int) -> None:
     rng = random.Random(seed)
     key = random_key(rng, SHAPE)
@@ -104,7 +104,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
-@in_one_test(
+@cases(
     "key",
     [
         lambda t: t.tensor([True, False, True]),
@@ -195,7 +195,7 @@ def test_named_results() -> None:
     assert (largest.values.shape, largest[1].item()) == ((1, 1), 0)
 
 
-@in_one_test("descending", [False, True])
+@cases("descending", [False, True])
 def test_sorting_is_stable_and_puts_nan_last(descending: bool) -> None:
     values = np.array([2.0, np.nan, 1.0, 2.0, 1.0, np.inf, -np.inf])
     found = ours(values).sort(descending=descending, stable=True)
@@ -212,7 +212,7 @@ ROWS = {
 }
 
 
-@in_one_test("name, dim", [(n, d) for n in ROWS for d in (None, 0, -1) if n != "nan" or d is None])
+@cases("name, dim", [(n, d) for n in ROWS for d in (None, 0, -1) if n != "nan" or d is None])
 def test_unique(name: str, dim: int | None, device: str) -> None:
     x = ROWS[name]
     parts = ours(x, device=device).unique(return_inverse=True, return_counts=True, dim=dim)
@@ -239,8 +239,8 @@ def test_topk_of_nan_and_integers() -> None:
         minigrad.ones(3).topk(4)
 
 
-@in_one_test("largest", [True, False])
-@in_one_test("length, k", [(2048, 2), (2079, 2), (10_000, 8), (9_000, 1), (5_000, 7)])
+@cases("largest", [True, False])
+@cases("length, k", [(2048, 2), (2079, 2), (10_000, 8), (9_000, 1), (5_000, 7)])
 def test_topk_of_a_long_axis(length: int, k: int, largest: bool) -> None:
     draw = np.random.default_rng(length)
     for values in (draw.standard_normal((3, length, 2)), draw.integers(0, 99, (3, length, 2)) / 7):
@@ -252,7 +252,7 @@ def test_topk_of_a_long_axis(length: int, k: int, largest: bool) -> None:
         assert all(len(set(row)) == k for row in np.moveaxis(places, 1, -1).reshape(-1, k).tolist())
 
 
-@in_one_test("largest", [True, False])
+@cases("largest", [True, False])
 def test_topk_of_a_long_axis_with_nan(largest: bool, device: str) -> None:
     """Each extreme element stands in one group with a NaN."""
     values = np.random.default_rng(0).standard_normal(2048)
@@ -304,7 +304,7 @@ REPLACING = {  # which of several values stays is not defined; their gradients a
 }
 
 
-@in_one_test("name", REPLACING)
+@cases("name", REPLACING)
 def test_one_of_the_values_for_a_place_stays(name: str, device: str) -> None:
     x, index, v, g = np.arange(4.0), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15), np.array([1.0, 2, 3, 5])
     results = []
@@ -335,7 +335,7 @@ ACCUMULATING = {
 }
 
 
-@in_one_test("name", ACCUMULATING)
+@cases("name", ACCUMULATING)
 def test_repeats_add_up(name: str, device: str) -> None:
     """The result where it is made of sums, else the gradient."""
     x, index, v = np.arange(1.0, 5), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15)
@@ -353,8 +353,8 @@ def test_repeats_add_up(name: str, device: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce")  # PyTorch's, which calls it beta
-@in_one_test("reduce", ["prod", "mean", "amax", "amin"])
-@in_one_test("include_self", [True, False])
+@cases("reduce", ["prod", "mean", "amax", "amin"])
+@cases("include_self", [True, False])
 def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
     x, source = np.arange(12.0).reshape(4, 3) - 3, np.arange(9.0).reshape(3, 3) / 2
     index = np.array([0, 2, 0])
@@ -366,7 +366,7 @@ def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
         ours(x).index_reduce(0, ours(index), ours(source), "sum")
 
 
-@in_one_test("shape", [(2, 3), (4,), (2, 2, 3)])
+@cases("shape", [(2, 3), (4,), (2, 2, 3)])
 def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
     indices = np.arange(np.prod(shape)).reshape(-1, 1)[::-1]
     found = minigrad.unravel_index(ours(indices, device=device), shape)
@@ -374,8 +374,8 @@ def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
         assert_close(f, e)
 
 
-@in_one_test("include_self", [True, False])
-@in_one_test("reduce", ["amax", "amin", "prod"])
+@cases("include_self", [True, False])
+@cases("reduce", ["amax", "amin", "prod"])
 def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: str) -> None:
     """Equal extremes share the gradient; a product's is right with one zero, and with several."""
     x = np.array([[4.0, 2, -1], [3, 3, 4]]) + (0 if include_self else 0.25)  # left out, PyTorch still gives it a share
@@ -442,13 +442,13 @@ def test_many_values_are_added_by_index() -> None:
     assert x.tolist() == copy.tolist()
 
 
-@in_one_test("bad", [-1, 5, 2**40])
+@cases("bad", [-1, 5, 2**40])
 def test_an_index_beyond_an_axis_is_refused_in_gather(bad: int) -> None:
     with pytest.raises(RuntimeError, match=f"index {bad} is out of range"):
         minigrad.ones(5, 2).gather(0, minigrad.tensor([[0, 1], [bad, 2]]))
 
 
-@in_one_test("wanted", [False, True])
+@cases("wanted", [False, True])
 def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
     """It is refused only where the part itself has an element twice, as in PyTorch."""
     key: Any

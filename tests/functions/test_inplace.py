@@ -14,9 +14,9 @@ import minigrad
 from minigrad.autograd import inplace
 from minigrad.autograd.observer import Observer, observed
 from minigrad.ops.op import watch
+from tests.support.cases import cases
 from tests.support.expressions import split
 from tests.support.parity import assert_close, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 0.8, (3, 4)), RNG.uniform(0.2, 0.8, (3, 4))
@@ -67,7 +67,7 @@ def ours_or(t: Any, values: Any) -> Any:
     return t.tensor(np.asarray(values))
 
 
-@in_one_test("name", RESHAPES)
+@cases("name", RESHAPES)
 def test_another_shape_keeps_the_history(t: Any, name: str) -> None:
     """Also without gradients, for a leaf, and where elements share memory."""
     reshape, shape = RESHAPES[name], RESHAPES[name](t.ones(3, 4)).shape
@@ -86,7 +86,7 @@ def test_another_shape_keeps_the_history(t: Any, name: str) -> None:
     assert y._base is None and not y._is_view() and not y.detach_().requires_grad
 
 
-@in_one_test("name", RESHAPES)
+@cases("name", RESHAPES)
 def test_views_from_before_another_shape(t: Any, name: str) -> None:
     x = t.tensor(X, requires_grad=True)
     y = x * 1
@@ -103,7 +103,7 @@ def test_views_from_before_another_shape(t: Any, name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), slope * np.array([2, 2, 6, 2]))
 
 
-@in_one_test("name", CHANGES)
+@cases("name", CHANGES)
 def test_gradients_flow_as_in_torch(name: str) -> None:
     results = []
     for t, leaf in ((minigrad, ours), (torch, theirs)):
@@ -117,7 +117,7 @@ def test_gradients_flow_as_in_torch(name: str) -> None:
             assert_close(ours(0 * X) if found is None else found.detach(), expected.detach())
 
 
-@in_one_test("name", CHANGES)
+@cases("name", CHANGES)
 def test_a_leaf_that_wants_a_gradient_is_left_alone(name: str) -> None:
     a, b = ours(X, True), ours(Y)
     with pytest.raises(RuntimeError, match="in-place"):
@@ -297,7 +297,7 @@ addcdiv_(y, y) ; sqrt_() ; neg_() ; clamp_(0, 1) ; exp_()
 """
 
 
-@in_one_test("call", split(TAKEN))
+@cases("call", split(TAKEN))
 def test_a_change_makes_no_variable(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded or not, while gradients are off and on."""
     monkeypatch.setattr(inplace, "mutate", None)

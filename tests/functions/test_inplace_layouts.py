@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import torch
-from tests.support.tables import in_one_test
 
 RNG = np.random.default_rng(0)
 X, Y = (RNG.uniform(0.2, 0.8, (7, 4)).astype(np.float32) for _ in range(2))
@@ -100,7 +100,7 @@ def tensors(t: Any, value: Any) -> Any:
     return t.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
 
 
-@in_one_test("name", METHODS)
+@cases("name", METHODS)
 def test_it_writes_to_the_tensors_memory(name: str) -> None:
     """Any layout gives what the contiguous one gives."""
     expected = changed(minigrad, name, "contiguous")
@@ -109,7 +109,7 @@ def test_it_writes_to_the_tensors_memory(name: str) -> None:
         np.testing.assert_array_equal(changed(minigrad, name, layout), expected, err_msg=layout)
 
 
-@in_one_test("name", METHODS)
+@cases("name", METHODS)
 def test_it_writes_what_pytorch_writes(name: str) -> None:
     """Random draws and changes of shape included, which go by the order of memory."""
     for layout in LAYOUTS:

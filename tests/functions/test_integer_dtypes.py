@@ -10,8 +10,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
-from tests.support.tables import in_one_test
 
 X = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 5.0]])
 I = np.array([[3, 1, 2], [0, 5, 5]], np.int64)
@@ -46,7 +46,7 @@ def tensors(value: Any) -> Iterator[mg.Tensor]:
         yield part
 
 
-@in_one_test("expression", split(RESULTS))
+@cases("expression", split(RESULTS))
 def test_int64(expression: str, device: str) -> None:
     x, i = mg.tensor(X, device=device), mg.tensor(I, device=device)
     results = tensors(evaluate(expression, mg=mg, nn=nn, F=F, x=x, i=i))

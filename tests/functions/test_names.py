@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.expressions import assert_alike, split
-from tests.support.tables import check_all
 
 EXPRESSIONS: dict[str, str] = {
     "creation": r"""
@@ -268,4 +268,4 @@ x.uniform_(**{'from':2,'to':2}) ; x.normal_(mean=2,std=0.)
 
 @pytest.mark.parametrize("family", EXPRESSIONS)
 def test_as_torch(family: str) -> None:
-    check_all(assert_alike, split(EXPRESSIONS[family]), "expression")
+    each(split(EXPRESSIONS[family]), assert_alike)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
@@ -23,8 +23,8 @@ def made(t: Any, dtype: str, axes: bool) -> Any:
     return t.tensor([1, 2] if axes else 1, dtype=getattr(t, dtype))
 
 
-@in_one_test("name", OPERATORS)
-@in_one_test("axes", list(itertools.product([True, False], repeat=2)))
+@cases("name", OPERATORS)
+@cases("axes", list(itertools.product([True, False], repeat=2)))
 def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: str) -> None:
     """The whole table: 9 x 9 dtypes, with and without axes."""
     for a, b in itertools.product(DTYPES, repeat=2):
@@ -36,8 +36,8 @@ def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: st
         assert_close(found, expected, 1e-3 if "float16" in (a, b) else 1e-6)
 
 
-@in_one_test("name", OPERATORS)
-@in_one_test("axes", [True, False])
+@cases("name", OPERATORS)
+@cases("axes", [True, False])
 def test_promotion_with_python_scalars(name: str, axes: bool) -> None:
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
         if dtype == "uint8" and scalar == -1:
@@ -101,7 +101,7 @@ def test_gradients_through_promotion() -> None:
     assert (x.grad.tolist(), y.grad.tolist()) == ([6, 12], [2, 6])
 
 
-@in_one_test("name", ["exp", "sqrt", "sin", "tanh", "sigmoid", "log", "reciprocal", "erf", "rsqrt", "log1p"])
+@cases("name", ["exp", "sqrt", "sin", "tanh", "sigmoid", "log", "reciprocal", "erf", "rsqrt", "log1p"])
 def test_functions_of_integers_give_floats(name: str) -> None:
     for dtype in ("int64", "uint8", "bool", "float64", "float16"):
         found, expected = (getattr(made(minigrad, dtype, True), name)(), getattr(made(torch, dtype, True), name)())
@@ -109,7 +109,7 @@ def test_functions_of_integers_give_floats(name: str) -> None:
         assert_close(found, expected, 2e-3 if dtype == "float16" else 1e-6)
 
 
-@in_one_test("name", ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "round", "trunc"])
+@cases("name", ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "round", "trunc"])
 def test_functions_of_integers_that_stay_integers(name: str) -> None:
     x, y = minigrad.tensor([-3, 0, 2]), torch.tensor([-3, 0, 2])
     assert_same_dtype(getattr(x, name)(), getattr(y, name)())
@@ -128,7 +128,7 @@ t.div(-7, 2, rounding_mode='floor') ; t.add(2, 3.0) ; t.mul(2, 3)
 
 
 @pytest.mark.filterwarnings("ignore:This overload")
-@in_one_test("expression", split(WITHOUT_GRADIENT))
+@cases("expression", split(WITHOUT_GRADIENT))
 def test_values(expression: str, device: str) -> None:
     for dtype in (np.int64, np.float32):
         a, b = np.array([-7, -3, 0, 2, 5], dtype), np.array([2, -2, 3, 2, -4], dtype)
@@ -138,7 +138,7 @@ def test_values(expression: str, device: str) -> None:
         assert_close(result, expected)
 
 
-@in_one_test("expression", split("a & b; a | b; a ^ b; ~a; a * b; a + b; a & (b == 0); a | True"))
+@cases("expression", split("a & b; a | b; a ^ b; ~a; a * b; a + b; a & (b == 0); a | True"))
 def test_bits_and_masks(expression: str, device: str) -> None:
     a, b = np.array([True, False, True]), np.array([True, True, False])
     for x, y in ((a, b), (a.astype(np.int64), b.astype(np.int64))):
@@ -230,7 +230,7 @@ x[0].maximum(x[1])
 """
 
 
-@in_one_test("expression", split(NARROW))
+@cases("expression", split(NARROW))
 def test_python_numbers_and_constants_of_rules_never_change_a_dtype(expression: str) -> None:
     x = minigrad.tensor([0.5, 2.0], requires_grad=True)
     result = evaluate(expression, t=minigrad, x=x)
@@ -256,8 +256,8 @@ QUOTIENTS = {  # CuPy's ⌊a / b⌋ is 10 for 1 and 0.1, where PyTorch's is 9, a
 }
 
 
-@in_one_test("dtype", [np.float64, np.float32])
-@in_one_test("name", QUOTIENTS)
+@cases("dtype", [np.float64, np.float32])
+@cases("name", QUOTIENTS)
 def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: str) -> None:
     parts = np.array([0.1, 0.3, 0.7, 1, 2.5, 1e-3, 1e5, 0, np.inf, np.nan], dtype)
     numbers = np.concatenate((parts, -parts))
@@ -282,7 +282,7 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
         np.testing.assert_array_equal(host(f)[known], host(e)[known])
 
 
-@in_one_test("name", QUOTIENTS)
+@cases("name", QUOTIENTS)
 def test_quotients_of_large_integers(name: str, device: str) -> None:
     a, b = np.array([2**53 + 1, -(2**53) - 1, 7, -7, 7, -7]), np.array([2, 2, 2, 2, -2, -2])
     quotients = QUOTIENTS[name](minigrad, ours(a, device=device), ours(b, device=device))
@@ -299,7 +299,7 @@ def test_frexp_and_nextafter(device: str) -> None:
     assert_close(minigrad.nextafter(ours(x), ours(x + 1)), torch.nextafter(theirs(x), theirs(x + 1)), rtol=0)
 
 
-@in_one_test("name", ["fmax", "fmin"])
+@cases("name", ["fmax", "fmin"])
 def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
     found = []
     for t in (minigrad, torch):
@@ -310,8 +310,8 @@ def test_the_gradient_of_equal_numbers_is_the_first_ones(name: str) -> None:
         assert_close(ours_, theirs_)
 
 
-@in_one_test("x", [[True, False], [0, 1, 2]])
-@in_one_test("eps", [None, 0.25])
+@cases("x", [[True, False], [0, 1, 2]])
+@cases("eps", [None, 0.25])
 def test_logit_of_integers(x: list[int], eps: float | None) -> None:
     assert_close(minigrad.logit(minigrad.tensor(x), eps), torch.logit(torch.tensor(x), eps))
 
@@ -334,7 +334,7 @@ def _powers_of_numbers(t: Any, base: float) -> tuple[Any, ...]:
     return y, *t.autograd.grad(y.sum(), x)
 
 
-@in_one_test("base", [-5.5, 0.0, 2.0])
+@cases("base", [-5.5, 0.0, 2.0])
 def test_gradient_of_powers_of_a_number(base: float) -> None:
     for found, expected in zip(_powers_of_numbers(minigrad, base), _powers_of_numbers(torch, base), strict=True):
         assert_close(found, expected)
@@ -357,7 +357,7 @@ def test_squares_of_bools() -> None:
     assert x.square().tolist() == [1, 0]
 
 
-@in_one_test("name", ["add", "sub"])
+@cases("name", ["add", "sub"])
 def test_factor_with_a_point_of_integers(name: str) -> None:
     x = ours(np.array([1, 2]))
     for call in (lambda: getattr(x, name)(x, alpha=1.5), lambda: getattr(minigrad, name)(x, 2, alpha=1.0)):
@@ -366,7 +366,7 @@ def test_factor_with_a_point_of_integers(name: str) -> None:
     assert getattr(x, name)(1.5, alpha=2.0).dtype == minigrad.float32
 
 
-@in_one_test("base", [2, 1, -1, 0, -3, "tensor"])
+@cases("base", [2, 1, -1, 0, -3, "tensor"])
 def test_integers_to_negative_powers(base: Any, device: str) -> None:
     """What is left of the fraction."""
     powers = np.array([-3, -2, -1, 0, 1, 2])

@@ -7,8 +7,8 @@ import pytest
 
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.cases import cases
 from tests.support.parity import assert_close, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 NAMES = [
     *(f"{shift}chebyshev_polynomial_{kind}" for shift in ("", "shifted_") for kind in "tuvw"),
@@ -17,7 +17,7 @@ NAMES = [
 X = np.array([0.3, -0.7, 1.0, -1.0, 1.5, -3.0, 0.0, 0.999])
 
 
-@in_one_test("name", NAMES)
+@cases("name", NAMES)
 def test_values(name: str, device: str) -> None:
     function, expected = getattr(minigrad.special, name), getattr(torch.special, name)
     n = np.array([-2.0, 0.0, 1.0, 2.9, 3.0, 6.0, 9.0, 17.0])[:, None]

@@ -10,8 +10,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words, torch
-from tests.support.tables import in_one_test
 
 MEANING = {float: "float64", complex: "complex128", int: "int64", bool: "bool"}
 X = [[1.0, 2.0], [3.0, 4.0]]
@@ -81,7 +81,7 @@ def outcome(t: Any, place: str, name: str, dtype: Any) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")  # prototypes, casts that drop imaginary parts
-@in_one_test("place, name", list(functions()))
+@cases("place, name", list(functions()))
 def test_a_python_type_is_the_dtype_it_names(place: str, name: str) -> None:
     """Whatever takes a dtype takes the type in its place."""
     for python, meaning in MEANING.items():
@@ -90,7 +90,7 @@ def test_a_python_type_is_the_dtype_it_names(place: str, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@in_one_test("place, name", list(functions()))
+@cases("place, name", list(functions()))
 def test_it_is_pytorchs(place: str, name: str) -> None:
     """The result's dtype is PyTorch's, wherever both take the type."""
     for python in list(MEANING)[: 3 if (place, name) == ("masked", "prod") else 4]:  # of bools, int64 there

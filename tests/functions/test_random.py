@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import assert_alike, split
 from tests.support.parity import host, torch
-from tests.support.tables import in_one_test
 
 DRAWS = """
 t.rand(5) ; t.rand(2,3) ; t.rand((7,),dtype=t.float64) ; t.randint(10,(20,)) ; t.randint(-3,4,(5,5))
@@ -48,7 +48,7 @@ t.randn(100,dtype=t.float64) ; t.randn(100,dtype=t.float16) ; t.randperm(0) ; t.
 """
 
 
-@in_one_test("draw", split(DRAWS))
+@cases("draw", split(DRAWS))
 def test_as_torch_from_one_seed(draw: str) -> None:
     """And the stream goes on alike."""
     assert_alike(f"({draw}, t.rand(3))")

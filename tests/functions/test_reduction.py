@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 VALUES = np.random.default_rng(0).integers(-3, 4, (2, 3, 4))
 NAMES = [
@@ -37,8 +37,8 @@ PAIRS: Any = [(minigrad, ours), (torch, theirs)]
 ONE_AXIS = {"prod", "argmax", "argmin", "cumsum", "cumprod", "max", "min"}
 
 
-@in_one_test("name", NAMES)
-@in_one_test("dim", [None, 0, -1, 2, (0, 2), [1], ()])
+@cases("name", NAMES)
+@cases("dim", [None, 0, -1, 2, (0, 2), [1], ()])
 def test_values_over_axes(name: str, dim: Any, device: str) -> None:
     if dim is None and name in ("cumsum", "cumprod", "logsumexp"):
         return
@@ -57,8 +57,8 @@ def test_values_over_axes(name: str, dim: Any, device: str) -> None:
         assert_same_dtype(found, expected)
 
 
-@in_one_test("name", ["sum", "prod", "cumsum", "cumprod", "argmax", "amax", "max", "any", "all", "count_nonzero"])
-@in_one_test("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+@cases("name", ["sum", "prod", "cumsum", "cumprod", "argmax", "amax", "max", "any", "all", "count_nonzero"])
+@cases("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
     if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
         return  # torch refuses the first, and keeps bytes for what else is bool
@@ -102,7 +102,7 @@ def test_float16_adds_up_in_float32() -> None:
     assert x.mean().item() == 1
 
 
-@in_one_test("name", ["std", "var", "norm", "norm of order 3"])
+@cases("name", ["std", "var", "norm", "norm of order 3"])
 def test_float16_whose_squares_overflow(name: str, device: str) -> None:
     functions: dict[str, Callable[[Any], Any]] = {
         "std": lambda x: x.std(1),
@@ -145,7 +145,7 @@ def test_errors() -> None:
             getattr(minigrad.tensor([1, 2]), name)(0)
 
 
-@in_one_test("p", [0.5, 1, 1.5, 2, 3])
+@cases("p", [0.5, 1, 1.5, 2, 3])
 def test_the_gradient_of_a_norm_where_there_are_zeros(p: float) -> None:
     values = np.array([[1.0, 0.0, -2.0], [0.0, 0.0, 0.0]])
     found = []
@@ -159,8 +159,8 @@ def test_the_gradient_of_a_norm_where_there_are_zeros(p: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
-@in_one_test("name", ["var", "std"])
-@in_one_test("values", [[1.0, 2.0], [1.0, 1.0], [1.0]])
+@cases("name", ["var", "std"])
+@cases("values", [[1.0, 2.0], [1.0, 1.0], [1.0]])
 def test_correction_beyond_the_number_of_values(name: str, values: list[float]) -> None:
     x, y = (t.tensor(values, dtype=t.float64, requires_grad=True) for t in (minigrad, torch))
     assert_close(getattr(x, name)(0, correction=5), getattr(y, name)(0, correction=5))
@@ -171,8 +171,8 @@ def test_correction_beyond_the_number_of_values(name: str, values: list[float]) 
         assert_close(x.grad, y.grad)
 
 
-@in_one_test("p", [-1, -0.5, -2, 0.5, 3])
-@in_one_test("values", [[0.0, 1.0, 2.0], [0.0, 0.0]])
+@cases("p", [-1, -0.5, -2, 0.5, 3])
+@cases("values", [[0.0, 1.0, 2.0], [0.0, 0.0]])
 def test_norms_at_zero(p: float, values: list[float]) -> None:
     x, y = (t.tensor(values, dtype=t.float64, requires_grad=True) for t in (minigrad, torch))
     found, expected = x.norm(p), y.norm(p)
@@ -181,8 +181,8 @@ def test_norms_at_zero(p: float, values: list[float]) -> None:
     assert_close(x.grad, y.grad)
 
 
-@in_one_test("name", ["sum", "prod", "cumsum", "cumprod"])
-@in_one_test("dtype", ["int32", "int8", "uint8", "float16", "float64"])
+@cases("name", ["sum", "prod", "cumsum", "cumprod"])
+@cases("dtype", ["int32", "int8", "uint8", "float16", "float64"])
 def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
     x = np.array([[3, 100], [2, 100]])
     found, expected = (getattr(t, name)(make(x), 0, dtype=getattr(t, dtype)) for t, make in PAIRS)
@@ -190,7 +190,7 @@ def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
     assert_close(found, expected)
 
 
-@in_one_test("name", ["any", "all", "sum", "amax", "mean"])
+@cases("name", ["any", "all", "sum", "amax", "mean"])
 def test_an_empty_tuple_of_axes(name: str) -> None:
     """``any`` and ``all`` leave all axes, others reduce all."""
     expected, found = (getattr(t.tensor([[0.0, 2.0], [1.0, 0.0]]), name)(dim=()) for t in (torch, minigrad))

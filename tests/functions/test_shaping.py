@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 X = np.arange(24.0).reshape(2, 3, 4)
 
@@ -95,7 +95,7 @@ x.topk(2, 0).values
 """
 
 
-@in_one_test("expression", split(IN_ORDER))
+@cases("expression", split(IN_ORDER))
 def test_results_that_programs_view_lie_in_order(expression: str, device: str) -> None:
     values = np.random.default_rng(0).standard_normal((2, 3, 4))
     found = evaluate(expression, t=minigrad, x=ours(values, device=device).transpose(0, 2))
@@ -165,9 +165,9 @@ def test_as_strided_errors() -> None:
             call()
 
 
-@in_one_test("edge_order", [1, 2])
-@in_one_test("spacing", [1, 0.5, "numbers", "places"])
-@in_one_test("dim", [None, 1, (0, -1)])
+@cases("edge_order", [1, 2])
+@cases("spacing", [1, 0.5, "numbers", "places"])
+@cases("dim", [None, 1, (0, -1)])
 def test_gradient(spacing: Any, dim: Any, edge_order: int) -> None:
     values = np.random.default_rng(0).standard_normal((4, 3, 5))
     axes = [0, 1, 2] if dim is None else [dim] if isinstance(dim, int) else dim
@@ -210,7 +210,7 @@ def test_no_difference_leaves_the_input_as_it_is() -> None:
         assert x.tolist() == X.tolist()
 
 
-@in_one_test("shape", [(), (1,), (2, 1)])
+@cases("shape", [(), (1,), (2, 1)])
 def test_sum_to_size_of_bools(shape: tuple[int, ...]) -> None:
     for size in {shape, shape[1:]}:
         found, expected = (t.ones(shape, dtype=t.bool).sum_to_size(size) for t in (minigrad, torch))

@@ -11,8 +11,8 @@ import pytest
 
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.cases import cases
 from tests.support.parity import assert_close, gradients, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 EDGES = np.array([0.0, -1.0, -2.0, 1.0, 2.0, 1e-10, -0.5, 1e10, 170.5, -7.25, math.inf, math.nan])
 UNARY = [
@@ -27,7 +27,7 @@ def named(library: Any, path: str) -> Any:
     return library
 
 
-@in_one_test("name", UNARY)
+@cases("name", UNARY)
 def test_values_at_the_edges(name: str, device: str) -> None:
     edges = EDGES[np.abs(EDGES) < 1e9] if ".i" in name else EDGES
     found = named(minigrad, name)(ours(edges, device=device))
@@ -35,7 +35,7 @@ def test_values_at_the_edges(name: str, device: str) -> None:
     np.testing.assert_allclose(found.numpy(force=True), expected.numpy(), rtol=1e-10, atol=1e-14)
 
 
-@in_one_test("name", UNARY)
+@cases("name", UNARY)
 def test_float32_is_kept(name: str, device: str) -> None:
     x = np.linspace(0.1, 9, 7, dtype=np.float32)
     found = named(minigrad, name)(ours(x, device=device))
@@ -44,7 +44,7 @@ def test_float32_is_kept(name: str, device: str) -> None:
     assert named(minigrad, name)(minigrad.zeros(0, 2)).shape == (0, 2)
 
 
-@in_one_test("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
+@cases("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
 def test_gradients_by_finite_differences(x: float) -> None:
     for function in (minigrad.lgamma, minigrad.digamma, lambda t: minigrad.polygamma(1, t)):
         given = minigrad.tensor([x, x + 0.1], dtype=minigrad.float64, requires_grad=True)
@@ -57,7 +57,7 @@ def test_the_slope_of_digamma_at_1() -> None:
     assert_close(found, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
 
 
-@in_one_test("name", ["special.i1", "special.i1e", "special.bessel_j1"])
+@cases("name", ["special.i1", "special.i1e", "special.bessel_j1"])
 def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
     """Half of them may be 0 on the device; the slope is 1/2 all the same."""
     least = np.finfo(np.float32).smallest_normal
@@ -66,7 +66,7 @@ def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
     assert x.grad.tolist() == [0.5] * 5
 
 
-@in_one_test("n", [0, 1, 2, 4])
+@cases("n", [0, 1, 2, 4])
 def test_polygamma(n: int, device: str) -> None:
     x = np.array([0.3, 1.0, 7.5, 40.0, -0.3, -2.5])
     assert_close(minigrad.polygamma(n, ours(x, device=device)), torch.polygamma(n, theirs(x)), rtol=1e-8)
@@ -75,7 +75,7 @@ def test_polygamma(n: int, device: str) -> None:
         minigrad.polygamma(-1, ours(x))
 
 
-@in_one_test("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
+@cases("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
 def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
     x = np.array([0.1, 0.5, 0.9])
     a, b = ours(x, True, device), theirs(x, True)
@@ -100,7 +100,7 @@ def test_in_place() -> None:
     assert_close(ours(x).mvlgamma_(3), theirs(x).mvlgamma_(3))
 
 
-@in_one_test("name", ["xlogy", "special.xlogy", "special.xlog1py"])
+@cases("name", ["xlogy", "special.xlogy", "special.xlog1py"])
 def test_products_with_logarithms_at_the_edges(name: str, device: str) -> None:
     a = np.array([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, -1.0, math.nan, 0.0])
     b = np.array([2.0, 0.0, -1.0, -3.0, 0.5, 3.0, math.inf, 1.0, math.nan])
@@ -124,8 +124,8 @@ def test_tails_of_the_normal_distribution() -> None:
     assert minigrad.special.erfcx(minigrad.tensor(-30.0)) == math.inf
 
 
-@in_one_test("dtype", ["int64", "int32", "bool"])
-@in_one_test("name", ["ndtr", "log_ndtr", "erfcx", "entr"])
+@cases("dtype", ["int64", "int32", "bool"])
+@cases("name", ["ndtr", "log_ndtr", "erfcx", "entr"])
 def test_integers_become_floats(name: str, dtype: str) -> None:
     x = np.array([0, 1])
     found = named(minigrad.special, name)(ours(x).to(getattr(minigrad, dtype)))
@@ -162,7 +162,7 @@ def test_incomplete_gamma_functions(device: str) -> None:
     assert minigrad.igamma(minigrad.zeros(0, 1), minigrad.ones(3)).shape == (0, 3)
 
 
-@in_one_test("name", ["igamma", "igammac"])
+@cases("name", ["igamma", "igammac"])
 def test_incomplete_gamma_functions_at_the_edges(name: str) -> None:
     edges = np.array([-1.0, 0.0, 1e-300, 0.5, 3.0, 1e10, math.inf])
     a, x = np.meshgrid(edges, edges)
@@ -229,7 +229,7 @@ ZETA = [  # x, q, ζ(x, q)
 ]
 
 
-@in_one_test("name", VALUES)
+@cases("name", VALUES)
 def test_bessels_functions(name: str, device: str) -> None:
     function, expected = named(minigrad.special, name), np.array(VALUES[name])
     found = function(ours(np.array(POINTS), device=device))

@@ -11,9 +11,9 @@ import numpy as np
 
 import minigrad
 from minigrad.nn import functional as F
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import host, listed, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 INF, NAN = math.inf, math.nan
 ROWS = np.array([[1.0, NAN, 3.0, NAN], [4.0, 2.0, NAN, 1.0], [INF, -INF, 0.0, NAN], [1.0, 2.0, 3.0, 4.0], [NAN] * 4])
@@ -33,7 +33,7 @@ pool(t, 'max_pool1d', 2)(x) ; pool(t, 'max_pool2d', 2)(x) ; pool(t, 'adaptive_ma
 """
 
 
-@in_one_test("expression", split(WITH_NAN))
+@cases("expression", split(WITH_NAN))
 def test_nan_among_numbers(expression: str, device: str) -> None:
     x, y = ours(ROWS, True, device), theirs(ROWS, True)
     found, expected = (
@@ -47,7 +47,7 @@ def test_nan_among_numbers(expression: str, device: str) -> None:
         np.testing.assert_array_equal(host(x.grad), host(y.grad))
 
 
-@in_one_test("dim", [None, 0])
+@cases("dim", [None, 0])
 def test_every_nan_is_a_value_of_its_own(dim: int | None, device: str) -> None:
     """PyTorch's rows (dim=0) come in no order where one is NaN, and equal ones more than once."""
     x = ours(np.array([3.0, NAN, 1.0, NAN, 3.0]), device=device)
@@ -70,7 +70,7 @@ def c_pow(a: float, b: float) -> float:
         return math.copysign(INF, a) if a == 0 and b % 2 == 1 else INF if a == 0 else NAN
 
 
-@in_one_test("dtype", ["float32", "float64"])
+@cases("dtype", ["float32", "float64"])
 def test_the_corners_of_pow(dtype: str) -> None:
     """Of numbers and tensors, with axes and without: everywhere C's pow, where PyTorch has √x for a number 1/2."""
     for a, b in itertools.product(CORNERS, repeat=2):
@@ -81,7 +81,7 @@ def test_the_corners_of_pow(dtype: str) -> None:
             assert math.isnan(c_pow(a, b)) or np.signbit(host(found)).item() == (math.copysign(1, c_pow(a, b)) < 0)
 
 
-@in_one_test("weight", [0, 0.25, 0.5, 1, 1.0])
+@cases("weight", [0, 0.25, 0.5, 1, 1.0])
 def test_lerp_reaches_its_ends(weight: float, device: str) -> None:
     """In float32 1e8 + (1 - 1e8) is 0, not 1."""
     a: Any = ours(np.array([1e8], np.float32), True, device)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import minigrad
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 X = [1.0, 2.0, 3.0, 4.0]
 
 
-@in_one_test("call", ["take", "cat", "masked_select", "kthvalue", "view"])
+@cases("call", ["take", "cat", "masked_select", "kthvalue", "view"])
 def test_an_argument_keeps_its_shape(call: str, device: str) -> None:
     """Writing a result of another shape to an argument would change the argument's shape, too."""
     x = minigrad.tensor(X, device=device)

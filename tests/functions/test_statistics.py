@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, gradients, in_torch_words, listed, ours, theirs, torch
-from tests.support.tables import in_one_test
 
 SMOOTH = """
 x.kthvalue(2, 1) ; t.kthvalue(x, 3, dim=0, keepdim=True) ; t.median(x) ; x.median(dim=1, keepdim=True)
@@ -26,7 +26,7 @@ t.renorm(x, 2, 0, 1.5) ; x.renorm(1, 1, 2.0)
 """
 
 
-@in_one_test("expression", split(SMOOTH))
+@cases("expression", split(SMOOTH))
 def test_values_and_gradients(expression: str, device: str) -> None:
     data = np.random.default_rng(3).standard_normal((4, 5))
     x, y = ours(data, True, device), theirs(data, True)
@@ -53,7 +53,7 @@ def test_counts(device: str) -> None:
     assert minigrad.unique_consecutive(x.reshape(-1)).tolist() == [3, 0, 2, 7]
 
 
-@in_one_test("name", ["median", "nanmedian", "cummax", "cummin", "nansum", "nanmean"])
+@cases("name", ["median", "nanmedian", "cummax", "cummin", "nansum", "nanmean"])
 def test_nan(name: str) -> None:
     data = np.array([[1.0, np.nan, 3.0, 2.0], [4.0, 1.0, 0.0, -1.0]])
     found, expected = getattr(minigrad, name)(ours(data), 1), getattr(torch, name)(theirs(data), 1)
@@ -81,7 +81,7 @@ def test_refusals() -> None:
         minigrad.cov(x, fweights=x)
 
 
-@in_one_test("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
+@cases("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
 def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
     g = np.linspace(-1, 2, len(x))
     found = ours(np.array(x), True)
@@ -92,8 +92,8 @@ def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
     np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)
 
 
-@in_one_test("density", [False, True])
-@in_one_test("weighted", [False, True])
+@cases("density", [False, True])
+@cases("weighted", [False, True])
 def test_histogramdd(density: bool, weighted: bool) -> None:
     points = np.random.default_rng(0).standard_normal((5, 4, 2)).astype(np.float32)
     edges = [np.array([-2.0, 0, 0.5, 3], np.float32), np.array([-1.0, 1, 2], np.float32)]
@@ -118,8 +118,8 @@ def test_histogramdd(density: bool, weighted: bool) -> None:
             call()
 
 
-@in_one_test("seed", range(8))
-@in_one_test("density", [False, True])
+@cases("seed", range(8))
+@cases("density", [False, True])
 def test_edges_of_bins_in_any_order(seed: int, density: bool) -> None:
     rng = np.random.default_rng(seed)
     points, edges = rng.integers(0, 9, (40, 2)) / 2, [rng.integers(0, 9, n) / 2 for n in (2 + seed, 7)]
@@ -134,8 +134,8 @@ def test_edges_of_bins_in_any_order(seed: int, density: bool) -> None:
         assert_close(a, b)
 
 
-@in_one_test("dim", [None, 0, -1])
-@in_one_test("keepdim", [False, True])
+@cases("dim", [None, 0, -1])
+@cases("keepdim", [False, True])
 def test_quantiles_of_one_number(dim: int | None, keepdim: bool) -> None:
     for name in ("quantile", "nanquantile"):
         for q in (0.5, [0.25, 0.75]):
@@ -150,22 +150,22 @@ def test_runs_along_an_empty_axis(device: str) -> None:
     assert inverse.shape == counts.shape == (0,)
 
 
-@in_one_test("shapes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((2, 0), (2, 3)), ((2, 3, 4), (2, 3, 5))])
+@cases("shapes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((2, 0), (2, 3)), ((2, 3, 4), (2, 3, 5))])
 def test_searchsorted_row_by_row(shapes: tuple[Any, Any]) -> None:
     rows, values = (np.random.default_rng(0).standard_normal(shape) for shape in shapes)
     rows.sort()
     assert_close(minigrad.searchsorted(ours(rows), ours(values)), torch.searchsorted(theirs(rows), theirs(values)))
 
 
-@in_one_test("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
+@cases("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
 def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
     for t in (minigrad, torch):
         with pytest.raises(RuntimeError, match="boundaries tensor"):
             t.searchsorted(t.zeros(shapes[0]), t.zeros(shapes[1]))
 
 
-@in_one_test("name", ["median", "nanmedian"])
-@in_one_test("dtype", ["float32", "int64", "int32", "uint8"])
+@cases("name", ["median", "nanmedian"])
+@cases("dtype", ["float32", "int64", "int32", "uint8"])
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
     found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
     assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
@@ -176,7 +176,7 @@ def gradient_of(x: minigrad.Tensor) -> Any:
     return x.grad.numpy()
 
 
-@in_one_test("name", ["median", "nanmedian"])
+@cases("name", ["median", "nanmedian"])
 def test_equal_elements_share_the_gradient_of_a_median(name: str) -> None:
     """Of all elements, as PyTorch's; along an axis the indices say which one has it."""
     x = minigrad.tensor([1.0, 2.0, 2.0, 3.0], requires_grad=True)

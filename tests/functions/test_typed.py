@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, assert_same_dtype, torch
-from tests.support.tables import in_one_test
 
 NAMES = [f"{kind}Tensor" for kind in ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool")]
 VALUES: list[Any] = [[1, 0], [[1, 0], [1, 1]], (1, 1), range(2), np.array([1, 0]), []]
 
 
-@in_one_test("name", NAMES)
+@cases("name", NAMES)
 def test_values_and_sizes(name: str) -> None:
     ours, theirs = getattr(minigrad, name), getattr(torch, name)
     for data in VALUES:
@@ -32,7 +32,7 @@ def test_values_and_sizes(name: str) -> None:
     assert str(ours) == str(theirs).removeprefix("<class '").removesuffix("'>") == f"torch.{name}"
 
 
-@in_one_test("name", NAMES)
+@cases("name", NAMES)
 def test_a_type_is_a_dtype_for_type(name: str) -> None:
     for kind in (getattr(minigrad, name), f"torch.{name}"):
         found = minigrad.tensor([0.0, 1.0]).type(kind)
@@ -46,7 +46,7 @@ def test_devices() -> None:
     assert not isinstance(minigrad.ones(1), minigrad.cuda.FloatTensor)
 
 
-@in_one_test("value", [1, "a", [1], int, len])
+@cases("value", [1, "a", [1], int, len])
 def test_typename(value: Any) -> None:
     assert minigrad.typename(value) == torch.typename(value)
 

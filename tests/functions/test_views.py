@@ -11,12 +11,12 @@ import pytest
 
 import minigrad
 from tests.support.both import agree, complexes, numbers, refuse
+from tests.support.cases import cases
 from tests.support.parity import torch
-from tests.support.tables import in_one_test
 
 
-@in_one_test("part", ["real", "imag"])
-@in_one_test("value", [numbers(2, 3, seed=2), numbers(3, seed=3), numbers(), 2.5, np.arange(3)])
+@cases("part", ["real", "imag"])
+@cases("value", [numbers(2, 3, seed=2), numbers(3, seed=3), numbers(), 2.5, np.arange(3)])
 def test_assigned_parts(part: str, value: Any) -> None:
     def program(t: Any, z: Any, value: Any) -> Any:
         changed = z * 2
@@ -67,8 +67,8 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 DTYPES = "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
 
 
-@in_one_test("layout", LAYOUTS)
-@in_one_test("source", ["uint8", "int16", "float32", "float64", "complex64"])
+@cases("layout", LAYOUTS)
+@cases("source", ["uint8", "int16", "float32", "float64", "complex64"])
 def test_memory_read_as_another_dtype(layout: str, source: str) -> None:
     def read(t: Any, target: str) -> Any:
         x = LAYOUTS[layout](t.arange(96).reshape(3, 4, 8).to(getattr(t, source)))
@@ -124,9 +124,9 @@ def test_whose_view_a_view_of_views_is() -> None:
     assert minigrad.ones(2)._base is None
 
 
-@in_one_test("shape", [(2, 3), ()])
-@in_one_test("name", ["uint8", "bool"])
-@in_one_test("value", [0, 1])
+@cases("shape", [(2, 3), ()])
+@cases("name", ["uint8", "bool"])
+@cases("value", [0, 1])
 def test_one_number_as_a_mask(shape: tuple[int, ...], name: str, value: int) -> None:
     def program(t: Any) -> Any:
         x, mask = t.ones(shape), t.tensor(value, dtype=getattr(t, name))
@@ -154,7 +154,7 @@ STRIDED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@in_one_test("case", STRIDED)
+@cases("case", STRIDED)
 def test_memory_by_steps_is_a_view(case: str) -> None:
     def program(t: Any, x: Any) -> Any:
         y = x.detach() * 2
@@ -166,7 +166,7 @@ def test_memory_by_steps_is_a_view(case: str) -> None:
     agree(program, numbers(4, 7), gradient=False)
 
 
-@in_one_test("case", STRIDED)
+@cases("case", STRIDED)
 def test_memory_by_steps_is_differentiated(case: str) -> None:
     agree(lambda t, x: STRIDED[case](x * 2) ** 2, numbers(4, 7), orders=2)
 
@@ -177,8 +177,8 @@ CHANGES: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@in_one_test("which", ["tensor", "both", "value"])
-@in_one_test("number", range(len(CHANGES)))
+@cases("which", ["tensor", "both", "value"])
+@cases("number", range(len(CHANGES)))
 def test_changes_that_would_lose_a_gradient_are_refused(number: int, which: str) -> None:
     y = minigrad.ones(1, 3, requires_grad=which != "value") * 1
     w = minigrad.ones((), requires_grad=which != "tensor")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import minigrad
+from tests.support.cases import cases
 from tests.support.parity import assert_close, torch
-from tests.support.tables import in_one_test
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("hann_window", (), {}),
@@ -21,9 +21,9 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@in_one_test("length", [0, 1, 2, 5, 16])
-@in_one_test("periodic", [True, False])
-@in_one_test("name, args, how", CALLS)
+@cases("length", [0, 1, 2, 5, 16])
+@cases("periodic", [True, False])
+@cases("name, args, how", CALLS)
 def test_windows(name: str, args: tuple[Any, ...], how: dict[str, Any], periodic: bool, length: int) -> None:
     found = getattr(minigrad, name)(length, periodic, *args, **how, dtype=minigrad.float64)
     expected = getattr(torch, name)(length, periodic, *args, **how, dtype=torch.float64)

@@ -17,8 +17,8 @@ from minigrad.autograd.observer import Observer, observed
 from minigrad.backend import dtype as dt
 from minigrad.nn import functional as F
 from minigrad.ops.linear import matmul
+from tests.support.cases import cases
 from tests.support.parity import in_torch_words, torch
-from tests.support.tables import in_one_test
 
 pytest.importorskip("ml_dtypes")
 
@@ -54,8 +54,8 @@ FORMULAS: list[Callable[[Any], Any]] = [
 ]
 
 
-@in_one_test("function", [*map(operator.methodcaller, METHODS.split()), *FORMULAS])
-@in_one_test("values", [SPECIAL, normal(7), normal(0), 0.1])
+@cases("function", [*map(operator.methodcaller, METHODS.split()), *FORMULAS])
+@cases("values", [SPECIAL, normal(7), normal(0), 0.1])
 def test_functions(function: Callable[[Any], Any], values: Any, device: str) -> None:
     theirs, ours = pair(values, device=device)
     try:
@@ -65,9 +65,9 @@ def test_functions(function: Callable[[Any], Any], values: Any, device: str) -> 
     check(expected, function(ours))
 
 
-@in_one_test("shapes", [((3,), (3,)), ((3,), ()), ((), (3,)), ((), ()), ((2, 1), (3,))])
-@in_one_test("dtype", ["bfloat16", "float16", "float32", "float64", "int64", "int8", "uint8", "bool", "complex64"])
-@in_one_test("name", ["add", "mul", "truediv", "eq", "lt"])
+@cases("shapes", [((3,), (3,)), ((3,), ()), ((), (3,)), ((), ()), ((2, 1), (3,))])
+@cases("dtype", ["bfloat16", "float16", "float32", "float64", "int64", "int8", "uint8", "bool", "complex64"])
+@cases("name", ["add", "mul", "truediv", "eq", "lt"])
 def test_operands_of_two_dtypes(name: str, dtype: str, shapes: tuple[Any, Any]) -> None:
     if name == "lt" and dtype == "complex64":
         return
@@ -226,7 +226,7 @@ def test_refusals(device: str) -> None:
                 move()
 
 
-@in_one_test("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
+@cases("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
 def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
     """On a GPU no operand of a product is converted, nor in the walk back."""
     a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))

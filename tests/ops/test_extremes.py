@@ -16,9 +16,9 @@ import minigrad
 from minigrad.autograd import grad, gradcheck, gradgradcheck
 from minigrad.nn import functional as F
 from minigrad.ops.registry import REGISTRY
+from tests.support.cases import cases
 from tests.support.parity import gradients, host, ours
 from tests.support.plain_checks import without_kernel
-from tests.support.tables import in_one_test
 
 INF, NAN = math.inf, math.nan
 
@@ -64,7 +64,7 @@ def cofactors(rows: list[list[int]]) -> Any:
     return np.array([[(-1) ** (i + j) * exact_det(minor(i, j)) for j in range(n)] for i in range(n)], float)
 
 
-@in_one_test("rows", [*SINGULAR, NEARLY])
+@cases("rows", [*SINGULAR, NEARLY])
 def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
     regular = (np.array(rows) + 3 * np.eye(len(rows))).astype(int).tolist()
     (found,) = slopes(minigrad.linalg.det, [rows, regular], device=device)
@@ -83,8 +83,8 @@ def test_det_has_a_third_derivative_at_0() -> None:
     assert out.item() == 1
 
 
-@in_one_test("program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet])
-@in_one_test("rows", SINGULAR)
+@cases("program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet])
+@cases("rows", SINGULAR)
 def test_the_logarithm_of_a_determinant_of_0_is_infinitely_steep(rows: Any, program: Any, device: str) -> None:
     (found,) = slopes(program, rows, device=device)
     expected = cofactors(rows)
@@ -133,8 +133,8 @@ def _float(x: Fraction) -> float:
         return INF if x > 0 else -INF
 
 
-@in_one_test("order", [1, 2])
-@in_one_test("values", FACTORS)
+@cases("order", [1, 2])
+@cases("values", FACTORS)
 def test_products_that_overflow_beside_a_zero(values: list[float], order: int, device: str) -> None:
     n = len(values)
     (found,) = slopes(minigrad.prod, values, device=device, order=order)
@@ -228,7 +228,7 @@ POINTS: dict[str, Point] = {
 }
 
 
-@in_one_test("name", POINTS)
+@cases("name", POINTS)
 def test_gradients_at_a_point(name: str, device: str) -> None:
     program, at, expected = POINTS[name]
     for order, right in enumerate(expected, 1):
@@ -236,7 +236,7 @@ def test_gradients_at_a_point(name: str, device: str) -> None:
         np.testing.assert_allclose(found, right, rtol=1e-12, err_msg=f"order {order}")
 
 
-@in_one_test(
+@cases(
     "program, x, expected",
     [
         (minigrad.lgamma, 5e-324, 744.4400719213812),
@@ -270,7 +270,7 @@ def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
     np.testing.assert_allclose(found, np.zeros((3, 3)), atol=1e-15)
 
 
-@in_one_test("p", [0.5, 1.5, 2, 3, -1])
+@cases("p", [0.5, 1.5, 2, 3, -1])
 def test_norms_of_zeros_and_of_what_overflows(p: float, device: str) -> None:
     program: Callable[..., Any] = lambda x: minigrad.linalg.vector_norm(x, p, 1)
     for order in (1, 2):
@@ -311,7 +311,7 @@ def test_the_slope_of_binary_cross_entropy_in_its_target_at_the_ends(device: str
     np.testing.assert_array_equal(host(minigrad.autograd.grad(slope.sum(), x)[0]), [-1.0, -1.0, -4.0])
 
 
-@in_one_test("name", ["huber_loss", "smooth_l1_loss"])
+@cases("name", ["huber_loss", "smooth_l1_loss"])
 def test_losses_that_are_square_near_0(name: str, device: str) -> None:
     """Their second derivative is 1 also where the difference is 0, and an infinite one has a gradient."""
     loss = lambda x: getattr(minigrad.nn.functional, name)(x, minigrad.zeros_like(x), reduction="sum")
@@ -320,7 +320,7 @@ def test_losses_that_are_square_near_0(name: str, device: str) -> None:
         np.testing.assert_array_equal(found, right)
 
 
-@in_one_test(
+@cases(
     "name, at, right",
     [
         ("asin", [1.0, -1.0, 1e-200], [INF, -INF, 1e-200]),
@@ -334,7 +334,7 @@ def test_second_derivatives_at_the_ends_and_near_0(name: str, at: list[float], r
     np.testing.assert_allclose(second, right, rtol=1e-15)
 
 
-@in_one_test("dim", [1, (0, 1)])
+@cases("dim", [1, (0, 1)])
 def test_logsumexp_beside_an_infinite_element(dim: int | tuple[int, ...], device: str) -> None:
     """The infinite one has the whole slope, which is NaN; the others have none."""
     (slope,) = slopes(lambda x: minigrad.logsumexp(x, dim), [[INF, 1.0, -INF]], device=device)
@@ -353,10 +353,10 @@ SHARES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 LOGITS = [[0, 1, 2, -1], [0, 200, 0, 1], [50, 0, 0, 0], [-INF, 1, 2, 0], [0, -INF, 30, -INF]]
 
 
-@in_one_test("kernel", [True, False])
-@in_one_test("dtype", [np.float64, np.float32])
-@in_one_test("across", [False, True])
-@in_one_test("name", SHARES)
+@cases("kernel", [True, False])
+@cases("dtype", [np.float64, np.float32])
+@cases("across", [False, True])
+@cases("name", SHARES)
 def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
     """In one place, in two, everywhere; along rows and down columns, of few rows without a kernel, of many with one."""
     program, slope = SHARES[name]
@@ -389,8 +389,8 @@ SPREADS: dict[str, Callable[..., Any]] = {
 }
 
 
-@in_one_test("name", SPREADS)
-@in_one_test(
+@cases("name", SPREADS)
+@cases(
     "dtype, sizes",
     [(np.float32, [1e-36, 1e-23, 1e19, 4e37]), (np.float64, [1e-307, 1e-200, 1e200]), (np.complex64, [1e-23, 1e19])],
 )
@@ -419,7 +419,7 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
 }
 
 
-@in_one_test("name", DIFFERENCES)
+@cases("name", DIFFERENCES)
 def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
     """It is NaN there, and finite elsewhere."""
     for at in ([0.0, NAN, 3.0, 0.0], [0.0, 0.0, 3.0, NAN]):
@@ -428,13 +428,13 @@ def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
                 np.testing.assert_array_equal(np.isnan(slope), np.isnan(at))
 
 
-@in_one_test("x", [2.0, -1.0, 1e9, INF, -INF])
+@cases("x", [2.0, -1.0, 1e9, INF, -INF])
 def test_the_slope_of_a_logit_outside_of_its_domain(x: float, device: str) -> None:
     assert np.isnan(slopes(minigrad.logit, [x], device=device)).all()
     np.testing.assert_array_equal(slopes(minigrad.logit, [-0.0], device=device)[0], [-INF])
 
 
-@in_one_test("dtype, tolerance", [(np.complex64, 3e-7), (np.complex128, 1e-15)])
+@cases("dtype, tolerance", [(np.complex64, 3e-7), (np.complex128, 1e-15)])
 def test_a_complex_log1p_keeps_its_digits(dtype: Any, tolerance: float, device: str) -> None:
     """The parts by their series near 0; elsewhere NumPy's logarithm of 1 + x."""
     near = np.array([1e-6, -1e-6j, 1e-10 + 1e-10j, -3e-12 + 2e-7j, 0])
@@ -446,8 +446,8 @@ def test_a_complex_log1p_keeps_its_digits(dtype: Any, tolerance: float, device: 
     assert host(minigrad.log1p(ours(np.array([-1 + 0j], dtype), device=device))).real == -INF
 
 
-@in_one_test("name", ["abs", "sgn", "angle"])
-@in_one_test("dtype, sizes", [(np.complex64, [1e-23, 1e-37, 1e25]), (np.complex128, [1e-200, 1e200])])
+@cases("name", ["abs", "sgn", "angle"])
+@cases("dtype, sizes", [(np.complex64, [1e-23, 1e-37, 1e25]), (np.complex128, [1e-200, 1e200])])
 def test_slopes_of_the_parts_of_tiny_and_large_complex_numbers(
     name: str, dtype: Any, sizes: list[float], device: str
 ) -> None:
@@ -472,9 +472,9 @@ NORMALISED: dict[str, Callable[..., Any]] = {
 }
 
 
-@in_one_test("plain", [False, True])
-@in_one_test("name", NORMALISED)
-@in_one_test("dtype, sizes", [(np.float32, [1e20, 1e36]), (np.float64, [1e155, 1e200, 1e307])])
+@cases("plain", [False, True])
+@cases("name", NORMALISED)
+@cases("dtype, sizes", [(np.float32, [1e20, 1e36]), (np.float64, [1e155, 1e200, 1e307])])
 def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], plain: bool) -> None:
     """They are those of the numbers over a factor, by kernels and by the ops' own formulas, beside other rows."""
     kernel = {"instance_norm": "group_norm"}.get(name, name)

@@ -17,9 +17,9 @@ from minigrad import nn
 from minigrad.autograd import grad
 from minigrad.nn import functional as F
 from tests.ops.cases import CASES, Case
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import in_torch_words, listed, torch
-from tests.support.tables import in_one_test
 
 PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8}  # half the distance from 1 to the next number
 SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133}
@@ -181,7 +181,7 @@ POOLS: dict[str, Program] = {  # windows of as many elements: slow
 }
 
 
-@in_one_test("name", LOSSES | COUNTS)
+@cases("name", LOSSES | COUNTS)
 def test_counts_beyond_float16(name: str, device: str) -> None:
     x = minigrad.linspace(0.25, 0.75, COUNT).half().to(device)
     program = (LOSSES | COUNTS)[name]
@@ -215,7 +215,7 @@ t.addmm(x[:, None], x[:, None], x[None, 2:3], alpha=70001, beta=1e-09) ; t.addr(
 """
 
 
-@in_one_test("expression", split(NUMBERS))
+@cases("expression", split(NUMBERS))
 def test_numbers_beyond_float16(expression: str, device: str) -> None:
     if "addmm" in expression and device != "cpu":
         return  # on a GPU products of matrices, and so their gradients, are of 16 bits
@@ -223,7 +223,7 @@ def test_numbers_beyond_float16(expression: str, device: str) -> None:
     check(lambda x: evaluate(expression, t=minigrad, x=x), [x], "float16", 8)
 
 
-@in_one_test("expression", split(NUMBERS))
+@cases("expression", split(NUMBERS))
 def test_numbers_as_in_pytorch(expression: str) -> None:
     values = [1000.0, -500.0, 0.25, 3.0, 1e-3]
     try:

@@ -8,20 +8,20 @@ import numpy as np
 
 import minigrad
 from minigrad.ops import joining
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 WHOLE = np.arange(72.0).reshape(2, 3, 3, 4)
 WIDE = np.arange(24.0).reshape(2, 12)
 
 
-@in_one_test("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 0, 0)])
+@cases("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 0, 0)])
 def test_slices_stacked_again(order: tuple[int, ...]) -> None:
     found: Any = joining._rejoined(tuple(WHOLE[:, :, i] for i in order), 2, True)
     np.testing.assert_array_equal(found, WHOLE[:, :, list(order)])
     assert np.shares_memory(found, WHOLE) == (order == (0, 1, 2))
 
 
-@in_one_test("starts", [(0, 4, 8), (4, 8), (0, 8), (4, 4), (8, 4)])
+@cases("starts", [(0, 4, 8), (4, 8), (0, 8), (4, 4), (8, 4)])
 def test_parts_joined_again(starts: tuple[int, ...]) -> None:
     pieces = tuple(WIDE[:, i : i + 4] for i in starts)
     found: Any = joining._rejoined(pieces, 1, False)
@@ -34,7 +34,7 @@ def test_pieces_of_different_arrays_are_copied() -> None:
     np.testing.assert_array_equal(joining._rejoined(pieces, 2, True), WHOLE)
 
 
-@in_one_test("new_axis, expected", [(True, (0, 3, 4)), (False, (0, 12))])
+@cases("new_axis, expected", [(True, (0, 3, 4)), (False, (0, 12))])
 def test_nothing_to_put_together(new_axis: bool, expected: tuple[int, ...]) -> None:
     empty = np.zeros((0, 12))
     pieces = tuple(empty[:, i : i + 4] for i in (0, 4, 8))

@@ -12,7 +12,7 @@ import pytest
 import minigrad
 from minigrad.backend.kernels import group_norm, layer_norm
 from minigrad.nn import functional as F
-from tests.support.tables import in_one_test
+from tests.support.cases import cases
 
 COUNT = 1 << 20
 VALUES = np.random.default_rng(0).random(COUNT, dtype=np.float32)
@@ -53,7 +53,7 @@ def far(ours: Any, exact: Any) -> float:
     return float(np.abs(ours.detach().numpy() - exact).max() / np.abs(exact).max())
 
 
-@in_one_test("name", OVER_ALL)
+@cases("name", OVER_ALL)
 def test_a_norm_of_a_million_numbers(name: str) -> None:
     """Result and gradient."""
     shape, program = OVER_ALL[name]
@@ -66,7 +66,7 @@ def test_a_norm_of_a_million_numbers(name: str) -> None:
     assert far(x.grad, wide.grad) < 4e-6
 
 
-@in_one_test("layout", LAYOUTS)
+@cases("layout", LAYOUTS)
 def test_reductions_of_any_layout(layout: str) -> None:
     """Values, shapes and the order of axes, with and without ``keepdim``."""
     shape, dim, turned = LAYOUTS[layout]

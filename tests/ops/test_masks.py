@@ -23,10 +23,10 @@ from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.ops.test_rules import floats, inputs, wanting
 from tests.support.both import numbers
+from tests.support.cases import cases, each
 from tests.support.expressions import evaluate, split
 from tests.support.parity import host, ours
 from tests.support.plain_checks import without_kernel
-from tests.support.tables import check_all, in_one_test
 
 MOST = 3  # places of a result that are tried
 ELSEWHERE = {  # cases in which the 0 is a number that is multiplied, and no mask; PyTorch's gradient is NaN there, too
@@ -90,11 +90,11 @@ def test_nothing_passes_an_op_where_nothing_flows(op: str, device: str) -> None:
                 check(output, wanting(mine), g, np.inf)
                 check(output, wanting(mine), g, np.nan, create_graph=True)
 
-    cases = [case for case in MASKED if case.op == op]
-    check_all(by_rules, cases, "case")
+    of_op = [case for case in MASKED if case.op == op]
+    each(of_op, by_rules)
     if REGISTRY[op].kernel:
         with without_kernel(REGISTRY[op]):
-            check_all(by_rules, cases, "case without a kernel,")
+            each(of_op, by_rules)
 
 
 def ignoring(x: Any) -> Any:
@@ -120,7 +120,7 @@ recurrent.rnn(x, x.new_full((120, 120), 0.01), x.new_zeros(9, 120), (9,) * 10, F
 """
 
 
-@in_one_test("expression", split(LARGE))
+@cases("expression", split(LARGE))
 def test_nor_a_kernel_of_large_arrays(expression: str, device: str) -> None:
     x = ours(numbers(90, 120, dtype=np.float32), True, device)
     names = {"relu_dropout": relu_dropout, "recurrent": recurrent, "ignoring": ignoring, "embedded": embedded}
@@ -146,8 +146,8 @@ FLAT: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@in_one_test("name", FLAT)
-@in_one_test("value", [np.inf, np.nan])
+@cases("name", FLAT)
+@cases("value", [np.inf, np.nan])
 def test_a_slope_of_0(name: str, value: float, device: str) -> None:
     """Of a product with two zeros, and of sinc at 0."""
     x = ours(np.array([2.0, 0.0, 3.0, 0.0]), True, device)
@@ -161,7 +161,7 @@ def test_an_infinite_gradient_of_a_binary_cross_entropy(device: str) -> None:
     np.testing.assert_array_equal(host(grad(loss * np.inf, x)[0]), [[np.inf] * 3, [-np.inf] * 3])
 
 
-@in_one_test("name", ROOTS)
+@cases("name", ROOTS)
 def test_the_root_of_a_mask(name: str, device: str) -> None:
     x = ours(np.full(5, -10, np.float32), True, device)
     ROOTS[name](x).sum().backward()

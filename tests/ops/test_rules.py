@@ -13,11 +13,11 @@ from minigrad.autograd.walk import nodes_behind
 from minigrad.ops.op import Op
 from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case, find
+from tests.support.cases import each
 from tests.support.cupy_numbers import as_read
 from tests.support.parity import assert_close, assert_same_dtype, gradients, host, listed, ours, theirs, torch
 from tests.support.plain_checks import without_kernel
 from tests.support.slopes import check_slopes
-from tests.support.tables import check_all
 
 OPS = sorted({case.op for case in CASES})
 each_op = pytest.mark.parametrize("op", OPS)
@@ -89,12 +89,12 @@ def arriving(outputs: list[Any], seed: int = 1) -> list[Any]:
 @each_op
 def test_agrees_with_torch(op: str, device: str) -> None:
     """In float64 in both orders, also by the rules of an op that has a kernel; float32 is kept; and at the extremes."""
-    check_all(lambda case: in_float64(case, device), find(op), "case")
-    check_all(lambda case: in_float32(case, device), find(op), "case in float32,")
-    check_all(lambda case: at_extremes(case, device), [case for case in find(op) if case.extreme], "extremes of case")
+    each(find(op), lambda case: in_float64(case, device))
+    each(find(op), lambda case: in_float32(case, device))
+    each([case for case in find(op) if case.extreme], lambda case: at_extremes(case, device))
     if REGISTRY[op].kernel:
         with without_kernel(REGISTRY[op]):
-            check_all(lambda case: in_float64(case, device), find(op), "case without a kernel,")
+            each(find(op), lambda case: in_float64(case, device))
 
 
 def in_float64(case: Case, device: str) -> None:
@@ -177,7 +177,7 @@ def test_agrees_with_finite_differences(op: str, device: str) -> None:
         assert gradcheck(function, mine)
         assert not case.second or gradgradcheck(function, mine, atol=1e-4)
 
-    check_all(check, [case for case in find(op) if case.numeric], "case")
+    each([case for case in find(op) if case.numeric], check)
 
 
 def laid_out(array: Any, layout: str) -> Any:
@@ -194,8 +194,8 @@ def laid_out(array: Any, layout: str) -> Any:
 
 @each_op
 def test_the_result_depends_neither_on_the_layout_nor_on_who_wants_a_gradient(op: str) -> None:
-    check_all(in_any_layout, find(op), "case")
-    check_all(alone, [case for case in find(op) if sum(not isinstance(i, np.ndarray) for i in case.inputs) > 1], "case")
+    each(find(op), in_any_layout)
+    each([case for case in find(op) if sum(not isinstance(i, np.ndarray) for i in case.inputs) > 1], alone)
 
 
 def in_any_layout(case: Case) -> None:

@@ -12,9 +12,9 @@ import pytest
 import minigrad
 from minigrad.autograd import grad
 from minigrad.ops.registry import REGISTRY
+from tests.support.cases import cases
 from tests.support.parity import host, ours
 from tests.support.references import ABOVE_1, INSIDE, POSITIVE, SHARES, WHOLE, derivatives
-from tests.support.tables import in_one_test
 
 ORDERS = 3
 NEAR = [0.0, 1e-30, -1e-30, 1e-8, 1e-4, -1e-4, 1e-2, 0.5, -0.5]
@@ -70,7 +70,7 @@ def test_all_orders(name: str) -> None:
         np.testing.assert_allclose([r[i] for r in results], expected, 1e-9, 1e-12, err_msg=f"at {point}")
 
 
-@in_one_test("name", REMOVABLE)
+@cases("name", REMOVABLE)
 def test_on_every_device_and_in_float32(name: str, device: str) -> None:
     points = [0.0, 1e-4, -0.5, 2.0]
     expected = [host(r) for r in orders(name, points, 4)]

@@ -12,10 +12,10 @@ import pytest
 import minigrad
 from minigrad.autograd import grad
 from minigrad.nn import functional as F
+from tests.support.cases import cases
 from tests.support.cupy_numbers import flushes
 from tests.support.parity import host, ours
 from tests.support.references import Reference, derivatives, mp, normal_share, sigmoid, softplus
-from tests.support.tables import in_one_test
 
 MANY = 5000  # elements from which on the compiled kernels of one operand are tried
 FAR = {np.float64: [20.0, -20.0, 40.0, -40.0, 100.0, -100.0], np.float32: [8.0, -8.0, 17.0, -17.0, 30.0, -30.0]}
@@ -112,7 +112,7 @@ def derivatives_of(function: Any, x: Any, orders: int) -> list[Any]:
     return [host(r) for r in results]
 
 
-@in_one_test("dtype", FAR)
+@cases("dtype", FAR)
 @pytest.mark.parametrize("name", CASES)
 def test_tails(name: str, dtype: Any, device: str) -> None:
     function, reference = CASES[name]
@@ -125,8 +125,8 @@ def test_tails(name: str, dtype: Any, device: str) -> None:
             np.testing.assert_allclose([r[i] for r in results], expected, tolerance, least, err_msg=f"at {point}")
 
 
-@in_one_test("dtype", FAR)
-@in_one_test("label", [0, 1])
+@cases("dtype", FAR)
+@cases("label", [0, 1])
 def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str) -> None:
     """Its sum, and the gradients of its input and its weight, those of a row at a time."""
     for point in FAR[dtype]:
@@ -156,9 +156,9 @@ HUGE: dict[str, Callable[[Any, Any], Any]] = {  # of logits (N, C) and labels, a
 }
 
 
-@in_one_test("dtype", FAR)
-@in_one_test("top", [1e30, -1e30, 1e9])
-@in_one_test("name", HUGE)
+@cases("dtype", FAR)
+@cases("top", [1e30, -1e30, 1e9])
+@cases("name", HUGE)
 def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
     """Equal ones share alike: the logarithm of their number is not lost beside them."""
     smoothing = 0.1 if name == "smoothing" else 0.0
@@ -171,10 +171,10 @@ def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
         np.testing.assert_allclose(host(grad(loss.sum(), x)[0]), expected, 1e-6, 1e-7)
 
 
-@in_one_test("dtype", FAR)
-@in_one_test("smoothing", [0.0, 0.1])
-@in_one_test("top", [1e30, -1e30, 1e9])
-@in_one_test("classes", [4, 1300])
+@cases("dtype", FAR)
+@cases("smoothing", [0.0, 0.1])
+@cases("top", [1e30, -1e30, 1e9])
+@cases("classes", [4, 1300])
 def test_huge_logits_of_a_linear_layer(classes: int, top: float, smoothing: float, dtype: Any, device: str) -> None:
     """The same of logits that are never whole in memory, also of more classes than a block has."""
     labels = minigrad.arange(600, device=device) % classes
@@ -194,7 +194,7 @@ def test_a_label_far_below_huge_logits(device: str) -> None:
     assert loss.item() == pytest.approx(128 + np.log(3), rel=1e-6)
 
 
-@in_one_test("dtype", FAR)
+@cases("dtype", FAR)
 def test_the_second_slope_of_log_ndtr(dtype: Any, device: str) -> None:
     points = np.array([-30.0, -1e3, -1e5], dtype)
     found = derivatives_of(minigrad.special.log_ndtr, ours(points, True, device), 2)[2]
@@ -216,8 +216,8 @@ BELOW: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
-@in_one_test("name", BELOW)
-@in_one_test("dtype, start", [(np.float32, -88.0), (np.float64, -709.0)])
+@cases("name", BELOW)
+@cases("dtype, start", [(np.float32, -88.0), (np.float64, -709.0)])
 def test_as_far_below_as_there_are_numbers(name: str, dtype: Any, start: float, device: str) -> None:
     """To some of the smallest numbers, of which eˣ is a few; of normal ones on a GPU, which takes others for 0."""
     program, value, slope = BELOW[name]

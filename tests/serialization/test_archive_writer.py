@@ -19,7 +19,7 @@ from minigrad import nn
 from minigrad.serialization import load, save, zip_writer
 from minigrad.serialization.checkpoint import _Archive
 from minigrad.serialization.source import Source
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import in_torch_words, torch
 
 DTYPES = [

@@ -27,7 +27,7 @@ from minigrad.serialization.source import check_shape, content
 from minigrad.text import Lines
 from minigrad.training import read_checkpoint, read_log
 from minigrad.translate.settings import Settings
-from tests.support.each import each
+from tests.support.cases import each
 
 LONGEST = 1_500  # characters of a message
 

@@ -20,7 +20,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.serialization import load, safe_globals, save
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import host, in_torch_words, torch
 
 KINDS = ["zip", "legacy"]

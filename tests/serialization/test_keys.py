@@ -18,7 +18,7 @@ from minigrad.serialization import load, save
 from minigrad.serialization.bounds import Bounds
 from minigrad.serialization.keys import hashed
 from tests.serialization.test_machine import archive
-from tests.support.each import each
+from tests.support.cases import each
 
 MANY = 3_000
 MODULUS = sys.hash_info.modulus  # 2⁶¹ - 1; on a 32-bit system 2³¹ - 1

@@ -18,7 +18,7 @@ import pytest
 import minigrad
 from minigrad.serialization import load, safe_globals
 from tests.serialization.test_checkpoint import archive, number, tensor_pickle, text
-from tests.support.each import each
+from tests.support.cases import each
 
 HEAD = b"\x80\x04"
 

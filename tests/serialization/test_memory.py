@@ -16,7 +16,7 @@ import minigrad
 from minigrad import nn
 from minigrad.serialization import load, save
 from minigrad.serialization.memory import Part, blocks, view
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import host, torch
 
 Copier = Callable[[Any, Path], Any]

@@ -29,7 +29,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.backend import dtype as dt
 from minigrad.serialization import load, load_file, plain_safetensors, safe_globals, save, save_file, source
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import in_torch_words, torch
 
 

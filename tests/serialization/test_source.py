@@ -15,7 +15,7 @@ import minigrad as mg
 from minigrad.compat.hub import download_url_to_file
 from minigrad.music import Note, write_midi
 from minigrad.serialization import source
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.interrupts import Lines
 
 

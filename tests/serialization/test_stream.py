@@ -16,7 +16,7 @@ import minigrad
 from minigrad import nn
 from minigrad.serialization import load, save, save_file
 from minigrad.serialization.stream import Stream
-from tests.support.each import each
+from tests.support.cases import each
 from tests.support.parity import torch
 
 

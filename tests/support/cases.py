@@ -5,44 +5,52 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
 import minigrad
 
+T = TypeVar("T")
 Test = Callable[..., None]
-rng: Any = np.random  # conftest seeds it for each test, and ``cases`` for each row
+MOST_SHOWN = 9  # failures with their tracebacks
+rng: Any = np.random  # conftest seeds it for each test, and ``each`` for each row
+
+
+def each(rows: Iterable[T], check: Callable[[T], object], name: Callable[[T], object] | None = None) -> None:
+    """Check all rows, each with the same seeds, and list those that fail. It skips if every row does."""
+    __tracebackhide__ = True
+    table, failures, skips = list(rows), [], []
+    for row in table:
+        minigrad.manual_seed(0)
+        np.random.seed(0)
+        try:
+            check(row)
+        except pytest.skip.Exception as skip:
+            skips.append(skip)
+        except (Exception, pytest.fail.Exception):  # also DID NOT RAISE
+            failures.append(f"{str((name or _shown)(row))[:300]}:\n{traceback.format_exc(-3)}")
+    if failures:
+        pytest.fail("\n".join([f"{len(failures)} of {len(table)} rows fail", *failures[:MOST_SHOWN]]), pytrace=False)
+    if table and len(skips) == len(table):
+        raise skips[0]
 
 
 def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
-    """As ``pytest.mark.parametrize``, in one test: each row begins with the same seeds, and an ExceptionGroup has the
-    error of each row that fails. A row that skips counts if all others do, too."""
+    """As ``pytest.mark.parametrize``, in one test: see ``each``."""
     keys, table = [name.strip() for name in names.split(",")], list(rows)
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test)
         def run(**fixtures: Any) -> None:
-            failures: list[BaseException] = []
-            skips: list[BaseException] = []
-            for row in table:
-                minigrad.manual_seed(0)
-                np.random.seed(0)
-                values = dict(zip(keys, row if len(keys) > 1 else (row,), strict=True))
-                try:
-                    test(**values, **fixtures)
-                except pytest.skip.Exception as skip:
-                    skips.append(skip)
-                except (Exception, pytest.fail.Exception) as error:
-                    error.add_note("with " + ", ".join(f"{name}={_shown(value)}" for name, value in values.items()))
-                    failures.append(error)
-            if failures:
-                raise BaseExceptionGroup(f"{len(failures)} of {len(table)} rows fail", failures)
-            if len(skips) == len(table):
-                raise skips[0]
+            def check(row: Any) -> None:
+                test(**dict(zip(keys, row if len(keys) > 1 else (row,), strict=True)), **fixtures)
+
+            each(table, check)
 
         signature = inspect.signature(test)
         kept = [p for name, p in signature.parameters.items() if name not in keys]

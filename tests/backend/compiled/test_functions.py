@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba
-from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 
@@ -47,7 +47,7 @@ def test_sigmoid() -> None:
     assert (out >= 0).all()
 
 
-@in_one_test("name", ["exp", "tanh", "sigmoid"])
+@cases("name", ["exp", "tanh", "sigmoid"])
 def test_small_steps_keep_the_order(name: str) -> None:
     """None of them falls by more than its error where x grows."""
     x = np.linspace(-12, 12, 300_001, dtype=np.float32)

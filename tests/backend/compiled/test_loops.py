@@ -19,8 +19,8 @@ import pytest
 from minigrad.backend import parallel
 from minigrad.backend.compiled import loops, store
 from tests.support import compiled_probe as probe
+from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba
-from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,7 @@ def test_nothing_has_no_elements() -> None:
 KINDS = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
 
 
-@in_one_test("name", [*KINDS, "strided"])
+@cases("name", [*KINDS, "strided"])
 def test_another_dtype_is_refused(name: str) -> None:
     number = list(given()).index(name)
     own = given()[name]
@@ -104,7 +104,7 @@ def test_another_dtype_is_refused(name: str) -> None:
             seen(**{name: other})
 
 
-@in_one_test("name", KINDS)
+@cases("name", KINDS)
 def test_steps_are_refused(name: str) -> None:
     own = given()[name]
     wide = np.repeat(own, 2, axis=-1)
@@ -130,10 +130,8 @@ def test_refused_arguments_change_nothing() -> None:
     assert not out.any()
 
 
-@in_one_test("number", [1, 2, 3, 7])
-@in_one_test(
-    "count, grain", [(0, 1), (1, 1), (1, 5), (2, 1), (7, 3), (1000, 1), (1000, 7), (999, 1000), (5, 0), (5, -3)]
-)
+@cases("number", [1, 2, 3, 7])
+@cases("count, grain", [(0, 1), (1, 1), (1, 5), (2, 1), (7, 3), (1000, 1), (1000, 7), (999, 1000), (5, 0), (5, -3)])
 def test_each_once_in_the_same_blocks(number: int, count: int, grain: int) -> None:
     parallel.set_num_threads(number)
     for _ in range(5):
@@ -152,7 +150,7 @@ def test_threads_share_the_work() -> None:
         probe.work(64, 1, 100_000, who, out)
 
 
-@in_one_test("size", [1, 17, 1000, 100_003])
+@cases("size", [1, 17, 1000, 100_003])
 def test_the_number_of_threads_changes_no_bit(size: int) -> None:
     x = np.random.default_rng(0).standard_normal(size, np.float32)
     found = []

@@ -19,8 +19,8 @@ import pytest
 
 from minigrad.backend import blas
 from minigrad.backend.compiled import store
+from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba
-from tests.support.tables import in_one_test
 
 ROOT = Path(__file__).parents[3]
 pytest.importorskip("llvmlite")
@@ -144,7 +144,7 @@ def test_a_file_that_others_may_write_is_made_anew(made: list[str], cache: Path)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
-@in_one_test(
+@cases(
     "owner, mode, safe",
     [(1000, 0o600, True), (0, 0o644, True), (1001, 0o600, False), (1000, 0o620, False), (1000, 0o602, False)],
 )
@@ -357,7 +357,7 @@ def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 1
 
 
-@in_one_test("word", ["0", "off", "no", "false"])
+@cases("word", ["0", "off", "no", "false"])
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv("MINIGRAD_FAST", word)
     assert not store.is_wanted()

@@ -11,9 +11,9 @@ from minigrad.backend import shifted_numba
 from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
 from minigrad.ops.registry import REGISTRY
+from tests.support.cases import cases
 from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run
 from tests.support.plain_checks import normal
-from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 ONE, NONE = (1, 1), ((0, 0), (0, 0))
@@ -50,8 +50,8 @@ def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("way", "space")
-@in_one_test("bias", [True, False])
-@in_one_test("lengths, window, groups", PLANES)
+@cases("bias", [True, False])
+@cases("lengths, window, groups", PLANES)
 def test_convolve(lengths: tuple[int, ...], window: Window, groups: int, bias: bool) -> None:
     x, weight, shift = arguments(lengths, window, groups)
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(0, 1, 2) if bias else (0, 1))
@@ -59,7 +59,7 @@ def test_convolve(lengths: tuple[int, ...], window: Window, groups: int, bias: b
 
 
 @pytest.mark.usefixtures("way", "space")
-@in_one_test("lengths, window, groups", PLANES)
+@cases("lengths, window, groups", PLANES)
 def test_convolve_back(lengths: tuple[int, ...], window: Window, groups: int) -> None:
     _, weight, _ = arguments(lengths, window, groups)
     y = normal(3, 8, *window.places(lengths))

@@ -10,8 +10,8 @@ import pytest
 import minigrad
 from minigrad.backend import parallel, products
 from minigrad.backend.kernels import linear
+from tests.support.cases import cases
 from tests.support.plain_checks import check, normal, run
-from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -30,7 +30,7 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("cut")
-@in_one_test("shape, out", SHAPES)
+@cases("shape, out", SHAPES)
 def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
     weight, bias = normal(out, shape[-1], seed=2), normal(out, seed=3)
     check("linear", [normal(*shape), weight, bias], [0, 1, 2])
@@ -38,8 +38,8 @@ def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
 
 
 @pytest.mark.usefixtures("cut")
-@in_one_test("threads", [1, 2, 3, 4, 5, 7, 8])
-@in_one_test("rows, width, out", [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
+@cases("threads", [1, 2, 3, 4, 5, 7, 8])
+@cases("rows, width, out", [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
 def test_no_part_is_left_out_for_any_number_of_threads(threads: int, rows: int, width: int, out: int) -> None:
     """Lengths that a number of threads does not divide give fewer parts than threads."""
     before = parallel.get_num_threads()
@@ -74,8 +74,8 @@ def test_whole_numbers() -> None:
 
 
 @pytest.mark.usefixtures("cut")
-@in_one_test("shape", [(), (1,), (1, 4)])
-@in_one_test("rows", [2, 6])
+@cases("shape", [(), (1,), (1, 4)])
+@cases("rows", [2, 6])
 def test_a_bias_that_broadcasts(rows: int, shape: tuple[int, ...]) -> None:
     x, weight = minigrad.tensor(normal(rows, 3)), minigrad.tensor(normal(4, 3, seed=2))
     bias = minigrad.tensor(normal(*shape, seed=3), requires_grad=True)

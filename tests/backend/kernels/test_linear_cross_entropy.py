@@ -14,9 +14,9 @@ from minigrad.backend import parallel
 from minigrad.backend.kernels import linear_cross_entropy, linear_cross_entropy_numba
 from minigrad.nn import functional as F
 from tests.support import compiled_checks
+from tests.support.cases import cases, each
 from tests.support.compiled_checks import needs_numba
 from tests.support.plain_checks import RTOL, check, normal, plain, run
-from tests.support.tables import check_all, in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -33,7 +33,7 @@ def targets(rows: int, classes: int) -> Any:
     return target
 
 
-@in_one_test("size, how", itertools.product(SIZES, HOW))
+@cases("size, how", itertools.product(SIZES, HOW))
 def test_values_and_gradients(
     size: tuple[int, int, int], how: tuple[bool, float, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,7 +55,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("threads")
-@in_one_test("least", [1, 2, 7, 64])
+@cases("least", [1, 2, 7, 64])
 def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a last one that is shorter, and of a single row."""
     monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
@@ -68,9 +68,9 @@ def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("threads")
-@in_one_test("size", [50.0, 79.0, 300.0, 1e4])
-@in_one_test("sign", [1, -1])
-@in_one_test("dtype", [np.float32, np.float64])
+@cases("size", [50.0, 79.0, 300.0, 1e4])
+@cases("sign", [1, -1])
+@cases("dtype", [np.float32, np.float64])
 def test_large_logits(size: float, sign: int, dtype: Any) -> None:
     """All of one size, far from 0, where exp of them, or of their sum, is not finite."""
     classes = 9000
@@ -89,14 +89,14 @@ def test_large_logits(size: float, sign: int, dtype: Any) -> None:
 
 
 @pytest.mark.usefixtures("threads")
-@in_one_test("smoothing", [0.0, 0.2])
+@cases("smoothing", [0.0, 0.2])
 def test_a_row_with_a_logit_that_overshadows_all(smoothing: float) -> None:
     x = np.array([[0.0], [1.0], [200.0], [-200.0], [1e5]])
     args = [x, normal(7, 1, seed=2), None, np.array([1, 2, 0, 4, 6]), -100, smoothing, "sum"]
     check(NAME, args, [0, 1], layouts=False)
 
 
-@in_one_test("reduction", ["mean", "sum"])
+@cases("reduction", ["mean", "sum"])
 def test_ignored_rows_do_not_matter(reduction: str) -> None:
     """Whatever they hold; their gradient is 0."""
     x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
@@ -115,7 +115,7 @@ def test_ignored_rows_do_not_matter(reduction: str) -> None:
 
 
 @pytest.mark.usefixtures("threads")
-@in_one_test("level", [0.0, -300.0, 300.0])
+@cases("level", [0.0, -300.0, 300.0])
 def test_classes_that_cannot_be(level: float) -> None:
     """Their bias is -inf: also where all of a thread's classes are such, and the other logits far from 0."""
     bias = np.full(5, -np.inf)
@@ -153,8 +153,8 @@ def test_what_is_not_finite() -> None:
     assert np.isfinite(np.delete(found[0], 2, axis=0)).all()
 
 
-@in_one_test("smoothing", [0.0, 0.1])
-@in_one_test("level", [-30.0, 0.0, 30.0])
+@cases("smoothing", [0.0, 0.1])
+@cases("level", [-30.0, 0.0, 30.0])
 def test_float16_is_as_good_as_its_numbers(level: float, smoothing: float) -> None:
     wide = (normal(9, 5), normal(4, 5, seed=2), level + normal(4, seed=3))
     half: list[Any] = [a.astype(np.float16) for a in wide]
@@ -202,7 +202,7 @@ def test_changing_a_gradient_leaves_the_graph_as_it_is() -> None:
         np.testing.assert_allclose(found.numpy(), s, rtol=1e-11, atol=1e-14)
 
 
-@in_one_test("factor", [1.0, 0.5])
+@cases("factor", [1.0, 0.5])
 def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
     """The sum of both paths' gradients, in either order, twice."""
     for first in (True, False):
@@ -248,7 +248,7 @@ def test_the_compiled_kernel() -> None:
         args = [normal(rows, width), normal(classes, width, seed=2), bias, targets(rows, classes), -100, *how]
         compiled_checks.check(NAME, *args, differentiable=[0, 1, 2] if biased else [0, 1], tolerance=1e-4)
 
-    check_all(compare, [use for use in itertools.product(SIZES, HOW) if use[0][0]])
+    each([use for use in itertools.product(SIZES, HOW) if use[0][0]], compare)
     args = [normal(30, 9), normal(50, 9, seed=2), normal(50, seed=3), targets(30, 50), -100, 0.1, "mean"]
     for alone in (0, 1, 2):
         compiled_checks.check(NAME, *args, differentiable=[alone], tolerance=1e-4)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from minigrad.backend import random, splitmix
+from tests.support.cases import cases, each
 from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run, same_bits
 from tests.support.plain_checks import normal, plain
-from tests.support.tables import check_all, in_one_test
 
 pytestmark = needs_numba
 SHAPES = [(), (1,), (3,), (8,), (17,), (5, 64), (3, 2, 100), (700, 100)]
@@ -87,7 +87,7 @@ NAMES = sorted({name for name, *_ in CASES})
 
 @pytest.mark.parametrize("name", NAMES)
 def test_values_and_gradients(name: str) -> None:
-    check_all(lambda c: check(name, *c[1], differentiable=c[2]), [c for c in CASES if c[0] == name], "case")
+    each([c for c in CASES if c[0] == name], lambda c: check(name, *c[1], differentiable=c[2]))
 
 
 X, KEEP = normal(3, 70_001), normal(3, 70_001, seed=1) > 0
@@ -107,7 +107,7 @@ THREADS: list[Case] = [
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     assert {name for name, *_ in THREADS} == {*NAMES}
-    check_all(lambda c: same_bits(c[0], *c[1], differentiable=c[2]), THREADS, "case")
+    each(THREADS, lambda c: same_bits(c[0], *c[1], differentiable=c[2]))
 
 
 def refused() -> Iterator[tuple[str, list[Any]]]:
@@ -130,7 +130,7 @@ def refused() -> Iterator[tuple[str, list[Any]]]:
     yield "layer_norm", [np.ones((3, 4), "f"), None, np.ones(4, "f"), 1e-5]
 
 
-@in_one_test("name, args", refused())
+@cases("name, args", refused())
 def test_what_is_left_to_numpy(name: str, args: list[Any]) -> None:
     assert kernel(name).forward((True, *(False for _ in args[1:])), *args) is NotImplemented
 
@@ -138,7 +138,7 @@ def test_what_is_left_to_numpy(name: str, args: list[Any]) -> None:
 # elements
 
 
-@in_one_test("name, limit", [("exp", np.inf), ("relu", np.inf), ("sigmoid", 1), ("silu", np.inf), ("tanh", 1)])
+@cases("name, limit", [("exp", np.inf), ("relu", np.inf), ("sigmoid", 1), ("silu", np.inf), ("tanh", 1)])
 def test_what_is_not_finite_leaves_its_neighbours_alone(name: str, limit: float) -> None:
     x = np.tile(np.array([np.nan, 1.0, np.inf, -1.0, -np.inf]), 1000)
     out, slopes = run(name, [x], (0,), np.ones(x.size))
@@ -152,7 +152,7 @@ def test_relu_where_it_is_not_positive() -> None:
     np.testing.assert_array_equal(run("relu", [x], (0,), np.ones(x.size))[1][0][:4], [1, 0, 0, 1])
 
 
-@in_one_test("kind", ["none", "tanh"])
+@cases("kind", ["none", "tanh"])
 def test_what_is_not_finite_stays_in_its_place(kind: str) -> None:
     x = np.array([1.0, np.nan, -1.0, np.inf, 2.0, -np.inf, 0.5, 1e-40, -0.0, 3.0, -3.0], np.float32)
     out, slopes = run("gelu", [x, kind], (0,), np.ones(x.size))
@@ -184,7 +184,7 @@ def test_a_mean_far_from_zero_and_rows_of_one_number() -> None:
     check("group_norm", x, *weights, 2, 1e-5, differentiable=(0, 1, 2), tolerance=1e-4)
 
 
-@in_one_test("name, bad", itertools.product(["layer_norm", "rms_norm"], [np.nan, np.inf, -np.inf]))
+@cases("name, bad", itertools.product(["layer_norm", "rms_norm"], [np.nan, np.inf, -np.inf]))
 def test_a_number_that_is_none_spoils_its_row_alone(name: str, bad: float) -> None:
     x = normal(4, 20)
     args = [x, None, None, 1e-5] if name == "layer_norm" else [x, None, 1e-5]
@@ -210,7 +210,7 @@ def test_a_number_that_is_none_spoils_its_group_alone() -> None:
 # shares
 
 
-@in_one_test("name, dim", itertools.product(["softmax", "log_softmax"], [0, 1]))
+@cases("name, dim", itertools.product(["softmax", "log_softmax"], [0, 1]))
 def test_shares_of_extreme_scores(name: str, dim: int) -> None:
     turned: Any = np.asarray if dim else np.transpose
     rows = normal(7, 20)
@@ -259,7 +259,7 @@ def test_ignored_rows_give_nothing_whatever_they_hold() -> None:
     assert loss[1] == 0 and (slopes[0][1] == 0).all() and np.isfinite(slopes[0]).all()
 
 
-@in_one_test("target", [20, -1, 1 << 40])
+@cases("target", [20, -1, 1 << 40])
 def test_a_class_out_of_range_is_not_read(target: int) -> None:
     """The functional checks targets; who calls the op without gets NaN, in the gradient, too."""
     args = [normal(3, 20), np.array([0, target, 1]), None, -100, 0.1]
@@ -271,7 +271,7 @@ def test_a_class_out_of_range_is_not_read(target: int) -> None:
 # dropout's masks
 
 
-@in_one_test("count", [0, 1, 3, 4, 7, 8, 9, 64, 101, 70_001])
+@cases("count", [0, 1, 3, 4, 7, 8, 9, 64, 101, 70_001])
 def test_bits_of_masks_are_those_of_the_plain_form(count: int) -> None:
     from minigrad.backend.kernels import keep_mask_numba
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from minigrad.backend.kernels import gelu
+from tests.support.cases import cases
 from tests.support.plain_checks import check, normal, plain, run
-from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 KINDS = ("none", "tanh")
@@ -22,7 +22,7 @@ GROUPS = [
 ]
 
 
-@in_one_test("shape", ROWS)
+@cases("shape", ROWS)
 def test_norms_of_rows(shape: tuple[int, ...]) -> None:
     x, weight, bias = 2 + normal(*shape), normal(shape[-1], seed=2), normal(shape[-1], seed=3)
     check("layer_norm", [x, weight, bias, 1e-5], [0, 1, 2])
@@ -32,7 +32,7 @@ def test_norms_of_rows(shape: tuple[int, ...]) -> None:
     check("rms_norm", [x - 2, None, 1e-3], [0], layouts=False)
 
 
-@in_one_test("shape, groups", GROUPS)
+@cases("shape, groups", GROUPS)
 def test_norms_of_groups(shape: tuple[int, ...], groups: int) -> None:
     x, weight, bias = 2 + normal(*shape), normal(shape[1], seed=2), normal(shape[1], seed=3)
     check("group_norm", [x, weight, bias, groups, 1e-5], [0, 1, 2])
@@ -40,7 +40,7 @@ def test_norms_of_groups(shape: tuple[int, ...], groups: int) -> None:
     check("group_norm", [x, weight, None, groups, 1e-3], [0, 1], layouts=False)
 
 
-@in_one_test("shape", [(1, 2), (4, 5), (300, 33), (7, 257), (5, 1), (0, 4)])
+@cases("shape", [(1, 2), (4, 5), (300, 33), (7, 257), (5, 1), (0, 4)])
 def test_cross_entropy(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(2)
     target = rng.integers(0, shape[1], shape[0])
@@ -73,7 +73,7 @@ def check_shares(name: str, x: Any, dim: int) -> None:
             np.testing.assert_allclose(out, expected, rtol=rtol, atol=rtol * size)
 
 
-@in_one_test("shape, dim", SHARES)
+@cases("shape, dim", SHARES)
 @NAMES
 def test_shares(name: str, shape: tuple[int, ...], dim: int) -> None:
     for scale in (1, 50):
@@ -95,13 +95,13 @@ def test_shares_of_infinite_scores(name: str) -> None:
 # gelu
 
 
-@in_one_test("shape", [(), (1,), (7,), (3, 5), (100, 33), (2, 3, 4), (0,), (2, 0)])
+@cases("shape", [(), (1,), (7,), (3, 5), (100, 33), (2, 3, 4), (0,), (2, 0)])
 def test_gelu(shape: tuple[int, ...]) -> None:
     for kind in KINDS:
         check("gelu", [np.asarray(3 * normal(*shape)), kind], [0])
 
 
-@in_one_test("kind, dtype", itertools.product(KINDS, (np.float16, np.float32, np.float64)))
+@cases("kind, dtype", itertools.product(KINDS, (np.float16, np.float32, np.float64)))
 def test_gelu_far_from_zero_is_a_ramp_and_what_is_not_finite_stays_in_its_place(kind: str, dtype: Any) -> None:
     """0 or x, with slope 0 or 1, however large x is: also where its square is too large for the dtype."""
     largest = float(np.finfo(dtype).max) ** 0.3 if dtype is not np.float16 else 60000.0
@@ -121,7 +121,7 @@ def test_gelu_far_from_zero_is_a_ramp_and_what_is_not_finite_stays_in_its_place(
     assert np.isnan(out[1]) and np.isnan(slope[1]) and out[3] == np.inf
 
 
-@in_one_test("kind", KINDS)
+@cases("kind", KINDS)
 def test_gelu_of_float16_is_as_good_as_its_numbers(kind: str) -> None:
     x, g = np.linspace(-6, 6, 997).astype(np.float16), normal(997).astype(np.float16)
     out, (slope, _) = run("gelu", [x, kind], (True, False), g)
@@ -138,7 +138,7 @@ def test_the_normal_distribution() -> None:
         np.testing.assert_allclose(out / x, [0.5 * (1 + math.erf(n / math.sqrt(2))) for n in x.tolist()], atol=near)
 
 
-@in_one_test("kind", KINDS)
+@cases("kind", KINDS)
 def test_the_gradient_of_gelu_may_be_asked_for_twice(kind: str) -> None:
     """What is kept is not used up, and not handed out."""
     x, g = normal(30), normal(30, seed=1)

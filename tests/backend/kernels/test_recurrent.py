@@ -12,9 +12,9 @@ import minigrad
 from minigrad.backend import Device, for_device, kernels
 from minigrad.ops.registry import REGISTRY
 from tests.support import compiled_checks
+from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba, on_threads
 from tests.support.plain_checks import _strided, _transposed, close, normal, without_kernel
-from tests.support.tables import in_one_test
 
 KINDS = ["rnn", "rnn relu", "gru", "gru no bias", "lstm", "lstm projected"]
 COMPILED = ["gru", "gru no bias", "lstm"]
@@ -135,7 +135,7 @@ def test_extreme_values(kind: str, compiled: bool) -> None:
         assert np.isnan(o[-1]).all()
 
 
-@in_one_test("kind", KINDS)
+@cases("kind", KINDS)
 def test_float16_stays(kind: str) -> None:
     args = arguments(kind, (3, 2), True)
     needs = tuple(isinstance(a, np.ndarray) for a in args)
@@ -144,7 +144,7 @@ def test_float16_stays(kind: str) -> None:
 
 
 @needs_numba
-@in_one_test("kind", COMPILED)
+@cases("kind", COMPILED)
 def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:
     args = arguments(kind, (50, 49, 33, 17, 3), True, 24)
     g, needs = plain(kind, args)[2], tuple(isinstance(a, np.ndarray) for a in args)

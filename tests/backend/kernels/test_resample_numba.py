@@ -6,9 +6,9 @@ import numpy as np
 
 from minigrad.backend.taps import Taps
 from minigrad.ops.registry import REGISTRY
+from tests.support.cases import cases
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal
-from tests.support.tables import in_one_test
 
 pytestmark = needs_numba
 SHAPES = [(1, 1, 1), (2, 3, 1), (1, 8, 17), (3, 17, 8), (64, 1, 100), (5, 100, 3)]
@@ -22,15 +22,15 @@ def drawn(old: int, new: int, taps: int) -> Taps:
     return Taps(rng.integers(-1, old, (taps, new)), weights, old)
 
 
-@in_one_test("taps", [1, 2, 4])
-@in_one_test("new", [1, 3, 64])
-@in_one_test("axis", [0, 1, 2])
-@in_one_test("shape", SHAPES)
+@cases("taps", [1, 2, 4])
+@cases("new", [1, 3, 64])
+@cases("axis", [0, 1, 2])
+@cases("shape", SHAPES)
 def test_resample(shape: tuple[int, ...], axis: int, new: int, taps: int) -> None:
     check("resample", normal(*shape), axis, drawn(shape[axis], new, taps), differentiable=(0,))
 
 
-@in_one_test("axis", [1, 2])
+@cases("axis", [1, 2])
 def test_elements_as_they_are(axis: int) -> None:
     """Without weights; infinities and NaN stay with those that have them among their taps."""
     x = normal(2, 5, 7)
@@ -47,7 +47,7 @@ def test_turned_twice_is_the_same_sum() -> None:
     np.testing.assert_allclose(forward(x, 1, taps.turned.turned), forward(x, 1, taps), rtol=1e-12)
 
 
-@in_one_test("axis", [1, 2])
+@cases("axis", [1, 2])
 def test_any_number_of_threads_gives_the_same_bits(axis: int) -> None:
     x, taps = normal(40, 60, 70), drawn(60 if axis == 1 else 70, 90, 2)
     same_bits("resample", x, axis, taps, differentiable=(0,))

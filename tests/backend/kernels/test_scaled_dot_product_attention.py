@@ -12,9 +12,9 @@ import pytest
 import minigrad
 from minigrad.backend.kernels import _rows as rows
 from tests.support import compiled_checks
+from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba, same_bits
 from tests.support.plain_checks import RTOL, check, close, normal, plain, run
-from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 NAME = "scaled_dot_product_attention"
@@ -59,7 +59,7 @@ def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
             yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p
 
 
-@in_one_test("shape, source, width, kind, is_causal, p", uses())
+@cases("shape, source, width, kind, is_causal, p", uses())
 @compiled
 def test_values_and_gradients(
     shape: tuple[int, ...], source: int, width: int, kind: str, is_causal: bool, p: float, compiled: bool
@@ -74,18 +74,18 @@ def test_values_and_gradients(
     compiled_checks.close(out, plain(NAME, args, [0])[0], "result where no gradient is wanted")
 
 
-@in_one_test("shape, source, width", EMPTY)
+@cases("shape, source, width", EMPTY)
 def test_nothing(shape: tuple[int, ...], source: int, width: int) -> None:
     check(NAME, [*qkv(shape, source, width), None, None, False, 0.3, 0.0], [0, 1, 2])
 
 
 @needs_numba
-@in_one_test("wanted", [(0,), (1,), (2,), (0, 2)])
+@cases("wanted", [(0,), (1,), (2,), (0, 2)])
 def test_some_gradients(wanted: tuple[int, ...]) -> None:
     compiled_checks.check(NAME, *qkv((2, 2, 40, 8), 40, 8), None, None, True, 0.3, 0.0, differentiable=wanted)
 
 
-@in_one_test("length, source", [(65, 65), (70, 150), (150, 70)])
+@cases("length, source", [(65, 65), (70, 150), (150, 70)])
 def test_one_key_of_the_future(length: int, source: int) -> None:
     """NumPy's kernel leaves out blocks that a mask of the past hides: not this one."""
     mask = mask_of("float past", (2, 2, length, 3), source)
@@ -93,7 +93,7 @@ def test_one_key_of_the_future(length: int, source: int) -> None:
     check(NAME, [*qkv((2, 2, length, 3), source, 2), mask, None, False, 0.3, 0.0], [0, 1, 2, 3], layouts=False)
 
 
-@in_one_test("is_causal", [False, True])
+@cases("is_causal", [False, True])
 @compiled
 def test_dropout_of_everything(is_causal: bool, compiled: bool) -> None:
     """PyTorch's: zeros, and so are the gradients."""
@@ -105,7 +105,7 @@ def test_dropout_of_everything(is_causal: bool, compiled: bool) -> None:
     assert not out.any() and not any(slopes[i].any() for i in range(3))
 
 
-@in_one_test("size, sign, dtype", itertools.product([30.0, 60, 75, 81, 120, 1000], [1, -1], [np.float32, np.float64]))
+@cases("size, sign, dtype", itertools.product([30.0, 60, 75, 81, 120, 1000], [1, -1], [np.float32, np.float64]))
 def test_large_scores(size: float, sign: int, dtype: Any) -> None:
     """All of a query's scores are large, or all small: exp of them, or 1 / exp, is near float32's end."""
     q, k, v = qkv((2, 2, 9, 4), 70, 3)
@@ -114,7 +114,7 @@ def test_large_scores(size: float, sign: int, dtype: Any) -> None:
 
 
 @needs_numba
-@in_one_test("size, sign", itertools.product([30.0, 100.0, 1000.0, 1e30], [1, -1]))
+@cases("size, sign", itertools.product([30.0, 100.0, 1000.0, 1e30], [1, -1]))
 def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
     """All of a row's scores are large, or all small: only their differences count."""
     shape, source = (2, 2, 9, 4), 70
@@ -129,7 +129,7 @@ def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
         )
 
 
-@in_one_test("dtype", [np.float32, np.float64])
+@cases("dtype", [np.float32, np.float64])
 def test_rows_of_every_size(dtype: Any) -> None:
     """In one block: rows that are quick to compute, rows that are too large or too small for it, a row that
     sees nothing, a row that sees one key."""
@@ -169,7 +169,7 @@ def test_rows_that_see_nothing() -> None:
     assert all(np.isfinite(found[i]).all() for i in range(3))
 
 
-@in_one_test("value, place, needed", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [False, True]))
+@cases("value, place, needed", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [False, True]))
 def test_what_is_not_finite_stays_in_its_sentence(value: float, place: int, needed: bool) -> None:
     args: list[Any] = [*qkv((3, 2, 5, 4), 6, 4), None, None, False, 0.5, 0.0]
     needs = (needed,) * 3 + (False,) * 5
@@ -188,7 +188,7 @@ def test_what_is_not_finite_stays_in_its_sentence(value: float, place: int, need
 
 
 @needs_numba
-@in_one_test("value, place, queries", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [3, 5, 40]))
+@cases("value, place, queries", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [3, 5, 40]))
 def test_what_is_not_finite_stays_in_its_head(value: float, place: int, queries: int) -> None:
     args: list[Any] = [*qkv((3, 2, queries, 4), 6, 4), None, None, False, 0.5, 0.0]
     g = normal(3, 2, queries, 4, seed=8)
@@ -203,7 +203,7 @@ def test_what_is_not_finite_stays_in_its_head(value: float, place: int, queries:
             np.testing.assert_array_equal(now[head], then[head])
 
 
-@in_one_test("needed", [False, True])
+@cases("needed", [False, True])
 def test_float16(needed: bool) -> None:
     q, k, v = (a.astype(np.float16) for a in qkv((2, 2, 70, 4), 70, 3))
     args: list[Any] = [q, k, v, None, None, True, 0.5, 0.0]
@@ -223,7 +223,7 @@ def test_float16(needed: bool) -> None:
 # Where the gradients lie ------------------------------------------------------------------------------------
 
 
-@in_one_test("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
+@cases("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
 @compiled
 def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool, compiled: bool) -> None:
     """They are read where they lie; neighbours in memory have gradients that are neighbours."""
@@ -296,8 +296,8 @@ def test_what_is_left_to_numpy() -> None:
 # exp without the largest number taken off -------------------------------------------------------------------
 
 
-@in_one_test("dtype", [np.float32, np.float64, np.float16])
-@in_one_test("number", [-1e4, -200.0, -100.0, -50.0, 0.0, 39.0, 41.0, 79.9, 88.0, 200.0, 1e4])
+@cases("dtype", [np.float32, np.float64, np.float16])
+@cases("number", [-1e4, -200.0, -100.0, -50.0, 0.0, 39.0, 41.0, 79.9, 88.0, 200.0, 1e4])
 def test_exp_rows(number: float, dtype: Any) -> None:
     """Sums of many numbers of one size, which alone would still be finite."""
     given = np.full((3, 4, 8000), number, dtype)

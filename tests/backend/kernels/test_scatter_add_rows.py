@@ -10,9 +10,9 @@ import pytest
 import minigrad as mg
 from minigrad.backend.kernels import scatter_add_rows
 from minigrad.nn import functional as F
+from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba, on_threads, stepped, turned
 from tests.support.plain_checks import normal, run
-from tests.support.tables import in_one_test
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 COUNTS = [(1, 1, 1), (5, 3, 2), (300, 7, 33), (40, 500, 64), (2000, 900, 17), (300, 7, 100), (0, 4, 3), (6, 2, 0)]
@@ -42,7 +42,7 @@ def check(x: Any, indices: Any, rows: int, compiled: bool) -> None:
                 np.testing.assert_allclose(out, expected, rtol=near, atol=near)
 
 
-@in_one_test("count, rows, width", COUNTS)
+@cases("count, rows, width", COUNTS)
 @compiled
 def test_values(count: int, rows: int, width: int, compiled: bool) -> None:
     if not compiled or count * width:
@@ -51,7 +51,7 @@ def test_values(count: int, rows: int, width: int, compiled: bool) -> None:
             check(normal(count, width), places, rows, compiled)
 
 
-@in_one_test("length", [*range(1, 12), 14, 15, 16, 17, 18, 100])
+@cases("length", [*range(1, 12), 14, 15, 16, 17, 18, 100])
 @compiled
 def test_runs_of_any_length(length: int, compiled: bool) -> None:
     """NumPy's kernel sums an index that occurs so often by itself; those beside it are not touched by that."""
@@ -71,7 +71,7 @@ def test_usual_texts(compiled: bool) -> None:
     check(normal(900, 5), np.arange(900) % 30, 30, compiled)
 
 
-@in_one_test("bad", [np.nan, np.inf, -np.inf])
+@cases("bad", [np.nan, np.inf, -np.inf])
 @compiled
 def test_what_is_not_finite_stays_in_its_row(bad: float, compiled: bool) -> None:
     x, indices = np.ones((50, 3), np.float32), np.arange(50) % 4
