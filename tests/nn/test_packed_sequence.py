@@ -31,7 +31,7 @@ def assert_same(actual: Any, expected: Any) -> None:
         mine, other = getattr(actual, name), getattr(expected, name)
         assert (mine is None) == (other is None), name
         if mine is not None:
-            assert_close(mine, other, what=name)
+            assert_close(mine, other, name=name)
             assert str(mine.dtype).split(".")[-1] == str(other.dtype).split(".")[-1]
 
 

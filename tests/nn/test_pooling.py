@@ -119,7 +119,7 @@ def test_every_window_size() -> None:
                         expected = [tx * np.nan]
                     if np.isfinite(host(expected[0])).all():
                         for f, e in zip(listed(eval(pool, {"x": x, **names})), expected, strict=True):
-                            assert_close(f, e, what=f"{length}: {pool}")
+                            assert_close(f, e, name=f"{length}: {pool}")
                     else:  # refused, or infinite, and an index outside the input
                         raises(RuntimeError, None, lambda pool=pool, x=x: eval(pool, {"x": x, **names}))  # type: ignore[misc]
 

@@ -52,7 +52,7 @@ def test_lengths_and_factors_one_by_one(mode: str) -> None:
             hows += [{**how, "align_corners": True} for how in hows]
         for how in hows:
             expected = torch.nn.functional.interpolate(tx, mode=mode, **how)
-            assert_close(F.interpolate(x, mode=mode, **how), expected, what=f"{length} {how}")
+            assert_close(F.interpolate(x, mode=mode, **how), expected, name=f"{length} {how}")
 
 
 FUNCTIONS: list[Callable[[Any, Any], Any]] = [

@@ -101,14 +101,14 @@ def in_float64(case: Case, device: str) -> None:
     mine, others = prepared(case, device)
     results, expected = listed(case.ours(minigrad, *mine)), listed(case.theirs(torch, *others))
     for a, b in zip(results, expected, strict=True):
-        assert_close(a, b, what="value")
+        assert_close(a, b, name="value")
         assert a.dtype.name == str(b.dtype).removeprefix("torch.")
     drawn = arriving(floats(results))
     g, h = [ours(d, True, device) for d in drawn], [theirs(d, True) for d in drawn]
     first = gradients(floats(results), wanting(mine), g, create_graph=case.second)
     first_expected = gradients(floats(expected), wanting(others), h, create_graph=case.second)
     for a, b in zip(first, first_expected, strict=True):
-        assert_close(a, b, what="gradient")
+        assert_close(a, b, name="gradient")
     if not case.second or not floats(first):
         return
     both = [(a, b) for a, b in zip(first, first_expected, strict=True) if b.requires_grad]
@@ -120,7 +120,7 @@ def in_float64(case: Case, device: str) -> None:
     )
     second_expected = gradients([b for _, b in both], wanting(others) + h, [theirs(d) for d in drawn])
     for a, b in zip(second, second_expected, strict=True):
-        assert_close(a, b, what="second order")
+        assert_close(a, b, name="second order")
 
 
 def in_float32(case: Case, device: str) -> None:

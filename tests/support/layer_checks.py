@@ -37,17 +37,17 @@ def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = 
     x, tx = pair(rng.standard_normal(shape) * 2, device, requires_grad=True)
     out, expected = listed(mine(x)), listed(other(tx))
     for f, e in zip(out, expected, strict=True):
-        assert_close(f, e, what="output")
+        assert_close(f, e, name="output")
         assert e.dtype.is_floating_point or f.dtype.name == str(e.dtype).removeprefix("torch.")
         assert f.is_contiguous()
     g, tg = pair(rng.standard_normal(host(out[0]).shape), device, requires_grad=True)
     out[0].backward(g, retain_graph=True)
     expected[0].backward(tg, retain_graph=True)
-    assert_close(x.grad, tx.grad, what="gradient of the input")
+    assert_close(x.grad, tx.grad, name="gradient of the input")
     compare_gradients(mine, other)
     for (name, f), (texts, e) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
         assert name == texts
-        assert_close(f, e, what=name)
+        assert_close(f, e, name=name)
     if second:
         _check_second(mine, other, (out[0], x, g), (expected[0], tx, tg), device)
 

@@ -58,22 +58,34 @@ def listed(values: Any) -> list[Any]:
     return list(values) if isinstance(values, (tuple, list)) else [values]
 
 
-def assert_close(found: Any, expected: Any, rtol: float = 1e-10, what: str = "") -> None:
+def assert_close(actual: Any, expected: Any, rtol: float = 1e-10, name: str = "") -> None:
     """Equal in shape, and in value relative to the largest finite number; NaN and infinities alike."""
-    found, expected = host(found), host(expected)
-    assert found.shape == expected.shape, f"{what}: shape {found.shape}, expected {expected.shape}"
-    if expected.dtype.kind != "f":
-        np.testing.assert_array_equal(found, expected, err_msg=what)
-        return
-    finite = np.abs(expected[np.isfinite(expected)])
-    largest = float(finite.max(initial=0.0))
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * max(largest, 1e-3), err_msg=what)
+    actual, expected = host(actual), host(expected)
+    assert actual.shape == expected.shape, f"{name}: shape {actual.shape}, expected {expected.shape}"
+    close = (actual == expected) | ((actual != actual) & (expected != expected))
+    if expected.dtype.kind == "f":
+        largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0))
+        with np.errstate(all="ignore"):
+            close |= np.abs(actual - expected) <= rtol * (np.abs(expected) + max(largest, 1e-3))
+    if not close.all():
+        pytest.fail(f"{name or 'the result'} {_worst(actual, expected, ~close)}")
 
 
-def assert_same_dtype(found: Any, expected: Any, what: str = "") -> None:
+def _worst(actual: Array, expected: Array, is_wrong: Array) -> str:
+    """How many elements differ, and the one that differs most."""
+    with np.errstate(all="ignore"):
+        distance = np.nan_to_num(np.abs(actual.astype(complex) - expected), nan=np.inf)
+    place = np.unravel_index(np.argmax(np.where(is_wrong, distance, -1.0)), expected.shape)
+    return (
+        f"({actual.dtype}, {list(expected.shape)}) differs in {is_wrong.sum()} of {is_wrong.size} elements; worst at "
+        f"{list(map(int, place))}: {actual[place]!r}, expected {expected[place]!r}"
+    )
+
+
+def assert_same_dtype(actual: Any, expected: Any, name: str = "") -> None:
     """The same dtype by name, and the same shape."""
-    assert found.dtype.name == str(expected.dtype).removeprefix("torch."), what
-    assert tuple(found.shape) == tuple(expected.shape), what
+    assert actual.dtype.name == str(expected.dtype).removeprefix("torch."), name
+    assert tuple(actual.shape) == tuple(expected.shape), name
 
 
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False) -> Any:
