@@ -21,6 +21,7 @@ from minigrad.profiler import (
     supported_activities,
     tensorboard_trace_handler,
 )
+from tests.support.cases import raises
 
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 
@@ -43,8 +44,7 @@ def test_a_schedule_that_makes_no_sense_is_refused() -> None:
             schedule(**options)
     with pytest.warns(UserWarning, match="won't be using warmup"):
         schedule(wait=1, warmup=0, active=1)
-    with pytest.raises(ValueError, match="a step's number"):
-        schedule(wait=1, warmup=1, active=1)(-1)
+    raises(ValueError, "a step's number", lambda: schedule(wait=1, warmup=1, active=1)(-1))
     with pytest.warns(UserWarning, match="RECORD followed by NONE"):  # it forgets to save
         assert run(1, schedule=[RECORD, NONE, NONE].__getitem__)[1] == []
 
@@ -117,20 +117,15 @@ def test_a_handler_that_fails_ends_the_profile_in_order() -> None:
 def test_misuse_and_questions_before_there_is_an_answer() -> None:
     p = profile()
     for ask in (p.events, p.key_averages, p.by_module, p.by_op, p.total_average):
-        with pytest.raises(RuntimeError, match="the profile has recorded nothing yet"):
-            ask()
-    with pytest.raises(RuntimeError, match="nothing yet"):
-        p.export_chrome_trace("trace.json")
+        raises(RuntimeError, "the profile has recorded nothing yet", ask)
+    raises(RuntimeError, "nothing yet", lambda: p.export_chrome_trace("trace.json"))
     with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):
         p.key_averages()
-    with pytest.raises(RuntimeError, match=r"this profile is not on: start\(\) it"):
-        p.stop()
-    with pytest.raises(RuntimeError, match=r"step\(\) belongs between start\(\) and stop\(\)"):
-        p.step()
+    raises(RuntimeError, r"this profile is not on: start\(\) it", p.stop)
+    raises(RuntimeError, r"step\(\) belongs between start\(\) and stop\(\)", p.step)
     with p, pytest.raises(RuntimeError, match="started already"):
         p.start()
-    with pytest.raises(ValueError, match="activities is empty"):
-        profile(activities=[])
+    raises(ValueError, "activities is empty", lambda: profile(activities=[]))
     p.start()  # by hand, and again
     mg.ones(2) + 1
     p.stop()

@@ -13,10 +13,9 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
+from tests.support.cases import raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
-
-# Numbers --------------------------------------------------------------------------------------------------
 
 
 def linear(rows: int, inputs: int, outputs: int) -> tuple[int, int]:
@@ -133,9 +132,6 @@ def test_shared_and_frozen_parameters() -> None:
         assert text in table.text()
 
 
-# Memory ---------------------------------------------------------------------------------------------------
-
-
 def test_what_is_kept_is_each_array_once_without_parameters_and_inputs() -> None:
     class Cube(nn.Module):
         def __init__(self) -> None:
@@ -152,9 +148,6 @@ def test_what_is_kept_is_each_array_once_without_parameters_and_inputs() -> None
     with mg.no_grad():  # as a training step would keep it, whatever the mode here
         assert mg.summary(Cube(), mg.ones(5, 10)).total.kept == table.total.kept
     assert mg.summary(nn.Linear(3, 3).requires_grad_(False), mg.ones(2, 3)).total.kept == 0
-
-
-# The model is as it was --------------------------------------------------------------------------------------
 
 
 def test_the_model_is_as_it_was() -> None:
@@ -174,13 +167,9 @@ def test_the_model_is_as_it_was() -> None:
         np.testing.assert_array_equal(b.numpy(), numbers)
     model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(4, 2))
     before = parts(model)
-    with pytest.raises(RuntimeError, match="linear"):
-        mg.summary(model, mg.ones(2, 3))
+    raises(RuntimeError, "linear", lambda: mg.summary(model, mg.ones(2, 3)))
     assert changed(before, parts(model)) == []
     assert model[0].num_batches_tracked.item() == 0
-
-
-# Inputs ------------------------------------------------------------------------------------------------------
 
 
 def test_inputs_are_given_in_any_of_these_ways() -> None:
@@ -205,19 +194,11 @@ def test_mistakes_are_named() -> None:
     model = nn.Linear(3, 2)
     with pytest.raises(TypeError, match=r"takes a module \(nn.Module\), not function"):
         mg.summary(mg.ones, (2, 3))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="only one of these"):
-        mg.summary(model, mg.ones(2, 3), input_size=(2, 3))
-    with pytest.raises(ValueError, match="a shape with the batch"):
-        mg.summary(model, input_size=(2, -3))
-    with pytest.raises(ValueError, match="one for each of the 1 shapes"):
-        mg.summary(model, input_size=(2, 3), dtypes=["float"])
-    with pytest.raises(ValueError, match="depth must be"):
-        mg.summary(model, (2, 3), depth=-1)
-    with pytest.raises(KeyError, match="no module 'x'"):
-        mg.summary(model, (2, 3))["x"]
-
-
-# The table -----------------------------------------------------------------------------------------------------
+    raises(TypeError, "only one of these", lambda: mg.summary(model, mg.ones(2, 3), input_size=(2, 3)))
+    raises(ValueError, "a shape with the batch", lambda: mg.summary(model, input_size=(2, -3)))
+    raises(ValueError, "one for each of the 1 shapes", lambda: mg.summary(model, input_size=(2, 3), dtypes=["float"]))
+    raises(ValueError, "depth must be", lambda: mg.summary(model, (2, 3), depth=-1))
+    raises(KeyError, "no module 'x'", lambda: mg.summary(model, (2, 3))["x"])
 
 
 def test_the_table_fits_the_width_that_there_is() -> None:

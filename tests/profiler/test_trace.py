@@ -14,6 +14,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.profiler import profile, record_function
+from tests.support.cases import raises
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +91,7 @@ def test_a_compressed_trace_and_metadata(finished: profile, tmp_path: Path) -> N
     finished.export_chrome_trace(str(tmp_path / "trace.json.gz"))
     found = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
     assert found["model"] == "small" and found["sizes"] == [1, 2]
-    with pytest.raises(ValueError, match="Expecting value"):
-        finished.add_metadata_json("sizes", "one")
+    raises(ValueError, "Expecting value", lambda: finished.add_metadata_json("sizes", "one"))
     finished.events().export_chrome_trace(tmp_path / "other.json")
     assert len(json.loads((tmp_path / "other.json").read_text())["traceEvents"]) == len(found["traceEvents"])
 

@@ -14,6 +14,7 @@ from minigrad import nn
 from minigrad.nn import functional as F
 from minigrad.ops.op import watch as watched
 from minigrad.profiler import profile, watch
+from tests.support.cases import raises
 from tests.support.engine import Parts, changed, parts
 
 
@@ -41,8 +42,7 @@ def test_nobody_watches_where_it_cannot_begin(before: Parts, monkeypatch: pytest
     p = profile()
     with monkeypatch.context() as patch:
         patch.setattr(watch, "attach", refuse)
-        with pytest.raises(KeyError, match="refused"):
-            p.start()
+        raises(KeyError, "refused", p.start)
     with p:
         mg.ones(2) + 1
     assert [average.key for average in p.key_averages()] == ["ones", "add"]
@@ -103,8 +103,7 @@ def test_no_way_leads_past_the_profile() -> None:
 def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: Parts) -> None:
     second = profile()
     with profile() as first:
-        with pytest.raises(RuntimeError, match="a profile is running already"):
-            second.start()
+        raises(RuntimeError, "a profile is running already", second.start)
         mg.ones(2) + 1
     assert [average.key for average in first.key_averages()] == ["ones", "add"]
     with second:

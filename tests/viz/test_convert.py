@@ -11,6 +11,7 @@ import pytest
 from minigrad.viz import convert
 from minigrad.viz.sizes import beside, scaled, size
 from minigrad.viz.vector import Drawing
+from tests.support.cases import raises
 
 pytest.importorskip("vl_convert", reason="the extra viz brings it")
 NOWHERE = "\u0379"  # no character
@@ -60,12 +61,9 @@ def test_sizes() -> None:
         for way in (convert.png, convert.pdf, scaled):
             with pytest.raises(ValueError, match="must be positive"):
                 way(svg, wrong)
-    with pytest.raises(ValueError, match=r"16,000 × 8,000 pixels are too many .* 1.8e\+02 at most"):
-        convert.png(svg, 200)
-    with pytest.raises(ValueError, match="width and height"):
-        convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>')
-    with pytest.raises(ValueError, match="no SVG"):
-        size("<html/>")
+    raises(ValueError, r"16,000 × 8,000 pixels are too many .* 1.8e\+02 at most", lambda: convert.png(svg, 200))
+    raises(ValueError, "width and height", lambda: convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+    raises(ValueError, "no SVG", lambda: size("<html/>"))
 
 
 def test_one_warning_about_all_letters_that_no_font_has() -> None:

@@ -16,6 +16,7 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.viz.embedding import embedding
 from tests.support.browser import texts, wait_for
+from tests.support.cases import raises
 
 HTML = '<img src=x onerror="alert(1)">'
 WEIGHTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
@@ -82,12 +83,9 @@ def test_bad_arguments() -> None:
         with pytest.raises(ValueError, match=message):
             embedding(weights, tokens)
     view = embedding(WEIGHTS, NAMES)
-    with pytest.raises(ValueError, match="there is no word 'wrd12'; there is 'word12'"):
-        view.nearest("wrd12")
-    with pytest.raises(ValueError, match="there is no word 40"):
-        view.svg(40)
-    with pytest.raises(ValueError, match="1 at least"):
-        embedding(WEIGHTS, NAMES, neighbours=0)
+    raises(ValueError, "there is no word 'wrd12'; there is 'word12'", lambda: view.nearest("wrd12"))
+    raises(ValueError, "there is no word 40", lambda: view.svg(40))
+    raises(ValueError, "1 at least", lambda: embedding(WEIGHTS, NAMES, neighbours=0))
 
 
 def test_few_words_and_dimensions() -> None:
@@ -121,9 +119,6 @@ def test_the_picture_names_what_there_is_room_for() -> None:
     one = ElementTree.fromstring(embedding(WEIGHTS, NAMES, neighbours=3).svg("word5"))
     lines = [node for node in one.iter() if node.tag.endswith("}polyline")]
     assert len(lines) == 3 and "word5" in [node.text for node in one.iter()]
-
-
-# In a browser --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -82,9 +82,6 @@ CASES: dict[str, Callable[[], Case]] = {
 DECODERS = ("GPT2", "TransformerXL with a memory", "BertLMHeadModel")
 
 
-# One line each --------------------------------------------------------------------------------------------
-
-
 def named_case(name: str) -> Case:
     mg.manual_seed(0)
     return CASES[name]()
@@ -126,9 +123,6 @@ def test_graph_of_the_loss_has_every_gradient(name: str) -> None:
         np.testing.assert_allclose(norm, np.linalg.norm(gradients[path]), rtol=1e-4, atol=1e-7)
 
 
-# Attention with positions as distances ---------------------------------------------------------------------
-
-
 def test_weights_and_their_parts_of_a_transformer_xl() -> None:
     """Query times key plus what a distance adds, of section 3.3, is what the weights are made of."""
     model, (tokens,), named, *_ = named_case("TransformerXL with a memory")
@@ -152,6 +146,3 @@ def test_weights_and_their_parts_of_a_transformer_xl() -> None:
     for names, keys in ((list("abcde"), ["−3", "−2", "−1", *"abcde"]), (list("xyzabcde"), list("xyzabcde"))):
         (attention,) = viz.attention(model, tokens, tokens=names, **named).attentions
         assert attention.queries == tuple("abcde") and list(attention.keys) == keys  # of the memory, too, or not
-
-
-# In a browser --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from minigrad.viz.axes import Axis
 from minigrad.viz.lines import Curve, Field, apart, draw
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.vector import Drawing
+from tests.support.cases import raises
 
 EVIL = '"><script>alert(1)</script>'
 
@@ -71,8 +72,7 @@ def test_names_are_text_and_do_not_grow() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is no curve"):
-        draw("T", "x", "y", [])
+    raises(ValueError, "there is no curve", lambda: draw("T", "x", "y", []))
     with pytest.raises(ValueError, match="a width of 200 has no room for curves"):
         draw("T", "x", "y", [curve("n" * 30, [1, 2])], width=200)
 

@@ -15,6 +15,7 @@ from minigrad.models.transformer import Transformer
 from minigrad.viz.attention import AttentionView, Candidate
 from minigrad.viz.linked import Linked
 from tests.support.browser import texts, wait_for
+from tests.support.cases import raises
 from tests.support.engine import changed, parts
 from tests.support.transformers import sentences, small
 
@@ -125,8 +126,7 @@ def test_one_call() -> None:
 def test_what_it_refuses() -> None:
     with pytest.raises(TypeError, match=r"linked takes a module, .* not ndarray"):
         viz.linked(np.ones(3))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no attention ran"):
-        viz.linked(nn.Linear(2, 2), mg.ones(1, 2))
+    raises(ValueError, "no attention ran", lambda: viz.linked(nn.Linear(2, 2), mg.ones(1, 2)))
     model: Transformer = small()
     source, target = sentences()
     graph = viz.graph(model.loss, source, target)

@@ -21,7 +21,8 @@ from minigrad.models.gpt2 import GPT2, Config
 from minigrad.models.transformer_xl import Config as XLConfig
 from minigrad.models.transformer_xl import TransformerXL
 from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
-from tests.support.browser import contrast, texts, wait_for
+from tests.support.browser import texts, wait_for
+from tests.support.cases import raises
 
 HTML = '<img src=x onerror="alert(1)">'
 WORDS = [f"w{i}" for i in range(23)]
@@ -58,9 +59,6 @@ def by_definition(model: GPT2, row: int) -> list[np.ndarray[Any, Any]]:
     with mg.no_grad():
         states = model.eval().hidden_states(tokens)
         return [*(logs(model.logits(state[row])) for state in states[:-1]), logs(model(tokens)[row])]
-
-
-# The numbers ----------------------------------------------------------------------------------------------
 
 
 def test_all_numbers_by_their_definitions(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +107,6 @@ def test_the_likeliest_tokens_of_a_cell() -> None:
     assert np.isfinite(view.numbers.entropy).all() and np.isfinite(view.numbers.divergence).all()
 
 
-# What is right --------------------------------------------------------------------------------------------
-
-
 def test_of_masked_words_the_right_one_stands_there() -> None:
     """BERT sees what comes later, and predicts no next token."""
     model, masked = bert(), [2, 5, 0, 7, 3]
@@ -157,23 +152,18 @@ def test_labels_and_texts() -> None:
     model = gpt2()
     assert logit_lens(model, [1, 2]).tokens == ("1", "2")
     assert logit_lens(model, [1, 2], lambda i: f" {i}\n").tokens == ("·1↵", "·2↵")
-    with pytest.raises(TypeError, match="a text needs the model's tokenizer"):
-        logit_lens(model, "ab")
+    raises(TypeError, "a text needs the model's tokenizer", lambda: logit_lens(model, "ab"))
     model.tokenizer = Letters()
     view = logit_lens(model, "abc")
     assert view.tokens == ("a", "b", "c") and view.targets.tolist() == [1, 2, -1]
     assert logit_lens(model, "abc", WORDS).tokens == ("w0", "w1", "w2")
 
 
-# What it leaves, and what it refuses ----------------------------------------------------------------------
-
-
 def test_the_model_is_as_before() -> None:
     model = gpt2().train()
     model.norm.weight.requires_grad_(False)
     assert repr(logit_lens(model, TOKENS)).startswith("<logit lens of 3 layers, 7 tokens; .save('x.html'), .svg()")
-    with pytest.raises(ValueError, match="13 tokens are more than the 12"):
-        logit_lens(model, [1] * 13)
+    raises(ValueError, "13 tokens are more than the 12", lambda: logit_lens(model, [1] * 13))
     assert all(module.training for module in model.modules())
     assert [p.requires_grad for p in (model.norm.weight, model.norm.bias)] == [False, True]
     assert all(p.grad is None for p in model.parameters())
@@ -209,9 +199,6 @@ def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> 
         model.layers[1].feed_forward.outer.bias.fill_(np.nan)
     with pytest.raises(ValueError, match="after layer 2, at position 0, the model's logits are not numbers"):
         logit_lens(model, [1, 2, 3])
-
-
-# Pictures -------------------------------------------------------------------------------------------------
 
 
 def drawn(view: LogitLens, *part: int) -> list[str]:
@@ -263,9 +250,6 @@ def large() -> LogitLens:
     rest = [random.random(shape, np.float32) for _ in range(3)]
     numbers = Numbers(ids, p, rest[0], rest[1], ranks, rest[2])
     return LogitLens(numbers, tuple(f"t{i}" for i in range(1000)), targets, str, 50257)
-
-
-# In a browser --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -360,18 +344,3 @@ def test_a_long_text_has_an_overview_and_a_search(opened: Callable[..., Any]) ->
     wait_for(page, "[...document.querySelectorAll('svg.grid text.edge')].some((t) => t.textContent === 't500')")
     painted(page)
     assert str(view.targets[500]) in texts(page, "svg.grid text.right")
-
-
-def test_what_is_written_can_be_read(opened: Callable[..., Any]) -> None:
-    view = logit_lens(gpt2(), TOKENS[0], [HTML, *WORDS[1:]], title=HTML)
-    for scheme in ("light", "dark"):
-        page = opened(view, color_scheme=scheme)
-        assert page.inner_text("h1") == HTML and page.title() == HTML
-        assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
-        for selector in ("aside .number", "aside dt", "svg.labels text", "figcaption .own"):
-            assert contrast(page, selector, "fill" if "text" in selector else "color") >= 4.5
-    with page.expect_download() as saved:
-        page.click("#save")
-    root = ElementTree.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
-    names = [node.text for node in root.iter() if node.tag.endswith("}text")]
-    assert "embedding" in names and "w4" in names

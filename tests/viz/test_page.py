@@ -20,6 +20,7 @@ from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, luminance
 from minigrad.viz.vector import label
 from tests.support.browser import contrast, wait_for
+from tests.support.cases import raises
 
 EVIL = [
     "</script><script>alert(1)</script>",
@@ -54,9 +55,6 @@ class Parts(HTMLParser):
         self.text[self.at] = self.text.get(self.at, "") + data
 
 
-# The file -------------------------------------------------------------------------------------------------
-
-
 def test_text_stays_text() -> None:
     head, body = ["meta", "meta", "meta", "title", "style", "style"], ["noscript", "script", "script"]
     for text in EVIL:
@@ -70,8 +68,7 @@ def test_text_stays_text() -> None:
     data = {"a": [math.nan, math.inf, -math.inf, 1.5], "b": (np.float64("nan"), 2), 3: None, "c": True}
     numbers = {"a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True}  # JSON lacks some
     assert json.loads(Parts(Page("t", data).html()).text["data"]) == numbers
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        Page("t", {"a": object()}).html()
+    raises(TypeError, "not JSON serializable", lambda: Page("t", {"a": object()}).html())
     much = Page("t", {"values": ["naïve"] * page_module.PACK_BYTES}).html()
     assert 'type="application/json+deflate"' in much and len(much) < 100_000
 
@@ -96,17 +93,11 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     made = Page("t", {"x": "\ud800"})
     assert made.save(str(path)) == path and path.read_bytes().decode() == made.html()
-    with pytest.raises(TypeError):
-        Page("t", object()).save(path)
+    raises(TypeError, None, lambda: Page("t", object()).save(path))
     assert path.read_bytes().decode() == made.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
-    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
-        made.save(tmp_path / "nowhere" / "a.html")
-    with pytest.raises(OSError, match="directory"):
-        written(tmp_path, "x")
+    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: made.save(tmp_path / "nowhere" / "a.html"))
+    raises(OSError, "directory", lambda: written(tmp_path, "x"))
     assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
-
-
-# Colours --------------------------------------------------------------------------------------------------
 
 
 def declared(theme: str) -> dict[str, str]:
@@ -152,9 +143,6 @@ def test_styles_keep_to_the_kit() -> None:
         assert not re.search(r":[^;{}]*#[0-9a-f]{3}|\b(rgb|hsl)a?\(", styles[name]), f"{name}: a colour"
     for name, text in styles.items():
         assert not re.search(r"\b(transition|animation|scroll-behavior)\b", text), f"{name}: it moves"
-
-
-# In a browser ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -20,6 +20,7 @@ from minigrad.viz.piano_roll import arcs as arcs_module
 from minigrad.viz.piano_roll.arcs import KEPT
 from minigrad.viz.piano_roll.score import bar_lines, clock, pitch_name, time_ticks
 from tests.support.browser import texts, wait_for
+from tests.support.cases import raises
 
 HTML = '<img src=x onerror="alert(1)">'
 TUNE = [Note(60, 64, 0.0, 1.0), Note(67, 80, 0.5, 1.5, 1), Note(61, 127, 1.0, 1.5), Note(72, 1, 2.5, 4.0, 1)]
@@ -38,9 +39,6 @@ def many(count: int) -> list[Note]:
 
 def bytes_of(data: dict[str, Any], name: str, kind: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(data[name]), kind)
-
-
-# The notes ------------------------------------------------------------------------------------------------
 
 
 def test_the_page_holds_the_notes_in_their_order() -> None:
@@ -79,13 +77,10 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
     np.testing.assert_allclose(piano_roll(song).score.bars, [0, 3])
     assert piano_roll(song, tempo=240).bars and len(piano_roll(song, tempo=240).score.bars) == 5
     (tmp_path / "text.mid").write_text("la la la")
-    with pytest.raises(ValueError, match=r"text\.mid"):
-        piano_roll(tmp_path / "text.mid")
-    with pytest.raises(FileNotFoundError):
-        piano_roll(tmp_path / "none.mid")
+    raises(ValueError, r"text\.mid", lambda: piano_roll(tmp_path / "text.mid"))
+    raises(FileNotFoundError, None, lambda: piano_roll(tmp_path / "none.mid"))
     empty = write_midi(tmp_path / "empty.mid", [])
-    with pytest.raises(ValueError, match=r"there is no note to draw in empty\.mid"):
-        piano_roll(empty)
+    raises(ValueError, r"there is no note to draw in empty\.mid", lambda: piano_roll(empty))
 
 
 def test_notes_that_cannot_be() -> None:
@@ -134,9 +129,6 @@ def test_names_and_times() -> None:
     assert "attention of 2 layers and 3 heads" in repr(piano_roll(TUNE, attention=weights(4)))
 
 
-# Attention ------------------------------------------------------------------------------------------------
-
-
 def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     w = weights(50)
     monkeypatch.setattr(arcs_module, "_CELLS", 50 * 3 * 7)  # several parts
@@ -150,22 +142,6 @@ def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPat
                 looked = view.looked_at(note, layer, head)
                 assert [other for other, _ in looked] == order.tolist()
                 np.testing.assert_allclose([value for _, value in looked], row[order], rtol=1e-5)
-
-
-def test_the_page_holds_the_arcs() -> None:
-    w = weights(12)
-    w[1, 2, 9] = 0
-    w[1, 2, 9, 4] = 1
-    view = piano_roll(many(12), attention=w)
-    data = view.page().data["roll"]["attention"]
-    shape = (2, 4, 12, KEPT)
-    assert (data["layers"], data["heads"], data["kept"]) == (2, 3, KEPT)
-    notes = bytes_of(data, "notes", "<i4").reshape(shape)
-    values = bytes_of(data, "weights", "<u2").reshape(shape) / 65535 * data["most"]
-    assert notes[1, 2, 9].tolist() == [4] + [-1] * 7 and values[1, 2, 9, 0] == pytest.approx(1)
-    assert view.looked_at(9, 1, 2) == [(4, 1.0)] and view.looked_at(0) == []
-    assert (np.diff(values, axis=-1) <= 0).all() and (values[notes < 0] == 0).all()
-    assert (notes < np.arange(12)[:, None]).all()
 
 
 def test_what_attention_may_be() -> None:
@@ -202,11 +178,7 @@ def test_unknown_notes_layers_and_heads() -> None:
         with pytest.raises(ValueError, match="there is no "):
             view.looked_at(*wrong)
     assert view.looked_at(-1, -1, -1) == view.looked_at(3, 1, 2)
-    with pytest.raises(ValueError, match="there is no attention here"):
-        piano_roll(TUNE).looked_at(0)
-
-
-# The picture ----------------------------------------------------------------------------------------------
+    raises(ValueError, "there is no attention here", lambda: piano_roll(TUNE).looked_at(0))
 
 
 def elements(svg: str, name: str, kind: str | None = None) -> list[ElementTree.Element]:
@@ -238,8 +210,7 @@ def test_the_picture_names_cs_times_and_tracks() -> None:
     barred = [e.text for e in elements(piano_roll(TUNE, tempo=240).svg(), "text")]
     assert {"1", "2", "3", "4"} <= set(barred) and "0:00.0" not in barred
     assert "0:00" in piano_roll(TUNE, tempo=240).svg(bars=False)
-    with pytest.raises(ValueError, match="no tempo is known"):
-        piano_roll(TUNE).svg(bars=True)
+    raises(ValueError, "no tempo is known", lambda: piano_roll(TUNE).svg(bars=True))
 
 
 def test_the_picture_of_one_notes_attention(tmp_path: Path) -> None:
@@ -254,15 +225,9 @@ def test_the_picture_of_one_notes_attention(tmp_path: Path) -> None:
     assert told.startswith(f"Layer 1, head 2: C5 (0:02.5) looked at {pitch_name(TUNE[best].pitch)}")
     assert f"{100 * weight:.0f} %" in told
     assert "all heads" in view.svg(note=3) and "no earlier note" in view.svg(note=0)
-    with pytest.raises(ValueError, match="there is no note 4"):
-        view.svg(note=4)
-    with pytest.raises(ValueError, match=r"note 3 begins at 2\.5 s"):
-        view.svg(0, 2, note=3)
-    with pytest.raises(ValueError, match="there is no attention"):
-        piano_roll(TUNE).svg(note=1)
-
-
-# In a browser --------------------------------------------------------------------------------------------
+    raises(ValueError, "there is no note 4", lambda: view.svg(note=4))
+    raises(ValueError, r"note 3 begins at 2\.5 s", lambda: view.svg(0, 2, note=3))
+    raises(ValueError, "there is no attention", lambda: piano_roll(TUNE).svg(note=1))
 
 
 Opened = Callable[..., Any]
@@ -289,9 +254,6 @@ PIXEL = """([canvas, note]) => {
     const [x, y, w, h] = rollDrawing.box(note), ratio = devicePixelRatio;
     return [...roll[canvas].getContext("2d").getImageData((x + w / 4) * ratio, (y + h / 2) * ratio, 1, 1).data];
 }"""
-
-
-# What is drawn --------------------------------------------------------------------------------------------
 
 
 def test_notes_have_the_colours_of_their_tracks(opened: Opened) -> None:
@@ -333,9 +295,6 @@ def test_it_scrolls_and_zooms(opened: Opened) -> None:
     strip = page.locator(".overview").bounding_box()
     page.mouse.click(strip["x"] + 0.5 * strip["width"], strip["y"] + 10)
     wait_for(page, "Math.abs((roll.seen()[0] + roll.seen()[1]) / 2 / roll.music.seconds - .5) < .02")
-
-
-# What is heard --------------------------------------------------------------------------------------------
 
 
 def hear(page: Any) -> None:
@@ -413,22 +372,6 @@ def test_its_sound_begins_dies_away_and_ends(opened: Opened) -> None:
     assert 0 < max(soft) < max(loud) / 3
     crowd = page.evaluate(RENDER, [[[21 + i, 127, 0.1, 1.0] for i in range(88)] * 2, 1, 0])
     assert 0.3 < max(crowd) < 1  # it is not cut off
-
-
-def test_its_tones_have_their_pitch(opened: Opened) -> None:
-    page = opened(piano_roll(TUNE))
-    for pitch in (57, 100):
-        samples = np.array(page.evaluate(f"Array.from(rollTone.samples({pitch}).subarray(0, 18384))"))
-        assert np.isfinite(samples).all() and 0.9 < np.abs(samples).max() <= 1
-        assert abs(page.evaluate(f"rollTone.samples({pitch}).at(-1)")) < 1e-3
-        spectrum = np.abs(np.fft.rfft(samples[2000:]))
-        frequency = 440 * 2 ** ((pitch - 69) / 12)
-        around = np.fft.rfftfreq(len(samples) - 2000, 1 / 32000)
-        near = (around > 0.5 * frequency) & (around < 1.4 * frequency)
-        assert around[near][spectrum[near].argmax()] == pytest.approx(frequency, rel=0.02, abs=1)
-
-
-# What a note looked at ------------------------------------------------------------------------------------
 
 
 def shares(page: Any) -> list[str]:

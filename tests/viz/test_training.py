@@ -27,6 +27,7 @@ from minigrad.viz.training.curves import smooth, thin
 from minigrad.viz.training.runs import read_runs
 from minigrad.viz.training.snapshots import checkpoints, read_weights
 from tests.support.browser import contrast, texts
+from tests.support.cases import raises
 
 EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
 
@@ -60,9 +61,6 @@ def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
 def series(run: Any, name: str, evaluated: bool = False) -> Any:
     (found,) = (s for s in run.series if s.name == name and s.evaluated == evaluated)
     return found
-
-
-# What is read ---------------------------------------------------------------------------------------------
 
 
 def test_a_run_of_the_library(tmp_path: Path) -> None:
@@ -122,20 +120,14 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             training(entries)
-    with pytest.raises(FileNotFoundError, match=r"holds no log\.jsonl"):
-        training(tmp_path)
-    with pytest.raises(FileNotFoundError, match="is no folder of a run, and no log"):
-        training(tmp_path / "nothing")
+    raises(FileNotFoundError, r"holds no log\.jsonl", lambda: training(tmp_path))
+    raises(FileNotFoundError, "is no folder of a run, and no log", lambda: training(tmp_path / "nothing"))
     for line, message in (("not JSON", "is not JSON"), ("[" * 100_000 + "]" * 100_000, "")):
         (tmp_path / "log.jsonl").write_text(f'{{"step": 1}}\n{line}\n')
-        with pytest.raises(ValueError, match=rf"log.jsonl, line 2.*{message}"):
-            training(tmp_path)
-    with pytest.raises(ValueError, match="there is no run"):
-        training()
-    with pytest.raises(ValueError, match="there are 1 runs and 2 names"):
-        training([], names=["a", "b"])
-    with pytest.raises(ValueError, match='names is a list of texts, not one text: "own"'):
-        training([], names="own")
+        raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
+    raises(ValueError, "there is no run", training)
+    raises(ValueError, "there are 1 runs and 2 names", lambda: training([], names=["a", "b"]))
+    raises(ValueError, 'names is a list of texts, not one text: "own"', lambda: training([], names="own"))
 
 
 def test_losses_that_are_huge_or_tiny_and_none() -> None:
@@ -155,9 +147,6 @@ def test_names(tmp_path: Path) -> None:
     assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
     assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
-
-
-# Arithmetic -----------------------------------------------------------------------------------------------
 
 
 def test_smoothing_is_the_mean_by_its_definition() -> None:
@@ -213,9 +202,6 @@ def test_axes() -> None:
     assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
 
 
-# The picture ----------------------------------------------------------------------------------------------
-
-
 def drawn(text: str) -> ET.Element:
     return ET.fromstring(text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
 
@@ -263,8 +249,7 @@ def test_what_the_picture_refuses(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             view.svg(*arguments, **options)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"cannot save a\.html"):
-        view.save(tmp_path / "a.html", smoothing=2)
+    raises(ValueError, r"cannot save a\.html", lambda: view.save(tmp_path / "a.html", smoothing=2))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -285,9 +270,6 @@ def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.M
         assert len(steps) == len(one["values"]) < 600
         assert one["values"] == [log[step - 1][key] for step in steps]
         assert min(one["values"]) == min(line[key] for line in log)
-
-
-# Beside the curves ----------------------------------------------------------------------------------------
 
 
 def trained(folder: Path, states: dict[int, dict[str, Any]]) -> Path:
@@ -374,8 +356,7 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
     alone = [training(LOG, folder, snapshots=lambda step, state: state["w"]).tracks[i].run for i in (0, 1)]
     assert alone == [1, 1]  # the steps are those of the second run
-    with pytest.raises(ValueError, match="needs a run's folder"):
-        training(LOG, snapshots=lambda step, state: state)
+    raises(ValueError, "needs a run's folder", lambda: training(LOG, snapshots=lambda step, state: state))
     (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
     with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
         assert training(folder).tracks[0].steps == [1]
@@ -394,9 +375,6 @@ def test_what_is_no_picture() -> None:
     ]:
         with pytest.raises(error, match=message):
             training(LOG, snapshots=snapshots)  # type: ignore[arg-type]
-
-
-# In a browser --------------------------------------------------------------------------------------------
 
 
 WIDE = {"width": 1400, "height": 900}

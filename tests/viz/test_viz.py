@@ -30,6 +30,7 @@ from minigrad.viz.page import Page
 from minigrad.viz.sizes import size
 from minigrad.viz.view import View
 from tests.support.browser import wait_for
+from tests.support.cases import raises
 
 
 def product() -> Any:
@@ -81,14 +82,11 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     path = tmp_path / "a.HTML"
     assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
     assert view.save(tmp_path / "a.svg").read_text(encoding="utf-8") == view.svg()
-    with pytest.raises(ValueError, match="a page takes no arguments"):
-        view.save(tmp_path / "b.html", 1)
+    raises(ValueError, "a page takes no arguments", lambda: view.save(tmp_path / "b.html", 1))
     with pytest.raises(ValueError, match=r"a\.txt: the ending must be one of \.html, .*\.svg, \.png, \.pdf"):
         view.save(tmp_path / "a.txt")
-    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
-        view.save(tmp_path / "nowhere" / "a.html")
-    with pytest.raises(ImportError, match=r"SVG and HTML do not: .*pip install vl-convert-python"):
-        view.save(tmp_path / "a.png")
+    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: view.save(tmp_path / "nowhere" / "a.html"))
+    raises(ImportError, r"SVG and HTML do not: .*pip install vl-convert-python", lambda: view.save(tmp_path / "a.png"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML", "a.svg"]
 
 
@@ -110,16 +108,10 @@ def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
     assert "<iframe" in shown["text/html"] and "data:image/svg+xml" in shown["text/html"]
 
 
-# Where it is shown ---------------------------------------------------------------------------------------
-
-
 def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
     view = viz.embedding(np.eye(3), ["a", "b", "c"])
     path = view.save(tmp_path / "b.svg", "b")
     assert path.read_text(encoding="utf-8") == view.svg("b") != view.svg()
-
-
-# Where it is shown ------------------------------------------------------------------------------------------
 
 
 def table() -> View:

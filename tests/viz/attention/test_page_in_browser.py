@@ -20,7 +20,6 @@ EVIL = "</script><b>zebra</b><img src=x onerror=\"document.title='x'\">"
 LONG = "w" * 10_000
 SOURCE = ["My", " friends", EVIL, LONG, "⟨end⟩", "⟨pad⟩"]
 TARGET = ["⟨begin⟩", "Freunde", "שלום", "🙂猫"]
-KINDS = ["Encoder self-attention", "Decoder self-attention", "Cross-attention"]
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +66,6 @@ def lines(page: Any, selector: str) -> int:
 
 def token(side: int, at: int) -> str:
     return f'.token[data-side="{side}"][data-at="{at}"]'
-
-
-def test_the_bar(page: Any, view: AttentionView) -> None:
-    assert page.title() == "Why <they>?" and texts(page, "h1") == ["Why <they>?"]
-    assert texts(page, "[id^=kind-]") == KINDS
-    assert texts(page, "[id^=view-]") == ["Heads", "Matrix", "Model", "Neurons"]
-    assert texts(page, "[id^=head-]") == ["0", "1", "2", "3", "all"]
-    assert texts(page, "#path") == ["encoder.0.attention"] and page.is_disabled("#earlier")
-    page.click("#later")
-    assert texts(page, "#path") == ["encoder.1.attention"] and page.is_disabled("#later")
-    page.click("#kind-2")
-    page.select_option("#layer", "0")
-    assert texts(page, "#path") == ["decoder.0.cross_attention"]
-    assert page.get_attribute("#kind-2", "aria-pressed") == "true"
 
 
 def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView) -> None:

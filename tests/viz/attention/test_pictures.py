@@ -15,6 +15,7 @@ import pytest
 from minigrad.viz.attention import AttentionView, Candidate, attention, page
 from minigrad.viz.attention.drawing import Drawing, Text, shortened, width, wrapped
 from minigrad.viz.attention.pictures import chosen, pooled
+from tests.support.cases import raises
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</text><script>alert(1)</script>&amp;\"'"
@@ -118,8 +119,7 @@ def test_a_layer_and_heads_or_their_mean() -> None:
             chosen(a, layer, head)  # type: ignore[arg-type]
     unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])
     assert shown(unlike.svg("model", caption=False)) == ["head 0", "head 1", "head 2", "layer 0", "layer 1"]
-    with pytest.raises(ValueError, match="layers that differ in their heads"):
-        unlike.svg("head", layer=None)
+    raises(ValueError, "layers that differ in their heads", lambda: unlike.svg("head", layer=None))
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
@@ -189,10 +189,8 @@ def test_files() -> None:
     made = view(list("ab"), list("cd"))
     assert 'fill="#151719"' in made.svg(dark=True) and 'fill="#ffffff"' in made.svg()
     assert made.svg() == made.svg("head", kind="cross", layer=1)
-    with pytest.raises(ValueError, match="'head', 'matrix' or 'model'"):
-        made.svg("lines")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no 'decoder' attention here, but 'cross'"):
-        made.svg(kind="decoder")
+    raises(ValueError, "'head', 'matrix' or 'model'", lambda: made.svg("lines"))  # type: ignore[arg-type]
+    raises(ValueError, "no 'decoder' attention here, but 'cross'", lambda: made.svg(kind="decoder"))
 
 
 def test_a_beam(tmp_path: Path) -> None:
@@ -206,10 +204,8 @@ def test_a_beam(tmp_path: Path) -> None:
     for number in (2, -3):
         with pytest.raises(ValueError, match=f"no candidate {number}: the beam has 2"):
             made.candidate(number)
-    with pytest.raises(ValueError, match="no candidate 0: the beam has 0"):
-        other.candidate(0)
-    with pytest.raises(ValueError, match="the beam is empty"):
-        AttentionView.of_beam([])
+    raises(ValueError, "no candidate 0: the beam has 0", lambda: other.candidate(0))
+    raises(ValueError, "the beam is empty", lambda: AttentionView.of_beam([]))
 
 
 def test_what_candidates_share_is_in_the_page_once(monkeypatch: pytest.MonkeyPatch) -> None:

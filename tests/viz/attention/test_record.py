@@ -21,6 +21,7 @@ from minigrad.text.tokenizer import BOS, EOS
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
 from minigrad.viz.attention import AttentionView, Layer, attention
+from tests.support.cases import raises
 
 B, H, T, D = 2, 2, 5, 8
 WIDTH = D // H
@@ -259,8 +260,7 @@ def test_frozen_models_and_nothing_is_left_behind() -> None:
     random = mg.get_rng_state().numpy().copy()
     for is_broken in (False, True):
         if is_broken:
-            with pytest.raises(IndexError):
-                attention(model, SOURCE * 10, TARGET)
+            raises(IndexError, None, lambda: attention(model, SOURCE * 10, TARGET))
         else:
             assert attention(model, SOURCE, TARGET).kinds == ("encoder", "decoder", "cross")
         assert not any(p.requires_grad or p.grad is not None for p in model.parameters())
@@ -279,8 +279,7 @@ def test_tokens_of_a_model() -> None:
     assert attention(model, SOURCE, TARGET).attentions[0].queries == ("5", "6", "7", "8", "2")
     with pytest.raises(ValueError, match="Encoder self-attention, layer 0 has 5 queries, but there are 3"):
         attention(model, SOURCE, TARGET, tokens=list("abc"))
-    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
-        attention(model, SOURCE, TARGET, sentence=2)
+    raises(ValueError, "there is no sentence 2: the batch has 2", lambda: attention(model, SOURCE, TARGET, sentence=2))
     with mg.no_grad():
         model.encoder[0].attention.query.weight[0, 0] = float("nan")
     with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*is NaN throughout"):
@@ -325,9 +324,6 @@ def test_a_recurrent_decoder_looks_step_by_step(attention_of: str) -> None:
     np.testing.assert_allclose(cross.layers[0].weights, expected, rtol=1e-5, atol=1e-7)
 
 
-# The translator ------------------------------------------------------------------------------------------
-
-
 ENGLISH = ["my", "friends", "like", "tomatoes", "because", "they", "are", "tasty"]
 GERMAN = ["meine", "freunde", "mögen", "tomaten", "weil", "sie", "lecker", "sind"]
 
@@ -339,19 +335,6 @@ def translator() -> Translator:
     words = WordTokenizer([*ENGLISH, *GERMAN])
     model = Transformer(Config(len(words), 32, 4, 2, 64))
     return Translator(model, TokenizerPair(words, words), preset("toy"))
-
-
-def test_its_model(translator: Translator) -> None:
-    words = translator.tokenizers.source
-    source, target = (words.encode(" ".join(side)) for side in (ENGLISH, GERMAN))
-    inputs = mg.tensor([[*source, EOS]]), mg.tensor([[BOS, *target]])
-    view = attention(translator.model, *inputs, tokens=(words.token, words.token), title="Why they?")
-    assert view.kinds == ("encoder", "decoder", "cross")
-    cross = view.attentions[2]
-    assert cross.keys == (*ENGLISH, "</s>") and cross.queries == ("<s>", *GERMAN)
-    expected = translator.attention(" ".join(ENGLISH), " ".join(GERMAN))
-    assert np.allclose(np.stack(view.weights("cross")), expected.weights, atol=1e-6)
-    assert view.attentions[0].layers[-1].path == "encoder.1.attention" and "Why they?" in view.page().html()
 
 
 def test_a_translation_and_its_beam(translator: Translator) -> None:

@@ -24,13 +24,6 @@ def leaves(graph: Graph) -> dict[str, Node]:
     return names
 
 
-def ops(graph: Graph) -> dict[str, Node]:
-    """Those that want a gradient, by their names, which the test has made distinct."""
-    found = [node for node in graph.nodes if node.kind == "op"]
-    assert len({node.name for node in found}) == len(found)
-    return {node.name: node for node in found}
-
-
 def check(node: Node, expected: Any) -> None:
     """That a node shows an array: its shape, and all its numbers, or of many the statistics."""
     array, value = np.asarray(expected), node.value
@@ -54,29 +47,6 @@ def classes(graph: Graph) -> list[str]:
         if number and group.path and group.children
     }
     return [text for _, text in sorted((nodes | groups).items())]
-
-
-# A scalar formula ------------------------------------------------------------------------------------------
-
-
-def test_a_scalar_formula() -> None:
-    a, b, c = mg.tensor(2.0, requires_grad=True), mg.tensor(-3.0, requires_grad=True), mg.tensor(10.0)
-    y = (a * b + c).tanh()
-    for is_freed in (False, True):
-        graph = viz.graph(y).graph
-        values = {"mul": -6.0, "add": 4.0, "y": np.tanh(4.0)}
-        assert set(ops(graph)) == set(values)
-        for name, value in values.items():
-            check(ops(graph)[name], value)
-        kinds = {name: leaf.kind for name, leaf in leaves(graph).items()}
-        assert kinds == {"a": "input", "b": "input", "c": "constant"}
-        for name, leaf in leaves(graph).items():
-            check(leaf, {"a": 2.0, "b": -3.0, "c": 10.0}[name])
-        assert all(node.value is not None and node.value.shape == () for node in graph.nodes)
-        assert ops(graph)["mul"].released == (ops(graph)["mul"].gradient is None) == is_freed
-        assert leaves(graph)["a"].gradient is not None
-        if not is_freed:
-            y.backward()
 
 
 def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
@@ -108,8 +78,6 @@ def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
     graph = viz.graph(lambda batch: sum(weight * tensor for tensor in batch.values()), batch).graph
     assert set(leaves(graph)) == {"weight", "batch[' ']", r"batch['\n']", "batch.mask"}
 
-
-# The target of a loss --------------------------------------------------------------------------------------
 
 N, C = 4, 3
 REAL: Any = lambda: mg.rand(N, C) * 0.8 + 0.1
@@ -159,9 +127,6 @@ def test_the_target_of_a_loss_is_drawn() -> None:
             assert readers and all(graph.nodes[number].kind == "op" for number in readers), (name, called)
 
 
-# Models ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("called", [False, True])
 def test_an_mlp(called: bool) -> None:
     mg.manual_seed(0)
@@ -185,9 +150,6 @@ def test_an_mlp(called: bool) -> None:
         given = {"x": x, "y": y}
         check(leaf, (given[name] if name in given else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
     assert [text for text in classes(graph) if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
-
-
-# Residual connections --------------------------------------------------------------------------------------
 
 
 class Block(nn.Module):
@@ -225,6 +187,3 @@ def test_a_residual_connection_stands_in_its_block(called: bool) -> None:
         assert [node.module for node in graph.nodes if node.op == "add"] == blocks
         relu = [node for node in graph.nodes if node.op == "relu" and node.module == ""]
         assert len(relu) == isinstance(model, Net)  # what the net itself computes stays its own
-
-
-# Bad input -------------------------------------------------------------------------------------------------
