@@ -1,10 +1,11 @@
-"""The same pages for all language models, in one line each: GPT-2, BERT with each head, Transformer-XL."""
+"""Attention of the language models, in one line each: GPT-2, BERT with a head, Transformer-XL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from minigrad.models.gpt2 import Config as GPT2Config
 from minigrad.models.relative import relative_shift
 from minigrad.models.transformer_xl import Config as XLConfig
 from minigrad.models.transformer_xl import TransformerXL
+from tests.support.cases import cases
 
 pytestmark = pytest.mark.nightly
 VOCABULARY = 23
@@ -33,66 +35,42 @@ class Letters:
         return chr(97 + i)
 
 
-class Case(NamedTuple):
-    """A model, what it is called with, and its loss with the arguments of that."""
-
-    model: Any
-    inputs: tuple[Tensor, ...]
-    named: dict[str, Any]
-    loss: Callable[..., Any]
-    targets: tuple[Tensor, ...]
+def gpt2() -> tuple[Any, Tensor, dict[str, Any]]:
+    """A model, its tokens, and its other inputs; as all that follow."""
+    return GPT2(GPT2Config(VOCABULARY, positions=8, **SMALL)), TOKENS, {}
 
 
-def gpt2() -> Case:
-    model = GPT2(GPT2Config(VOCABULARY, positions=8, **SMALL))
-    return Case(model, (TOKENS,), {}, model.loss, (TOKENS, TOKENS.roll(-1, 1)))
-
-
-def with_memory() -> Case:
+def with_memory() -> tuple[Any, Tensor, dict[str, Any]]:
     model = TransformerXL(XLConfig(VOCABULARY, segment=5, memory=3, **SMALL))
     for parameter in (model.u, model.v):
         nn.init.normal_(parameter)
-    memory = model.remember(model.eval().hidden_states(TOKENS))
-    return Case(model, (TOKENS,), {"memory": memory}, model.loss, (TOKENS, TOKENS.roll(-1, 1)))
+    return model, TOKENS, {"memory": model.remember(model.eval().hidden_states(TOKENS))}
 
 
-def choices() -> Case:
-    model = bert.BertForMultipleChoice(BERT)
-    named = {"types": TYPES[None], "mask": MASK[None]}
-    return Case(model, (TOKENS[None],), named, model.loss, (TOKENS[None], mg.tensor([1])))
+def of_bert(name: str, **changes: Any) -> tuple[Any, Tensor, dict[str, Any]]:
+    return getattr(bert, name)(replace(BERT, **changes)), TOKENS, {"types": TYPES, "mask": MASK}
 
 
-def of_bert(name: str, *targets: Any, loss: str = "loss", **changes: Any) -> Callable[[], Case]:
-    def make() -> Case:
-        model = getattr(bert, name)(replace(BERT, **changes))
-        return Case(model, (TOKENS,), {"types": TYPES, "mask": MASK}, getattr(model, loss), (TOKENS, *targets))
-
-    return make
+def choices() -> tuple[Any, Tensor, dict[str, Any]]:
+    return bert.BertForMultipleChoice(BERT), TOKENS[None], {"types": TYPES[None], "mask": MASK[None]}
 
 
-CASES: dict[str, Callable[[], Case]] = {
+MODELS: dict[str, Callable[[], tuple[Any, Tensor, dict[str, Any]]]] = {
     "GPT2": gpt2,
     "TransformerXL with a memory": with_memory,
-    "BertForPreTraining": of_bert("BertForPreTraining", TOKENS, mg.tensor([0, 1]), loss="losses"),
     "BertForMultipleChoice": choices,
-    "BertForMaskedLM": of_bert("BertForMaskedLM", TOKENS),
-    "BertLMHeadModel": of_bert("BertLMHeadModel", TOKENS, causal=True),
-    "BertForQuestionAnswering": of_bert("BertForQuestionAnswering", mg.tensor([0, 1]), mg.tensor([2, 2])),
+    "BertForMaskedLM": partial(of_bert, "BertForMaskedLM"),
+    "BertLMHeadModel": partial(of_bert, "BertLMHeadModel", causal=True),
 }
 DECODERS = ("GPT2", "TransformerXL with a memory", "BertLMHeadModel")
 
 
-def named_case(name: str) -> Case:
-    mg.manual_seed(0)
-    return CASES[name]()
-
-
-@pytest.mark.parametrize("name", CASES)
+@cases("name", MODELS)
 def test_attention(name: str) -> None:
     """Labels of the tokenizer, which the model has; the kind; a memory's tokens count back from the segment."""
-    model, inputs, named, *_ = named_case(name)
+    model, tokens, named = MODELS[name]()
     model.tokenizer = Letters()
-    view = viz.attention(model, *inputs, sentence=1, **named)
+    view = viz.attention(model, tokens, sentence=1, **named)
     (attention,) = view.attentions
     assert attention.kind == ("decoder" if name in DECODERS else "encoder") and len(attention.layers) == 2
     assert attention.queries == tuple("jcgaa")
@@ -106,26 +84,9 @@ def test_attention(name: str) -> None:
     assert "<svg" in view.svg("matrix") and "<!doctype html>" in view.html()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_graph_of_the_loss_has_every_gradient(name: str) -> None:
-    model, *_, loss, targets = named_case(name)
-    model.eval()
-    view = viz.graph(loss, *targets)
-    repeats = [group for group in view.tree.groups if group.kind == "repeat"]
-    assert any(group.times == 2 and "layers" in group.path for group in repeats)  # both layers are one box
-    shown = {node.name.removeprefix("model."): node.gradient for node in view.graph.nodes if node.kind == "parameter"}
-    both = loss(*targets)
-    (sum(both) if isinstance(both, tuple) else both).backward()
-    gradients = {path: p.grad.numpy() for path, p in model.named_parameters() if p.grad is not None}
-    assert shown.keys() == gradients.keys()
-    for path, value in shown.items():
-        norm = np.linalg.norm(value.table) if value.statistics is None else value.statistics["norm"]  # type: ignore[arg-type]
-        np.testing.assert_allclose(norm, np.linalg.norm(gradients[path]), rtol=1e-4, atol=1e-7)
-
-
 def test_weights_and_their_parts_of_a_transformer_xl() -> None:
     """Query times key plus what a distance adds, of section 3.3, is what the weights are made of."""
-    model, (tokens,), named, *_ = named_case("TransformerXL with a memory")
+    model, tokens, named = with_memory()
     (attention,) = viz.attention(model, tokens, **named).attentions
     layer, block = attention.layers[0], model.layers[0].attention
     with mg.no_grad():

@@ -16,7 +16,7 @@ from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.models.transformer import Transformer
 from minigrad.viz.graph import observe
-from tests.support.cases import raises
+from tests.support.cases import cases, raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
 
@@ -35,6 +35,7 @@ DRAWINGS: dict[str, Draw] = {
     "graph before backward": lambda model: viz.graph(model.loss(*sentences()), backward=False).dot(),
     "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
     "linked": lambda model: viz.linked(model, *read()).html(),  # with attention in it
+    "trace": lambda model: viz.trace(model, *read()).cut("decoder.0").graph(),
     "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
 }
 
@@ -50,7 +51,7 @@ def step(model: Transformer) -> tuple[float, list[Any]]:
     return loss.item(), found
 
 
-@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
+@cases("draw", DRAWINGS.values())
 def test_the_engine_is_as_it_was(draw: Draw) -> None:
     model = small()
     first, gradients = step(model)
@@ -103,15 +104,10 @@ class Broken(nn.Module):
         raise ValueError("broken")
 
 
-FAILURES: list[tuple[str, Callable[..., Any]]] = [
-    ("forward", viz.graph),
-    ("backward", viz.playback),
-    ("hook", viz.graph),
-    ("text", viz.playback),
-]
+FORWARD = [("forward", draw) for draw in (viz.graph, viz.attention)]
 
 
-@pytest.mark.parametrize("where, draw", [*FAILURES, ("forward", viz.attention)])
+@cases("where, draw", [*FORWARD, ("backward", viz.playback), ("hook", viz.graph), ("text", viz.playback)])
 def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., Any]) -> None:
     small().loss(*sentences()).backward()  # what loads at the first use is there
     model = Broken(where)

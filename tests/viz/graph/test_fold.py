@@ -7,8 +7,10 @@ import math
 
 import pytest
 
+from minigrad import viz
 from minigrad.viz.graph.fold import BUDGET, CLICKS, clicks, total, tree, wires
 from tests.support import graphs
+from tests.support.transformers import sentences, small
 
 
 def labels(made, opened=None):
@@ -137,3 +139,17 @@ def test_totals_add_up() -> None:
     assert everything.gradient == pytest.approx(math.hypot(*norms))
     graph = graphs.small(backward=False)
     assert total(graph, [node.id for node in graph.nodes]).gradient is None
+
+
+def test_the_layers_of_a_translator_fold_whole() -> None:
+    model, batch = small(), sentences()
+    for view, prefix in ((viz.graph(model.loss, *batch), ""), (viz.graph(model.loss(*batch)), "model.")):
+        boxes, ops = view.tree, [node for node in view.graph.nodes if node.kind == "op"]
+        for stack, additions in (("encoder", 4), ("decoder", 6)):  # one around each of their parts
+            paths = {f"{prefix}{stack}.{i}" for i in range(2)}
+            (repeat,) = [i for i, group in enumerate(boxes.groups) if group.kind == "repeat" and group.path in paths]
+            assert boxes.groups[repeat].times == 2 and repeat not in boxes.opened
+            of_layers = [node for node in ops if any(f"{node.module}.".startswith(f"{path}.") for path in paths)]
+            assert of_layers == [node for node in ops if node.id in boxes.nodes(repeat)]
+            assert [node.op for node in of_layers].count("add") == additions
+        assert len(boxes.boxes(boxes.opened)) <= 15
