@@ -78,29 +78,14 @@ def test_a_schedule_is_followed() -> None:
     assert (traces, p.step_num) == ([["add"] * 3], 3)
 
 
-def test_a_round_that_the_program_leaves_early_is_told_as_well() -> None:
+def test_rounds_that_end_early_follow_without_a_gap_or_are_kept() -> None:
     p, traces = run(3, schedule=schedule(wait=0, warmup=2, active=5))
-    assert traces == [["ProfilerStep#2", "add", "add", "ProfilerStep#3"]]
-    assert p.step_num == 3
-    _, traces = run(1, schedule=schedule(wait=0, warmup=5, active=5))
-    assert traces == [], "a warm-up is nothing to tell of"
-
-
-def test_rounds_follow_each_other_without_a_gap() -> None:
+    assert traces == [["ProfilerStep#2", "add", "add", "ProfilerStep#3"]] and p.step_num == 3
+    assert run(1, schedule=schedule(wait=0, warmup=5, active=5))[1] == []  # a warm-up is nothing to tell of
     _, traces = run(3, schedule=lambda step: SAVE)
-    assert traces == [
-        ["ProfilerStep#0"],
-        ["ProfilerStep#1", "add"],
-        ["ProfilerStep#2", "add", "add"],
-        ["ProfilerStep#3"],
-    ]
-
-
-def test_earlier_rounds_are_kept_if_wanted() -> None:
-    _, traces = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
-    assert traces[-1] == ["ProfilerStep#1", "add", "ProfilerStep#3"]
-    p, _ = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
-    assert [event.id for event in p.events()] == [0, 1, 2]
+    assert traces == [[f"ProfilerStep#{i}", *["add"] * (i % 3)] for i in range(4)]
+    p, traces = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
+    assert traces[-1] == ["ProfilerStep#1", "add", "ProfilerStep#3"] and [event.id for event in p.events()] == [0, 1, 2]
 
 
 def test_a_handler_that_fails_ends_the_profile_in_order() -> None:

@@ -105,18 +105,16 @@ def test_names_and_attention_are_those_of_the_model(kind: str, attention: str, s
     assert file in said["places"]
     assert not [place for place in said["places"] if not place.startswith(("transformers/", "minigrad/", "program.py"))]
     assert any(name.startswith(path) for name in said["names"])
-    last = path.rpartition(".")[2]
-    assert f" {last} " in said["table"]
-    assert "nn.Module: " in said["profile"]
+    assert f" {path.rpartition('.')[2]} " in said["table"] and "nn.Module: " in said["profile"]
     assert (folder / "graph.html").stat().st_size < 500_000
     assert "formula" in said["explained"] and "rule" in said["explained"]
 
     source, target = list("34567"), list("0345")  # the decoder reads the labels, moved by one
     side = "encoder" if kind == "bert" else "decoder"
-    wanted: list[Any] = [[side, 2, source, source]]
+    expected: list[Any] = [[side, 2, source, source]]
     if kind == "t5":
-        wanted = [["encoder", 2, source, source], ["decoder", 2, target, target], ["cross", 2, target, source]]
-    assert said["kinds"] == wanted
+        expected = [["encoder", 2, source, source], ["decoder", 2, target, target], ["cross", 2, target, source]]
+    assert said["kinds"] == expected
     assert said["paths"][0] == ATTENTION[kind][0]
     assert len(said["distances"]) == (len(said["paths"]) if attention == "eager" else 0)
     assert max(said["distances"], default=0) < 1e-6

@@ -22,7 +22,7 @@ from tests.support.transformers import sentences, small
 EVIL = "</script><img src=x onerror=\"document.title='x'\">"
 LOSS = "graphView.graph.values[graphView.graph.nodes[graphView.graph.output].value].table"
 TOLD = "document.querySelector('#panel')?.innerText.includes('in {}')"
-WIDE, NARROW = {"width": 1500, "height": 850}, {"width": 900, "height": 700}
+WIDE = {"width": 1500, "height": 850}
 
 
 @pytest.fixture(scope="module")

@@ -117,9 +117,8 @@ def test_of_masked_words_the_right_one_stands_there() -> None:
     with mg.no_grad():
         states = model.bert.hidden_states(mg.tensor([masked]))
         for row, state in enumerate(states):
-            np.testing.assert_allclose(
-                view.numbers.chances[row, 2], np.exp(logs(model.logits(state[0]))[2, 6]), rtol=1e-4
-            )
+            chance = np.exp(logs(model.logits(state[0]))[2, 6])
+            np.testing.assert_allclose(view.numbers.chances[row, 2], chance, rtol=1e-4)
 
 
 def test_padding_is_left_out() -> None:
@@ -323,9 +322,8 @@ def test_the_grid_has_the_likeliest_tokens_and_the_right_ones_in_bold(opened: Ca
         if measure:
             page.select_option("#measure", measure)
             painted(page)
-        opacity = page.locator("svg.grid .cell").evaluate_all(
-            "cells => cells.map((c) => Number(c.getAttribute('fill-opacity')))"
-        )
+        opacities = "cells => cells.map((c) => Number(c.getAttribute('fill-opacity')))"
+        opacity = page.locator("svg.grid .cell").evaluate_all(opacities)
         np.testing.assert_allclose(opacity, shades.T.reshape(-1), atol=6e-4, err_msg=measure)
 
 

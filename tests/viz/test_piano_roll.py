@@ -61,7 +61,7 @@ def test_tracks_have_the_colours_of_their_order_and_the_names_of_their_numbers()
 
 
 def test_at_least_an_octave_is_seen_and_so_a_c() -> None:
-    for pitch in (0, 5, 60, 127):
+    for pitch in (0, 5, 60, 127):  # so that a C is seen
         low, high = piano_roll([Note(pitch, 64, 0.0, 1.0)]).score.span
         assert 0 <= low <= pitch <= high <= 127 and high - low == 11
         assert any(p % 12 == 0 for p in range(low, high + 1))
@@ -85,14 +85,11 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
 
 def test_notes_that_cannot_be() -> None:
     for note, rule in [
-        (Note(128, 64, 0.0, 1.0), "pitch from 0 to 127"),
-        (Note(-1, 64, 0.0, 1.0), "pitch from 0 to 127"),
-        ((60.5, 64, 0.0, 1.0), "pitch from 0 to 127"),
+        *[((pitch, 64, 0.0, 1.0), "pitch from 0 to 127") for pitch in (128, -1, 60.5)],
         (Note(60, 0, 0.0, 1.0), "velocity from 1 to 127"),
         (Note(60, 64, -0.1, 1.0), "begin at 0 s"),
         (Note(60, 64, 2.0, 1.0), "no earlier than it begins"),
-        (Note(60, 64, 0.0, np.inf), "finite"),
-        (Note(60, 64, np.nan, 1.0), "finite"),
+        *[(Note(60, 64, *times), "finite") for times in ((0.0, np.inf), (np.nan, 1.0))],
         (Note(60, 64, 0.0, 1.0, -1), "track of 0"),
     ]:
         with pytest.raises(ValueError, match=rf"note 1 \(pitch, velocity.*{rule}"):
@@ -153,19 +150,15 @@ def test_what_attention_may_be() -> None:
 
 
 def test_attention_that_does_not_fit() -> None:
-    def changed(value: float) -> np.ndarray:
-        w = weights(4)
-        w[1, 0, 2, 1] = value
-        return w
-
+    at = (np.arange(96) == 57).reshape(2, 3, 4, 4)  # layer 1, head 0, note 2, for note 1
     for attention, message in [
         (np.zeros((4, 4)), r"attention is \(layers, heads, 4, 4\) for 4 notes, not \(4, 4\)"),
         (np.zeros((1, 1, 4, 5)), r"not \(1, 1, 4, 5\)"),
         (np.zeros((0, 1, 4, 4)), r"not \(0, 1, 4, 4\)"),
         (np.zeros((1, 1, 4, 4), complex), "real numbers"),
-        (changed(np.nan), "layer 1, head 0, note 2 has the weight nan for note 1"),
-        (changed(np.inf), "weight inf"),
-        (changed(-0.5), "weight -0.5"),
+        (np.where(at, np.nan, 0), "layer 1, head 0, note 2 has the weight nan for note 1"),
+        (np.where(at, np.inf, 0), "weight inf"),
+        (np.where(at, -0.5, 0), "weight -0.5"),
         (np.broadcast_to(np.zeros(1), (10**6, 1, 4, 4)), "too many for a page"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -393,9 +386,8 @@ def test_a_note_shows_what_it_looked_at(opened: Opened) -> None:
     assert page.evaluate("[roll.chosen, roll.pointed]") == [40, None]
     looked = view.looked_at(40)
     assert page.inner_text("aside h2").startswith(page.evaluate("roll.pitchName(40)"))
-    assert [int(i) for i in page.locator("aside li button").evaluate_all("bs => bs.map((b) => b.dataset.note)")] == [
-        other for other, _ in looked
-    ]
+    notes_shown = page.locator("aside li button").evaluate_all("bs => bs.map((b) => Number(b.dataset.note))")
+    assert notes_shown == [other for other, _ in looked]
     numbers = [float(text.removesuffix(" %")) / 100 for text in shares(page)]
     np.testing.assert_allclose(numbers, [weight for _, weight in looked], atol=0.0051)
     page.select_option("#layer", "1")

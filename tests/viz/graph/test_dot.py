@@ -45,8 +45,6 @@ def test_clusters_nest_and_nodes_have_ids() -> None:
     for kind, number in made.boxes(made.opened):
         assert len(re.findall(rf'\bid="{kind[0]}{number}"', said)) == 1
 
-
-def test_directions() -> None:
     graph = graphs.small()
     for direction, forward, backward in (("forward", 7, 0), ("backward", 0, 6), ("both", 7, 6)):
         dot = source(graph, tree(graph), direction)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from minigrad import viz
 from minigrad.viz.graph.data import Graph
 from minigrad.viz.graph.record import record
 from tests.ops.cases import CASES, Case, find
+from tests.support.cases import each
 from tests.support.graphs import check_same
 from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, inputs, one, recorded
 
@@ -73,23 +73,13 @@ def check_case(case: Case, device: str) -> None:
     check_same(view.graph, view.replay.changed({}))
 
 
-def failures(cases: Iterable[Case], device: str) -> list[str]:
-    wrong = []
-    for case in cases:
-        try:
-            check_case(case, device)
-        except Exception as error:
-            wrong.append(f"{case}: {error!r}")
-    return wrong
-
-
 def test_shown_numbers_are_the_engines(device: str) -> None:
-    assert not failures((find(op)[0] for op in DIFFERENTIABLE if op != "moved"), device)
+    each([find(op)[0] for op in DIFFERENTIABLE if op != "moved"], lambda case: check_case(case, device))
 
 
 @pytest.mark.nightly
 def test_shown_numbers_are_the_engines_in_all_cases() -> None:
-    assert not failures(CASES, "cpu")
+    each(CASES, lambda case: check_case(case, "cpu"))
 
 
 def test_every_op_with_a_gradient_has_a_node_in_a_case() -> None:

@@ -15,6 +15,7 @@ from minigrad.ops.op import Op
 from minigrad.ops.registry import REGISTRY
 from minigrad.viz.graph.data import Source
 from minigrad.viz.graph.rules import op_info, source_of
+from tests.support.cases import each
 from tests.support.functions import Cube
 
 
@@ -73,13 +74,7 @@ def check_op(name: str) -> None:
 
 
 def test_the_sources_of_every_op_are_those_that_run() -> None:
-    wrong = []
-    for name in REGISTRY:
-        try:
-            check_op(name)
-        except Exception as error:
-            wrong.append(f"{name}: {error!r}")
-    assert not wrong
+    each(REGISTRY, check_op)
 
 
 def test_rules_of_several_lines_and_several_rules_in_a_line() -> None:
