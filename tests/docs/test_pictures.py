@@ -6,6 +6,7 @@ import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +21,6 @@ from tests.support.translator import Reversing
 
 DOCS = Path(__file__).parents[2] / "docs"
 MOST = 60 * 1024  # bytes that a README can carry
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)")
 
 
 def script(name: str) -> ModuleType:
@@ -67,23 +67,23 @@ def test_pictures_are_made_of_the_live_model(gallery: ModuleType, tmp_path: Path
     assert first == second
 
 
-@pytest.mark.nightly
-@needs_browser
-def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path) -> None:
+@pytest.fixture
+def images() -> Any:
+    """Pillow, where a browser can photograph pages."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here (on Debian: apt install chromium)")
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
-    pytest.importorskip("PIL", reason="Pillow writes the picture: pip install pillow")
+    return pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("images")
+def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path) -> None:
     names = [name for name in gallery.PICTURES if name.endswith(".png")][:2]
     assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
     wrong = gallery.check(tmp_path / "made")
     assert [line for line in wrong if not line.endswith(" is missing")] == []
     assert all((tmp_path / "made" / name).exists() for name in names)
-
-
-def test_the_phrases_are_italian(gallery: ModuleType) -> None:
-    pairs = dict(gallery.phrases())
-    assert len(pairs) == 56 * 55 and pairs[gallery.SHOWN[0]] == gallery.SHOWN[1]
-    translator = gallery.Translator(Path("none"))
-    assert gallery.SHOWN in translator.unseen and not set(translator.unseen) & set(translator.seen)
 
 
 def test_the_picture_of_a_translation_is_of_the_attention_in_the_last_layer(
@@ -108,10 +108,9 @@ def test_the_picture_of_a_translation_is_of_the_attention_in_the_last_layer(
 
 
 @pytest.mark.nightly
-@needs_browser
-def test_the_picture_of_the_translators_page_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
-    images = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
+def test_the_picture_of_the_translators_page_is_small(
+    images: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     serve = script("serve_picture")
     monkeypatch.setattr(serve.Translator, "load", lambda path: Reversing())
     output = tmp_path / "page.png"

@@ -63,30 +63,6 @@ def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
     assert others >= COLUMNS and own == others | {"Bytes"}
 
 
-@pytest.mark.nightly
-def test_schedules_do_the_same_in_each_step() -> None:
-    def rounds(lib: Any, options: dict[str, int]) -> tuple[list[str], list[dict[str, int]]]:
-        action = lib.profiler.schedule(**options)
-        traces: list[dict[str, int]] = []
-
-        def ready(p: Any) -> None:
-            found = counts(p)
-            traces.append({name: found[name] for name in ("ProfilerStep*", "add")})
-
-        x, activities = lib.ones(2), [lib.profiler.ProfilerActivity.CPU]
-        with lib.profiler.profile(activities=activities, schedule=action, on_trace_ready=ready) as p:
-            for _ in range(10):
-                x + 1
-                p.step()
-        return [action(step).name for step in range(12)], traces
-
-    for options in (
-        {"wait": 1, "warmup": 1, "active": 1, "repeat": 2, "skip_first": 2},
-        {"wait": 2, "warmup": 1, "active": 2, "skip_first_wait": 1},
-    ):
-        assert rounds(minigrad, options) == rounds(torch, options), options
-
-
 def test_signatures_have_pytorchs_keywords() -> None:
     pairs = [
         (ours.profile, torch.profiler.profile),

@@ -118,10 +118,8 @@ def test_misuse_and_questions_before_there_is_an_answer() -> None:
 
 
 def test_activities() -> None:
-    assert ProfilerActivity.CPU in supported_activities()
-    assert (ProfilerActivity.CUDA in supported_activities()) is cuda.is_available()
-    assert profile().activities == supported_activities()
-    assert kineto_available() is False
+    expected = {ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda.is_available() else [])}
+    assert profile().activities == supported_activities() == expected and not kineto_available()
     if not cuda.is_available():
         for options in ({"activities": [ProfilerActivity.CPU, ProfilerActivity.CUDA]}, {"use_cuda": True}):
             with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
@@ -136,25 +134,10 @@ def test_a_gpu_is_waited_for_at_each_event(monkeypatch: pytest.MonkeyPatch) -> N
     x = mg.ones(2)
     with profile(activities=[ProfilerActivity.CUDA], profile_memory=True) as p:
         x + 1
-    assert len(waits) == 3  # around the op, and at the end
-    assert p.events()[0].cpu_memory_usage == 200
+    assert len(waits) == 3 and p.events()[0].cpu_memory_usage == 200  # around the op, and at the end
     with profile(activities=[ProfilerActivity.CPU]) as p:
         x + 1
     assert len(waits) == 3
-
-
-@pytest.mark.cuda
-@pytest.mark.skipif(not cuda.is_available(), reason="no GPU")
-def test_times_on_a_gpu_are_those_of_the_work() -> None:
-    x = mg.randn(4096, 4096, device="cuda")
-    x @ x
-    with profile(profile_memory=True) as waited:
-        x @ x
-    with profile(activities=[ProfilerActivity.CPU]) as launched:
-        x @ x
-    cuda.synchronize()
-    assert waited.events()[0].cpu_time_total > launched.events()[0].cpu_time_total
-    assert waited.events()[0].cpu_memory_usage >= 4096 * 4096 * 4
 
 
 @pytest.mark.parametrize("zipped", [False, True])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import minigrad as mg
@@ -10,6 +12,7 @@ from minigrad.profiler import profile, record_function
 from minigrad.profiler.averages import SORT_KEYS, EventList
 from minigrad.profiler.breakdown import Breakdown, Row
 from minigrad.profiler.table import format_bytes, format_count, format_share, format_table, format_time
+from tests.support.cases import raises
 
 
 @pytest.fixture(scope="module")
@@ -115,19 +118,16 @@ def test_modules_add_up_to_any_depth(finished: profile) -> None:
 
     rows = {row.key: row for row in finished.by_module(depth=1)}
     assert [key.removeprefix("Sequential") for key in rows if "[" not in key] == ["", ".0", ".1", ".2"]
-    assert rows["Sequential.1"].self_backward > 0
-    assert rows["Sequential.1"].total == pytest.approx(inner.total, rel=1e-12)
-    assert rows["Sequential.1"].calls == 2
+    cut = rows["Sequential.1"]
+    assert cut.self_backward > 0 and cut.calls == 2 and cut.total == pytest.approx(inner.total, rel=1e-12)
 
 
 def test_ops_add_up_forward_and_backward(finished: profile) -> None:
     rows = {row.key: row for row in finished.by_op()}
-    linear = rows["linear"]
-    events = [e for e in finished.events() if e.name in ("linear", "LinearBackward0")]
-    assert linear.calls == 6
-    assert linear.total == pytest.approx(sum(e.cpu_time_total for e in events), rel=1e-12)
-    assert linear.forward + linear.backward == pytest.approx(linear.total, rel=1e-12)
-    assert linear.bytes == sum(event.bytes for event in events)
+    linear, events = rows["linear"], [e for e in finished.events() if e.name in ("linear", "LinearBackward0")]
+    assert (linear.calls, linear.bytes) == (6, sum(event.bytes for event in events))
+    for total in (sum(e.cpu_time_total for e in events), linear.forward + linear.backward):
+        assert linear.total == pytest.approx(total, rel=1e-12)
     assert [row.total for row in finished.by_op()] == sorted((r.total for r in rows.values()), reverse=True)
     whole = sum(row.total for row in rows.values())
     assert whole == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
@@ -170,12 +170,9 @@ def test_numbers_as_text() -> None:
 
 def test_wrong_arguments_are_told(finished: profile) -> None:
     for table in (finished.key_averages().table, finished.by_module().table, finished.by_op().table):
-        with pytest.raises(ValueError, match=r"sorted by 'speed': sort_by is one of .*total"):
-            table(sort_by="speed")
-        with pytest.raises(ValueError, match="time_unit must be 's', 'ms', 'us' or None, not 'h'"):
-            table(time_unit="h")
-    with pytest.raises(AttributeError, match="no attribute 'speed'"):
-        _ = finished.key_averages()[0].speed
+        raises(ValueError, r"sorted by 'speed': sort_by is one of .*total", partial(table, sort_by="speed"))
+        raises(ValueError, "time_unit must be 's', 'ms', 'us' or None, not 'h'", partial(table, time_unit="h"))
+    raises(AttributeError, "no attribute 'speed'", lambda: finished.key_averages()[0].speed)
 
 
 def test_a_profile_of_nothing() -> None:

@@ -71,8 +71,7 @@ def test_each_event_is_a_slice(finished: profile, tmp_path: Path) -> None:
 def test_arrows_lead_from_ops_to_their_backward_and_every_thread_has_a_name(finished: profile, tmp_path: Path) -> None:
     events = read(finished, tmp_path / "trace.json")["traceEvents"]
     arrows = [event for event in events if event.get("cat") == "fwdbwd"]
-    begins = {event["id"]: event for event in arrows if event["ph"] == "s"}
-    ends = {event["id"]: event for event in arrows if event["ph"] == "f"}
+    begins, ends = ({event["id"]: event for event in arrows if event["ph"] == end} for end in "sf")
     assert begins.keys() == ends.keys() and len(arrows) == 2 * len(begins)
     at = {(event["tid"], event["ts"]): event["name"] for event in events if event["ph"] == "X"}
     pairs = {(at[b["tid"], b["ts"]], at[ends[i]["tid"], ends[i]["ts"]]) for i, b in begins.items()}

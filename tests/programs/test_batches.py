@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import minigrad as mg
 from minigrad.programs.batches import moved
 from minigrad.programs.validation import windows
 from tests.support import launches
+from tests.support.cases import raises
 
 
-def test_one_copy_moves_all(device: str) -> None:
+def test_one_copy_moves_all_tensors_of_one_dtype(device: str) -> None:
     source, target = mg.arange(6).view(2, 3), mg.arange(8).view(2, 4)
     with launches.count() as counts:
         parts = moved(device, source, target, target[:, :-1])
@@ -19,16 +19,9 @@ def test_one_copy_moves_all(device: str) -> None:
     for part, tensor in zip(parts, (source, target, target[:, :-1]), strict=True):
         assert part.device.type == device
         np.testing.assert_array_equal(part.numpy(force=True), tensor.numpy())
-
-
-def test_windows_are_moved_together(device: str) -> None:
     with launches.count() as counts:
         batch = windows(np.arange(20), np.array([3, 9]), 4, device)
     assert counts.launches <= 1 and batch.weight == 8
     assert batch.tokens.tolist() == [[3, 4, 5, 6], [9, 10, 11, 12]]
     assert batch.targets.tolist() == [[4, 5, 6, 7], [10, 11, 12, 13]]
-
-
-def test_one_copy_has_one_dtype() -> None:
-    with pytest.raises(TypeError, match="one copy moves tensors of one dtype"):
-        moved("meta", mg.zeros(2), mg.arange(2))
+    raises(TypeError, "one copy moves tensors of one dtype", lambda: moved("meta", mg.zeros(2), mg.arange(2)))

@@ -10,6 +10,7 @@ import pytest
 from minigrad.programs.options import device, positive, whole
 from minigrad.translate.settings import Settings
 from minigrad.translate.training import train
+from tests.support.cases import raises
 
 
 def test_whole_numbers() -> None:
@@ -19,8 +20,7 @@ def test_whole_numbers() -> None:
         with pytest.raises(ArgumentTypeError, match=r"a whole number from -3 to 12 is needed, not '"):
             whole(-3, 12)(text)
     assert whole()("123456789012") == 123_456_789_012
-    with pytest.raises(ArgumentTypeError, match="a whole number from 1 on is needed, not '0'"):
-        whole()("0")
+    raises(ArgumentTypeError, "a whole number from 1 on is needed, not '0'", lambda: whole()("0"))
 
 
 def test_positive_numbers() -> None:
@@ -28,15 +28,12 @@ def test_positive_numbers() -> None:
     for text in ("0", "-1", "nan", "inf", "1,5", ""):
         with pytest.raises(ArgumentTypeError, match="a number above 0 is needed, not '"):
             positive()(text)
-    with pytest.raises(ArgumentTypeError, match="a number from 2 on is needed, not '1'"):
-        positive(2)("1")
+    raises(ArgumentTypeError, "a number from 2 on is needed, not '1'", lambda: positive(2)("1"))
 
 
 def test_a_device_is_looked_for_before_anything_else(tmp_path: Path) -> None:
     assert device("cpu") == "cpu"
-    with pytest.raises(ArgumentTypeError, match="'tpu' is not a device"):
-        device("tpu")
+    raises(ArgumentTypeError, "'tpu' is not a device", lambda: device("tpu"))
     settings = Settings().changed({"device": "tpu", "data": (str(tmp_path / "nothing.tsv"),)})
-    with pytest.raises(RuntimeError, match="'tpu' is not a device"):
-        train(settings, tmp_path / "run")
+    raises(RuntimeError, "'tpu' is not a device", lambda: train(settings, tmp_path / "run"))
     assert not list(tmp_path.iterdir())

@@ -15,13 +15,11 @@ def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
     names = {id(p): name for name, p in model.named_parameters()}
     optimizer = optimizer_of(model, s, (0.9, 0.99), 1e-8, decay_vectors)
     assert sorted(id(p) for group in optimizer.param_groups for p in group["params"]) == sorted(names)
-    kinds = []
-    for group in optimizer.param_groups:
-        kind = {
-            "table" if "embedding" in names[id(p)] else "matrix" if p.ndim == 2 else "vector" for p in group["params"]
-        }
-        kinds.append((kind, float(group["weight_decay"])))
-    return kinds
+
+    def kind(p: mg.Tensor) -> str:
+        return "table" if "embedding" in names[id(p)] else "matrix" if p.ndim == 2 else "vector"
+
+    return [({kind(p) for p in group["params"]}, float(group["weight_decay"])) for group in optimizer.param_groups]
 
 
 def test_what_decays() -> None:
@@ -32,13 +30,10 @@ def test_what_decays() -> None:
     assert groups(muon, False) == [({"matrix"}, 0.5), ({"table"}, 0.5), ({"vector"}, 0.0)]
 
 
-def test_a_cosine_ends_at_the_final_rate() -> None:
+def test_a_cosine_ends_at_the_final_rate_and_a_warm_up_must_end() -> None:
     s = Updates(steps=24, warm_up=4, schedule="cosine")
     assert [schedule_of(s, 0.1)(e) for e in (3, 14, 24)] == pytest.approx([1.0, 0.55, 0.1])
     assert schedule_of(s)(24) == pytest.approx(0.0)
-
-
-def test_a_warm_up_as_long_as_the_training_is_named_by_its_options() -> None:
     for name in ("cosine", "linear", "inverse_sqrt_with_decay"):
         with pytest.raises(ValueError, match="--warm-up is 50: it must be less than --steps, which is 50"):
             schedule_of(Updates(schedule=name, warm_up=50, steps=50))

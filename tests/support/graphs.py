@@ -1,8 +1,11 @@
-"""Compute graphs made by hand, for tests of their pictures: no engine is needed."""
+"""Compute graphs made by hand, for tests of their pictures: no engine is needed. And what must hold of a graph."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from minigrad.viz.graph.data import Edge, Graph, ModuleInfo, Node, OpInfo, Saved, Source, Value
 
@@ -185,3 +188,21 @@ def check_same(first: Graph, second: Graph) -> None:
     for a, b in zip(first.nodes, second.nodes, strict=True):
         assert repr((a.name, a.value, a.gradient)) == repr((b.name, b.value, b.gradient))  # NaN is NaN
     assert repr(first.edges) == repr(second.edges)
+
+
+def check_sum(graph: Graph, number: int) -> None:
+    """A node's gradient is the sum of those on its edges, in the engine's order: of the youngest op first."""
+    edges = [e for e in graph.edges if e.source == number and e.gradient is not None]
+    node = graph.nodes[number]
+    if not edges or any(e.slot for e in edges):
+        return
+    if node.gradient.table is None:
+        assert len(edges) > 1 or node.gradient == edges[0].gradient
+        return
+    total: Any = None
+    parts = {"complex64": np.float32, "complex128": np.float64}  # a table has the parts of complex numbers
+    for edge in sorted(edges, key=lambda edge: -edge.target):
+        passed = np.array(edge.gradient.table, np.float64)
+        dtype: Any = parts.get(node.gradient.dtype, node.gradient.dtype)
+        total = passed if total is None else (total + passed).astype(dtype)
+    np.testing.assert_array_equal(total, np.array(node.gradient.table, np.float64))

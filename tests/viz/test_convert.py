@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -59,8 +60,7 @@ def test_sizes() -> None:
     assert convert.png(both)
     for wrong in (0, -1, float("nan"), float("inf")):
         for way in (convert.png, convert.pdf, scaled):
-            with pytest.raises(ValueError, match="must be positive"):
-                way(svg, wrong)
+            raises(ValueError, "must be positive", partial(way, svg, wrong))
     raises(ValueError, r"16,000 × 8,000 pixels are too many .* 1.8e\+02 at most", lambda: convert.png(svg, 200))
     raises(ValueError, "width and height", lambda: convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>'))
     raises(ValueError, "no SVG", lambda: size("<html/>"))

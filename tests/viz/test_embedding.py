@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -66,8 +67,7 @@ def test_what_weights_may_be() -> None:
         np.testing.assert_array_equal(view.weights, matrix)
     np.testing.assert_array_equal(embedding(np.eye(5, dtype=int)).weights, np.eye(5))
     for what in ("abc", None, {}, nn.Sequential(nn.Linear(2, 2)), [[1, "two"]]):
-        with pytest.raises(TypeError, match=r"weights is an nn\.Embedding, a Tensor or an array, not a "):
-            embedding(what)
+        raises(TypeError, r"weights is an nn\.Embedding, a Tensor or an array, not a ", partial(embedding, what))
 
 
 def test_bad_arguments() -> None:
@@ -80,8 +80,7 @@ def test_bad_arguments() -> None:
         (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"),
         (np.ones((2, 2)), "ab", "not one text"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            embedding(weights, tokens)
+        raises(ValueError, message, partial(embedding, weights, tokens))
     view = embedding(WEIGHTS, NAMES)
     raises(ValueError, "there is no word 'wrd12'; there is 'word12'", lambda: view.nearest("wrd12"))
     raises(ValueError, "there is no word 40", lambda: view.svg(40))

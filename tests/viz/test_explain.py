@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad import nn, viz
 from minigrad.ops.registry import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.record import record
+from tests.support.cases import raises
 from tests.support.functions import Cube, Nothing
 
 
@@ -252,5 +253,4 @@ def test_what_cannot_be_explained_says_why() -> None:
         ((w,), {"of": 3}, TypeError, r"that of a tensor or of a graph \(of=…\), not int"),
         ((w,), {"of": minigrad.ones(2)}, RuntimeError, "no recorded op made this tensor"),
     ]:
-        with pytest.raises(error, match=message):
-            explain(*arguments, **options)
+        raises(error, message, partial(explain, *arguments, **options))

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from minigrad.viz.axes import Axis
-from minigrad.viz.lines import Curve, Field, apart, draw
+from minigrad.viz.lines import Curve, apart, draw
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.vector import Drawing
 from tests.support.cases import raises
 
 EVIL = '"><script>alert(1)</script>'
@@ -75,14 +74,3 @@ def test_what_is_refused() -> None:
     raises(ValueError, "there is no curve", lambda: draw("T", "x", "y", []))
     with pytest.raises(ValueError, match="a width of 200 has no room for curves"):
         draw("T", "x", "y", [curve("n" * 30, [1, 2])], width=200)
-
-
-def test_what_lies_outside_is_clipped() -> None:
-    drawing = Drawing(100, 100, "")
-    field = Field(drawing, 10, 90, 10, 90, Axis(0, 1), Axis(0, 1))
-    with field.clipped():
-        field.line(np.array([0.0, 2.0]), np.array([0.0, 2.0]), "#000000", 1)
-    root = ElementTree.fromstring(drawing.svg())
-    (clip,) = (node for node in root.iter() if node.tag.endswith("clipPath"))
-    (group,) = (node for node in root.iter() if node.get("clip-path"))
-    assert group.get("clip-path") == f"url(#{clip.get('id')})" and len(group) == 1

@@ -6,6 +6,7 @@ import base64
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -94,8 +95,7 @@ def test_the_likeliest_tokens_of_a_cell() -> None:
     np.testing.assert_allclose([value for _, value in top], p[order], rtol=1e-4)
     assert view.top(-1, -1) == view.top(3, 6) and len(view.top(0, 0)) == 4
     for place, message in (((4, 0), "there is no layer 4"), ((0, 7), "there is no position 7")):
-        with pytest.raises(ValueError, match=message):
-            view.top(*place)
+        raises(ValueError, message, partial(view.top, *place))
     model = gpt2(tied=False)
     with mg.no_grad():
         model.norm.bias.fill_(1.0)
@@ -215,8 +215,7 @@ def test_the_picture_has_the_likeliest_token_of_each_cell() -> None:
         for position in range(7):
             assert view.top(row, position, 1)[0][0][:6] in {name[:6] for name in cells}
     for part in ((3, 3), (0, 8), (7,)):
-        with pytest.raises(ValueError, match=r"there is no position 7|are not in the text: there are 7"):
-            view.svg(*part)
+        raises(ValueError, r"there is no position 7|are not in the text: there are 7", partial(view.svg, *part))
     assert len(re.findall("<rect", view.svg(2, 4))) == 1 + 4 * 2  # the paper and the cells
 
 

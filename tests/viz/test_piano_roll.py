@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -92,8 +93,7 @@ def test_notes_that_cannot_be() -> None:
         *[(Note(60, 64, *times), "finite") for times in ((0.0, np.inf), (np.nan, 1.0))],
         (Note(60, 64, 0.0, 1.0, -1), "track of 0"),
     ]:
-        with pytest.raises(ValueError, match=rf"note 1 \(pitch, velocity.*{rule}"):
-            piano_roll([TUNE[0], note])  # type: ignore[list-item]
+        raises(ValueError, rf"note 1 \(pitch, velocity.*{rule}", partial(piano_roll, [TUNE[0], note]))
 
 
 def test_what_is_no_music_is_refused() -> None:
@@ -101,11 +101,9 @@ def test_what_is_no_music_is_refused() -> None:
         with pytest.raises(TypeError, match="music is the path of a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
     for empty in ([], (), Song(())):
-        with pytest.raises(ValueError, match="there is no note to draw"):
-            piano_roll(empty)
+        raises(ValueError, "there is no note to draw", partial(piano_roll, empty))
     for tempo in (0, -1, np.nan, np.inf):
-        with pytest.raises(ValueError, match="tempo is a positive number"):
-            piano_roll(TUNE, tempo=tempo)
+        raises(ValueError, "tempo is a positive number", partial(piano_roll, TUNE, tempo=tempo))
 
 
 def test_bars_follow_every_change_of_tempo() -> None:
@@ -161,15 +159,13 @@ def test_attention_that_does_not_fit() -> None:
         (np.where(at, -0.5, 0), "weight -0.5"),
         (np.broadcast_to(np.zeros(1), (10**6, 1, 4, 4)), "too many for a page"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            piano_roll(TUNE, attention=attention)
+        raises(ValueError, message, partial(piano_roll, TUNE, attention=attention))
 
 
 def test_unknown_notes_layers_and_heads() -> None:
     view = piano_roll(TUNE, attention=weights(4))
     for wrong in ((4, 0, 0), (0, 2, 0), (0, 0, 3), (0, -3, None)):
-        with pytest.raises(ValueError, match="there is no "):
-            view.looked_at(*wrong)
+        raises(ValueError, "there is no ", partial(view.looked_at, *wrong))
     assert view.looked_at(-1, -1, -1) == view.looked_at(3, 1, 2)
     raises(ValueError, "there is no attention here", lambda: piano_roll(TUNE).looked_at(0))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -113,8 +114,7 @@ def test_what_cannot_be_played() -> None:
         ((freed,), RuntimeError, r"a backward\(\) has freed this graph.*retain_graph=True"),
         ((step,), RuntimeError, "or a function that does not go back itself"),
     ]:
-        with pytest.raises(error, match=message):
-            playback(*arguments)  # type: ignore[arg-type]
+        raises(error, message, partial(playback, *arguments))
 
 
 def test_several_results_hooks_and_a_rule_that_gives_nothing() -> None:

@@ -6,6 +6,7 @@ import base64
 import io
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -43,8 +44,7 @@ def test_bad_arguments() -> None:
         (10_000, 512, None, "too many"),
         (1, 2, "a", "not one text"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            positional_encoding(length, width, tokens)  # type: ignore[arg-type]
+        raises(ValueError, message, partial(positional_encoding, length, width, tokens))
 
 
 def test_the_picture_has_the_heat_map_and_the_names() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from minigrad.viz.texts import clean, reader, tokenizer_reader
+from tests.support.cases import raises
 
 BYTES = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}
 
@@ -46,8 +48,7 @@ def test_lists_functions_dictionaries_tokenizers_and_nothing() -> None:
     assert reader(Characters())(97) == "a"
     for names in ("one text", 7, 1.5):
         assert tokenizer_reader(names) is None
-        with pytest.raises(TypeError, match=r"texts of ids are a list of all of them, a function .* a tokenizer"):
-            reader(names)  # type: ignore[arg-type]
+        raises(TypeError, r"texts of ids are a list of all of them, a function .* a tokenizer", partial(reader, names))
 
 
 def test_parts_of_characters_are_named_as_in_the_vocabulary_and_pieces_of_words_keep_their_marks() -> None:

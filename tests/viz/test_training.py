@@ -9,6 +9,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -106,15 +107,13 @@ def test_other_loggers_entries() -> None:
 def test_what_is_no_run(tmp_path: Path) -> None:
     layers = nn.Sequential(nn.Linear(1, 1))
     for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
-        with pytest.raises(TypeError, match="a run is a folder, a log file or a list of entries, not a "):
-            training(what)
+        raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
     for entries, message in [
         ([{"step": 1, "loss": 1}, [3]], r"run 1, line 2, is no entry of a log: \[3\]"),
         ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, and others have"),
         ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, is the log of more than 1,000 quant"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            training(entries)
+        raises(ValueError, message, partial(training, entries))
     raises(FileNotFoundError, r"holds no log\.jsonl", lambda: training(tmp_path))
     raises(FileNotFoundError, "is no folder of a run, and no log", lambda: training(tmp_path / "nothing"))
     for line, message in (("not JSON", "is not JSON"), ("[" * 100_000 + "]" * 100_000, "")):
@@ -236,8 +235,7 @@ def test_what_the_picture_refuses(tmp_path: Path) -> None:
         ((), {"columns": 0}, "there is a column at least"),
         ((), {"columns": 9, "width": 300}, "width is 300, and must be 588 at least for charts side by side"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            view.svg(*arguments, **options)  # type: ignore[arg-type]
+        raises(ValueError, message, partial(view.svg, *arguments, **options))
     raises(ValueError, r"cannot save a\.html", lambda: view.save(tmp_path / "a.html", smoothing=2))
     assert list(tmp_path.iterdir()) == []
 
@@ -353,8 +351,7 @@ def test_what_is_no_picture() -> None:
         ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
         ({1: "<svg/>", 2: {"norm": 1}}, TypeError, "snapshots: step 1 has a picture, and step 2 numbers"),
     ]:
-        with pytest.raises(error, match=message):
-            training(LOG, snapshots=snapshots)  # type: ignore[arg-type]
+        raises(error, message, partial(training, LOG, snapshots=snapshots))
 
 
 WIDE = {"width": 1400, "height": 900}

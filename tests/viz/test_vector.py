@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from minigrad.viz.vector import Drawing, diverging, escaped, label, png
+from minigrad.viz.vector import Drawing, diverging, escaped, label
 
 EVIL = ['"><script>alert(1)</script>', "a & b < c", "\x00\x1b[31m\ud800", "👩‍👩‍👧 naïve \u202e", "x" * 10_000]
 
@@ -28,13 +27,6 @@ def test_numbers_are_short_and_names_become_attributes() -> None:
     drawing = Drawing(10, 10, "t")
     drawing.add("path", d="M0 0", stroke_width=1.23456, opacity=None, class_="a")
     assert drawing.parts == ['<path d="M0 0" stroke-width="1.23" class="a"></path>']
-
-
-def test_a_png_holds_its_pixels() -> None:
-    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
-    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(np.uint8)
-    read = np.asarray(image.open(io.BytesIO(png(pixels))).convert("RGB"))
-    np.testing.assert_array_equal(read, pixels)
 
 
 def test_colours_go_from_minus_over_white_to_plus() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,8 +111,7 @@ def test_what_are_no_weights() -> None:
     for value, message in messages.items():
         w = weights(2, 2, 3, 3)
         w[1, 0, 2, 1] = value
-        with pytest.raises(ValueError, match=rf"layer 1, head 0, the row of query 2 \('cats'\).*{message}"):
-            attention(w, CATS)
+        raises(ValueError, rf"layer 1, head 0, the row of query 2 \('cats'\).*{message}", partial(attention, w, CATS))
 
 
 def test_what_does_not_fit() -> None:
@@ -128,8 +128,7 @@ def test_what_does_not_fit() -> None:
         (weights(1, 1, 1, 3, 3), (CATS,), "take one sentence"),
         ([weights(2, 3, 3), weights(2, 2, 2)], (CATS,), "layers differ in their tokens"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            attention(given, *tokens)
+        raises(ValueError, message, partial(attention, given, *tokens))
     for given, tokens, message in [
         ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
         (None, (CATS,), "wants a module or weights"),
@@ -137,8 +136,7 @@ def test_what_does_not_fit() -> None:
         (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
         (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
     ]:
-        with pytest.raises(TypeError, match=message):
-            attention(given, *tokens)
+        raises(TypeError, message, partial(attention, given, *tokens))
 
 
 def test_tokens_that_are_none() -> None:

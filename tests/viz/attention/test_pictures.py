@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,11 @@ def test_a_layer_and_heads_or_their_mean() -> None:
         (0, [0, 3], "no head 3"),
         (0, [], "no head to draw"),
     ):
-        with pytest.raises(ValueError, match=message):
-            chosen(a, layer, head)  # type: ignore[arg-type]
+        raises(ValueError, message, partial(chosen, a, layer, head))
+    made = view(list("ab"), list("cd"))
+    assert 'fill="#151719"' in made.svg(dark=True) and made.svg() == made.svg("head", kind="cross", layer=1)
+    raises(ValueError, "'head', 'matrix' or 'model'", lambda: made.svg("lines"))
+    raises(ValueError, "no 'decoder' attention here, but 'cross'", lambda: made.svg(kind="decoder"))
     unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])
     assert shown(unlike.svg("model", caption=False)) == ["head 0", "head 1", "head 2", "layer 0", "layer 1"]
     raises(ValueError, "layers that differ in their heads", lambda: unlike.svg("head", layer=None))
@@ -185,14 +189,6 @@ def test_few_tokens_and_many() -> None:
     assert np.array_equal(np.sort(np.diag(pooled(np.eye(64)))), np.ones(32))  # thin lines stay
 
 
-def test_files() -> None:
-    made = view(list("ab"), list("cd"))
-    assert 'fill="#151719"' in made.svg(dark=True) and 'fill="#ffffff"' in made.svg()
-    assert made.svg() == made.svg("head", kind="cross", layer=1)
-    raises(ValueError, "'head', 'matrix' or 'model'", lambda: made.svg("lines"))  # type: ignore[arg-type]
-    raises(ValueError, "no 'decoder' attention here, but 'cross'", lambda: made.svg(kind="decoder"))
-
-
 def test_a_beam(tmp_path: Path) -> None:
     first, second = (view(list(names), list("cd")).attentions for names in ("ab", "xyz"))
     beam = [Candidate("a b", -0.5, first), Candidate(" x\ny z", -1.0, second)]
@@ -202,8 +198,7 @@ def test_a_beam(tmp_path: Path) -> None:
     other = made.candidate(-1)
     assert shown(other.svg("matrix", caption=False))[:3] == ["x", "y", "z"] and other.beam == ()
     for number in (2, -3):
-        with pytest.raises(ValueError, match=f"no candidate {number}: the beam has 2"):
-            made.candidate(number)
+        raises(ValueError, f"no candidate {number}: the beam has 2", partial(made.candidate, number))
     raises(ValueError, "no candidate 0: the beam has 0", lambda: other.candidate(0))
     raises(ValueError, "the beam is empty", lambda: AttentionView.of_beam([]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -377,5 +378,4 @@ def test_a_translation_and_the_graph_of_each_text(translator: Translator) -> Non
 def test_an_empty_sentence_has_no_attention(translator: Translator) -> None:
     (found,) = translator.translate([" "])
     for look in (translator.look, translator.linked):
-        with pytest.raises(ValueError, match="the beam is empty"):
-            look(found)
+        raises(ValueError, "the beam is empty", partial(look, found))

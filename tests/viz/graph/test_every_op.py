@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 import minigrad
@@ -16,7 +13,7 @@ from minigrad.viz.graph.data import Graph
 from minigrad.viz.graph.record import record
 from tests.ops.cases import CASES, Case, find
 from tests.support.cases import each
-from tests.support.graphs import check_same
+from tests.support.graphs import check_same, check_sum
 from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, inputs, one, recorded
 
 
@@ -39,24 +36,6 @@ def check(graph: Graph) -> None:
                 assert edge.gradient.dtype == source.value.dtype
     for node in graph.nodes:
         check_sum(graph, node.id)
-
-
-def check_sum(graph: Graph, number: int) -> None:
-    """A node's gradient is the sum of those on its edges, in the engine's order: of the youngest op first."""
-    edges = [e for e in graph.edges if e.source == number and e.gradient is not None]
-    node = graph.nodes[number]
-    if not edges or any(e.slot for e in edges):
-        return
-    if node.gradient.table is None:
-        assert len(edges) > 1 or node.gradient == edges[0].gradient
-        return
-    total: Any = None
-    parts = {"complex64": np.float32, "complex128": np.float64}  # a table has the parts of complex numbers
-    for edge in sorted(edges, key=lambda edge: -edge.target):
-        passed = np.array(edge.gradient.table, np.float64)
-        dtype: Any = parts.get(node.gradient.dtype, node.gradient.dtype)
-        total = passed if total is None else (total + passed).astype(dtype)
-    np.testing.assert_array_equal(total, np.array(node.gradient.table, np.float64))
 
 
 def check_case(case: Case, device: str) -> None:

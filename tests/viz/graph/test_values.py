@@ -132,20 +132,6 @@ def test_equal_values_are_stored_once() -> None:
     assert [value["table"] for value in stored.packed()][::2] == [[[1.0, 1.0]], [[0.0, 0.0, 0.0]]]
 
 
-def test_many_heat_maps_are_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
-    array = np.arange(64.0).reshape(8, 8)
-    array = np.concatenate([array, array])
-    stored = Stored()
-    stored.encoded(value_of(array))
-    few = stored.packed()[0]["heat"]
-    assert (few["rows"], few["columns"]) == (16, 8)
-    monkeypatch.setattr(values, "HEAT_BYTES", 16)  # for 256 cells: 4 × 4 become one
-    stored.encoded(value_of(array + 1))
-    many = [value["heat"] for value in stored.packed()]
-    assert [(cells["rows"], cells["columns"]) for cells in many] == [(4, 2)] * 2
-    assert many[0]["low"] == array[:4, :4].mean() and many[0]["high"] == array[4:8, 4:].mean()
-
-
 def test_heat_maps_in_a_page_hold_what_is_not_finite() -> None:
     cases = [
         ([[-1.0, 0.0], [1.0, math.nan]], 1, -1.0, 1.0, [0, 127, 254, 255]),

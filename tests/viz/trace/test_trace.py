@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -268,8 +269,7 @@ def test_a_wrong_name_has_close_ones() -> None:
     close = r"no value is called 'layers.1.atention.weights'; close are 'layers.1.attention.w"
     raises(KeyError, close, lambda: run["layers.1.atention.weights"])
     for change in (run.cut, lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
-        with pytest.raises(KeyError, match="no value is called"):
-            change("layers.*.atention")
+        raises(KeyError, "no value is called", partial(change, "layers.*.atention"))
     raises(KeyError, "no value is called", lambda: viz.trace(gpt(), tokens(), replace={"x": 0.0}))
 
 
@@ -311,8 +311,7 @@ def test_what_cannot_be_traced_is_refused() -> None:
         (generates, x, TypeError, "generates returned a generator"),
         (lambda xs: [x * 2 for x in xs], generates(x), TypeError, "give it a list, not a generator"),
     ]:
-        with pytest.raises(error, match=message):
-            viz.trace(model, inputs)
+        raises(error, message, partial(viz.trace, model, inputs))
     layer, x = nn.Linear(3, 3), mg.randn(2, 3).requires_grad_()
     run = viz.trace(lambda x: checkpoint(layer, x, use_reentrant=False) * 1, x)
     raises(RuntimeError, "within a checkpoint", lambda: run.edited({run.names("*linear")[0]: 0.0}))
