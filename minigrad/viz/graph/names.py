@@ -300,6 +300,6 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, np.dtype):
         return value.name
-    if hasattr(value, "shape") and hasattr(getattr(value, "dtype", None), "name"):
+    if is_array(value):  # which the module of arrays, an argument of some ops, is not
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
