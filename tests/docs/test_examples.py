@@ -20,14 +20,12 @@ def examples() -> Iterator[tuple[str, str, int]]:
     """Docstrings with examples: their place, their text, and the line that they begin in."""
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        if ">>>" not in text:
-            continue
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(ast.parse(text)) if ">>>" in text else ():
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                docstring = ast.get_docstring(node)
-                if docstring and ">>>" in docstring:
-                    name = getattr(node, "name", "")
-                    yield f"{path.relative_to(ROOT).as_posix()}:{name}", docstring, node.body[0].lineno
+                docstring = ast.get_docstring(node) or ""
+                if ">>>" in docstring:
+                    place = f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'name', '')}"
+                    yield place, docstring, node.body[0].lineno
 
 
 EXAMPLES = list(examples())

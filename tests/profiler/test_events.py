@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import Any
 
 import pytest
@@ -22,9 +22,7 @@ class Net(nn.Sequential):
     """Two layers, the second within a block."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(4, 8)
-        self.block = nn.Sequential(nn.ReLU(), nn.Linear(8, 2))
+        super().__init__(OrderedDict(first=nn.Linear(4, 8), block=nn.Sequential(nn.ReLU(), nn.Linear(8, 2))))
 
 
 def train(net: nn.Module, optimizer: Any, x: mg.Tensor) -> None:
@@ -78,14 +76,11 @@ def test_events_lie_within_each_other_and_self_times_add_up_to_the_step() -> Non
     """To the nanosecond; and the profile's own figure, of another clock reading, holds all of it."""
     p = profiled()
     assert path(named(p, "relu")[0]) == ["Net.block.0", "Net.block", "Net", "loss", "step"]
-    assert path(named(p, "mul")[0]) == ["loss", "step"]
     assert path(named(p, "ReluBackward0")[0])[-2:] == ["backward", "step"]
     assert path(named(p, "Optimizer.step#Adam.step")[1]) == ["step"]
     for event in p.events():
-        assert event.start <= event.end
         for child in event.cpu_children:
-            assert child.cpu_parent is event
-            assert event.start <= child.start and child.end <= event.end
+            assert child.cpu_parent is event and event.start <= child.start <= child.end <= event.end
     for step in named(p, "step"):
         assert sum(event.self_duration for event in below(step)) == step.duration
     whole = sum(event.self_duration for event in p.events())
@@ -100,8 +95,8 @@ def test_backward_time_belongs_to_the_module_that_made_the_node() -> None:
     nodes = [event for event in p.events() if event.kind == "node"]
     places = {("ReluBackward0", "Net.block.0"), ("LinearBackward0", "Net.first"), ("MulBackward0", "[loss]")}
     assert places <= {(event.name, event.place) for event in nodes}
-    assert {event.phase for event in nodes} == {"backward"}
-    assert {event.phase for event in named(p, "Optimizer.step#Adam.step")} == {"other"}
+    phases = [{event.phase for event in events} for events in (nodes, named(p, "Optimizer.step#Adam.step"))]
+    assert phases == [{"backward"}, {"other"}]
     for event in nodes:
         assert event.forward.phase == "forward" and event.forward.end <= event.start
         assert event.sequence_nr == event.forward.sequence_nr >= 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -64,15 +65,10 @@ def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
 
 
 def test_signatures_have_pytorchs_keywords() -> None:
-    pairs = [
-        (ours.profile, torch.profiler.profile),
-        (ours.schedule, torch.profiler.schedule),
-        (ours.tensorboard_trace_handler, torch.profiler.tensorboard_trace_handler),
-        (ours.profile.key_averages, torch.profiler.profile.key_averages),
-        (ours.averages.EventList.table, torch.autograd.profiler_util.EventList.table),
-        (minigrad.autograd.profiler.profile, torch.autograd.profiler.profile),
-    ]
-    for mine, theirs in pairs:
+    functions = ["profiler.profile", "profiler.schedule", "profiler.tensorboard_trace_handler"]
+    functions += ["profiler.profile.key_averages", "autograd.profiler.profile"]
+    pairs = [[attrgetter(name)(library) for library in (minigrad, torch)] for name in functions]
+    for mine, theirs in [*pairs, (ours.averages.EventList.table, torch.autograd.profiler_util.EventList.table)]:
         missing = set(inspect.signature(theirs).parameters) - set(inspect.signature(mine).parameters)
         assert not missing, f"{theirs.__qualname__} takes {missing}"
     assert {a.name for a in ours.ProfilerAction} <= {a.name for a in torch.profiler.ProfilerAction}

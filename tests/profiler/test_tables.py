@@ -51,10 +51,9 @@ def test_averages_by_shape_and_by_stack(finished: profile) -> None:
     by_line = [a for a in finished.key_averages(group_by_stack_n=1) if a.key == "linear"]
     assert len(by_line) == 1 and by_line[0].count == 6
     assert len(by_line[0].stack) == 1 and by_line[0].stack[0].startswith(__file__)
-    total = finished.total_average()
-    assert total.count == len(finished.events())
+    total, events = finished.total_average(), finished.events()
+    assert (total.count, total.bytes) == (len(events), sum(event.bytes for event in events))
     assert total.self_cpu_time_total == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
-    assert total.bytes == sum(event.bytes for event in finished.events())
 
 
 def test_a_table_is_sorted_by_what_is_asked_for(finished: profile) -> None:

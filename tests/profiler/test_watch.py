@@ -48,6 +48,7 @@ CALLS: dict[str, Any] = {
     "reshape": [lambda x: x.view(-1), lambda x: x.reshape(1, 4)],
     "getitem": [lambda x: x[0]],
     "softmax": [lambda x: x.softmax(-1), nn.Softmax(dim=1)],
+    "layer_norm": [nn.LayerNorm(2)],
     "linear": [nn.Linear(2, 3), lambda x: F.linear(x, x)],
 }
 
@@ -100,15 +101,15 @@ def test_results_are_the_same_to_the_bit(device: str) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+class Own(mg.optim.SGD):
+    """A step of its own, which calls that of its base."""
+
+    def step(self, closure: Any = None) -> Any:
+        return super().step(closure)
+
+
 def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
     w = nn.Parameter(mg.ones(2))
-
-    class Own(mg.optim.SGD):
-        """A step of its own, which calls that of its base."""
-
-        def step(self, closure: Any = None) -> Any:
-            return super().step(closure)
-
     for kind in (mg.optim.SGD, Own):
         optimizer, calls = kind([w], lr=0.1), []
         schedule = mg.optim.lr_scheduler.StepLR(optimizer, 1)

@@ -15,7 +15,6 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.models.transformer import Transformer
-from minigrad.viz.graph import observe
 from tests.support.cases import cases, raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small
@@ -115,19 +114,3 @@ def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., A
     raises((ValueError, KeyboardInterrupt), None, lambda: draw(model, *read()))
     assert changed(before, parts(model)) == []
     assert model.training
-
-
-def test_nothing_stays_where_the_drawing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = []
-
-    def fails(array: Any) -> Any:
-        arrays.append(array)
-        if len(arrays) == 20:
-            raise MemoryError
-        return value_of(array)
-
-    model, value_of = small(), observe.value_of
-    before = parts(model)
-    monkeypatch.setattr(observe, "value_of", fails)
-    raises(MemoryError, None, lambda: viz.graph(model.loss, *sentences()))
-    assert changed(before, parts(model)) == []

@@ -50,11 +50,8 @@ def test_modules_of_another_structure_are_no_repeat() -> None:
     made = tree(graph)
     repeats = [(group.label, group.times) for group in made.groups if group.kind == "repeat"]
     assert repeats == [("2 … 3", 2)]
-
-
-def test_a_repeat_counts_its_modules_though_they_are_in_sections() -> None:
-    made = tree(graphs.transformer(60, listed=True))
-    repeat = next(group for group in made.groups if group.kind == "repeat")
+    many = tree(graphs.transformer(60, listed=True))  # in sections
+    repeat = next(group for group in many.groups if group.kind == "repeat")
     assert repeat.times == 60 and len(repeat.children) < BUDGET
 
 
@@ -102,8 +99,7 @@ def test_a_module_that_runs_twice_is_two_boxes() -> None:
     for _ in range(2):
         x = make.op("mul", "drop", make.op("where", "drop", x))
         x = make.op("add", "", x)
-    graph = make.done(x)
-    assert labels(tree(graph), {0}) == ["drop", "drop"]
+    assert labels(tree(make.done(x)), {0}) == ["drop", "drop"]
 
 
 def test_a_module_of_one_op_is_the_op_under_its_name() -> None:

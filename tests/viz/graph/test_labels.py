@@ -6,14 +6,9 @@ import math
 
 from minigrad.viz.graph.data import Value
 from minigrad.viz.graph.fold import tree
-from minigrad.viz.graph.labels import Label, count, labels, number, shape, shortened, shown
+from minigrad.viz.graph.labels import count, labels, number, shape, shortened, shown
 from minigrad.viz.letters import width
 from tests.support import graphs
-
-
-def of(graph, name: str) -> Label:
-    said = labels(graph, tree(graph))
-    return said[f"n{next(node.id for node in graph.nodes if node.name == name)}"]
 
 
 def test_shapes_are_tuples_and_numbers_are_numbers() -> None:
@@ -41,12 +36,6 @@ def test_names_are_short_and_in_one_line() -> None:
     assert shortened(f"{joined} {turned}ab \ud800") == f"{joined} \ufffdab \ufffd"
 
 
-def test_directions() -> None:
-    label = of(graphs.small(), "product")
-    assert label.below == ("(1, 2)", "‖∇‖ 0.7071", "(1, 2) · ‖∇‖ 0.7071")
-    assert label.said("backward") == "‖∇‖ 0.7071" and label.body("both") > label.body("forward")
-
-
 def test_repeats_tell_how_many_and_groups_what_they_hold() -> None:
     graph = graphs.transformer(12, listed=True)
     said = labels(graph, tree(graph))
@@ -63,9 +52,3 @@ def test_boxes_have_room_for_what_they_say() -> None:
                 assert label.body(direction) >= width(label.said(direction), 11) + 20, key
                 assert label.body(direction) >= width(label.text, 11) + 10, key
             assert label.side == 0 or label.side > max(width(text, 11) for _, text, _ in label.docks) + 16
-
-
-def test_wide_letters_have_room() -> None:
-    assert width("注意力", 10) == 30 and width("abc", 10) < 20
-    assert width("a\u0301", 10) == width("a", 10) and width("\u200b", 10) == 0
-    assert width("W", 10, bold=True) > width("W", 10)
