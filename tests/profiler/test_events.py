@@ -114,9 +114,7 @@ def test_bytes_are_those_of_results_that_are_no_views() -> None:
     with profile() as p:
         y = x.t().reshape(2, 10)[0] * 2
         y.sum().backward()
-    (mul,) = [event for event in named(p, "mul") if event.phase == "forward"]
-    assert mul.bytes == 40
-    sizes = {"transpose": 0, "reshape": 80, "MulBackward0": 40, "TransposeBackward0": 80}  # reshape has to copy
+    sizes = {"transpose": 0, "reshape": 80, "mul": 40, "MulBackward0": 40, "TransposeBackward0": 80}  # reshape copies
     assert {name: named(p, name)[0].bytes for name in sizes} == sizes
 
 
@@ -163,21 +161,18 @@ def test_flops_of_products() -> None:
 def test_modules_are_named_by_the_outermost_that_is_called() -> None:
     net, other, loose = Net(), Net(), nn.ReLU()
 
-    class Holder(nn.Module):
+    class Holder(nn.Linear):
         """Calls a layer that it has not registered, and one that it has twice."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.one = self.two = nn.Tanh()
-
         def forward(self, x: mg.Tensor) -> mg.Tensor:
+            self.one = self.two = nn.Tanh()
             return loose(self.two(self.one(x)))
 
     with profile() as p:
         net(mg.ones(1, 4))
         net.block(mg.ones(1, 8))
         other(mg.ones(1, 4))
-        Holder()(mg.ones(1))
+        Holder(1, 1)(mg.ones(1))
     counts = Counter(event.name for event in p.events() if event.kind == "module")
     assert counts["Net.block"] == 2 and counts["Net#2.block"] == 1
     assert counts["Holder.one"] == 2 and counts["Holder.ReLU"] == 1

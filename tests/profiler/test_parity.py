@@ -23,10 +23,6 @@ COUNTED = [
     *("step", "Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad"),
     "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
 ]
-COLUMNS = {
-    *("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem", "Self CPU Mem", "# of Calls"),
-    *("Total FLOPs", "Input Shapes"),
-}
 
 
 def program(lib: Any, **options: Any) -> Any:
@@ -61,7 +57,7 @@ def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
     assert {name: found[name] for name in COUNTED} == {name: expected[name] for name in COUNTED}
     lines = [p.key_averages(group_by_input_shape=True).table().splitlines()[1] for p in (ours, theirs)]
     own, others = ({text for text in re.split(r"\s{2,}", line.strip()) if text} for line in lines)
-    assert others >= COLUMNS and own == others | {"Bytes"}
+    assert own == others | {"Bytes"} and {"Self CPU %", "CPU Mem", "Total FLOPs", "Input Shapes"} <= others
 
 
 def test_signatures_have_pytorchs_keywords() -> None:

@@ -94,9 +94,9 @@ def test_shared_and_frozen_parameters() -> None:
             return self.again(self.second(self.first(x)))
 
     table = mg.summary(Tied(), mg.ones(2, 4))
-    assert table.total.parameters == table.root.parameters == table["first"].parameters == 20
-    assert table["second"].parameters == 0 and table["second"].shared
-    assert (table["first"].calls, table["second"].calls) == (2, 1)
+    first, second = table["first"], table["second"]
+    assert table.total.parameters == table.root.parameters == first.parameters == 20
+    assert (second.parameters, second.shared, first.calls, second.calls) == (0, True, 2, 1)
     assert table.root.multiply_adds == 3 * 2 * 16 and "shared" in table.text()
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     model[0].requires_grad_(False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -108,6 +107,7 @@ class Own(mg.optim.SGD):
         return super().step(closure)
 
 
+@pytest.mark.filterwarnings("error")
 def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
     w = nn.Parameter(mg.ones(2))
     for kind in (mg.optim.SGD, Own):
@@ -115,8 +115,7 @@ def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
         schedule = mg.optim.lr_scheduler.StepLR(optimizer, 1)
         optimizer.register_step_pre_hook(lambda *_, calls=calls: calls.append("before"))
         optimizer.register_step_post_hook(lambda *_, calls=calls: calls.append("after"))
-        with profile() as p, warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with profile() as p:
             w.sum().backward()
             optimizer.step()
             schedule.step()

@@ -42,9 +42,8 @@ def test_a_cosine_ends_at_the_final_rate_and_a_warm_up_must_end() -> None:
 
 def test_zeros_are_no_limits() -> None:
     loop = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
-    assert (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay, loop.unit) == (None,) * 5 + (
-        "bytes",
-    )
+    limits = (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay)
+    assert limits == (None,) * 5 and loop.unit == "bytes"
     assert loop_settings(Updates(patience=3), False).patience is None  # it counts evaluations
 
 

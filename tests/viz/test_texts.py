@@ -10,25 +10,13 @@ import pytest
 from minigrad.viz.texts import clean, reader, tokenizer_reader
 from tests.support.cases import raises
 
-BYTES = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}
 
-
-def byte_level() -> Any:
-    """A tokenizer of the library over bytes, as GPT-2's."""
-    library = pytest.importorskip("tokenizers", reason="the tokenizers library reads GPT-2's: pip install tokenizers")
-    tokenizer = library.Tokenizer(library.models.BPE(vocab=BYTES, merges=[]))
-    tokenizer.decoder = library.decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<|endoftext|>"])
-    return tokenizer
-
-
-def word_pieces() -> Any:
-    """A tokenizer of the library with pieces of words, as BERT's."""
-    library = pytest.importorskip("tokenizers", reason="the tokenizers library reads BERT's: pip install tokenizers")
-    vocabulary = {"[UNK]": 0, "[CLS]": 1, "play": 2, "##ing": 3}
-    tokenizer = library.Tokenizer(library.models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
-    tokenizer.decoder = library.decoders.WordPiece()
-    tokenizer.add_special_tokens(["[CLS]"])
+def of_library(model: str, decoder: str, special: str, **options: Any) -> Any:
+    """A tokenizer of the tokenizers library."""
+    library = pytest.importorskip("tokenizers", reason="GPT-2 and BERT are read with it: pip install tokenizers")
+    tokenizer = library.Tokenizer(getattr(library.models, model)(**options))
+    tokenizer.decoder = getattr(library.decoders, decoder)()
+    tokenizer.add_special_tokens([special])
     return tokenizer
 
 
@@ -52,7 +40,10 @@ def test_lists_functions_dictionaries_tokenizers_and_nothing() -> None:
 
 
 def test_parts_of_characters_are_named_as_in_the_vocabulary_and_pieces_of_words_keep_their_marks() -> None:
-    by_byte, by_piece = reader(byte_level()), reader(word_pieces())
+    characters = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}  # as GPT-2's and BERT's
+    pieces = {"[UNK]": 0, "[CLS]": 1, "play": 2, "##ing": 3}
+    by_byte = reader(of_library("BPE", "ByteLevel", "<|endoftext|>", vocab=characters, merges=[]))
+    by_piece = reader(of_library("WordPiece", "WordPiece", "[CLS]", vocab=pieces, unk_token="[UNK]"))
     assert [by_byte(i) for i in range(4)] == [" cat", "Ã", "©", "<|endoftext|>"]
     assert [by_piece(i) for i in range(4)] == ["[UNK]", "[CLS]", "play", "##ing"]
 
