@@ -36,7 +36,7 @@ def scale(inner: Any) -> float:
     return found
 
 
-def test_the_wheel_scrolls_the_notebook_and_zooms_with_control_or_after_a_click(notebook: Any) -> None:
+def test_the_wheel_over_a_graph_scrolls_the_notebook_and_with_control_it_zooms(notebook: Any) -> None:
     page, inner = notebook
     before, y = scale(inner), page.evaluate("scrollY")
     page.keyboard.down("Control")
@@ -50,6 +50,10 @@ def test_the_wheel_scrolls_the_notebook_and_zooms_with_control_or_after_a_click(
     assert scale(inner) == before
     assert inner.inner_text("#hint") == "Ctrl + wheel zooms"
     wait_for(inner, "!document.getElementById('hint').classList.contains('shown')")
+
+
+def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook: Any) -> None:
+    page, inner = notebook
     way = "getComputedStyle(document.getElementById('drawing')).touchAction"
     assert inner.evaluate(way) == "pan-x pan-y"
     page.mouse.click(100, 400)  # beside the boxes
