@@ -11,55 +11,40 @@ from minigrad.testing import assert_close
 
 import minigrad as mg
 from tests.support.cases import cases, raises
+from tests.support.expressions import evaluate, split
 from tests.support.parity import torch
 
-CASES: list[tuple[Any, ...]] = [
-    (lambda t: (t.ones(2), t.ones(2)), {}),
-    (lambda t: (t.ones(2), t.ones(2) + 1e-6), {}),
-    (lambda t: (t.ones(2), t.ones(2) + 1e-4), {}),
-    (lambda t: (t.ones(2), t.ones(2) + 1e-4), {"rtol": 1e-3, "atol": 0.0}),
-    (lambda t: (t.ones(2), t.ones(3)), {}),
-    (lambda t: (t.ones(2), t.ones(1, 2)), {}),
-    (lambda t: (t.ones(2), t.ones(2, dtype=t.float64)), {}),
-    (lambda t: (t.ones(2), t.ones(2, dtype=t.float64)), {"check_dtype": False}),
-    (lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])), {}),
-    (lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])), {"equal_nan": True}),
-    (lambda t: (t.tensor([float("inf"), 1.0]), t.tensor([float("inf"), 1.0])), {}),
-    (lambda t: (t.tensor([1, 2]), t.tensor([1, 3])), {}),
-    (lambda t: (t.tensor([True]), t.tensor([True])), {}),
-    (lambda t: (t.zeros(0), t.zeros(0)), {}),
-    (lambda t: (t.zeros(3, 2).t(), t.zeros(2, 3)), {"check_stride": True}),
-    (lambda t: ([t.ones(2), 1.0], [t.ones(2), 1.0]), {}),
-    (lambda t: ({"a": t.ones(2)}, {"a": t.zeros(2)}), {}),
-    (lambda t: ({"a": t.ones(2)}, {"b": t.ones(2)}), {}),
-    (lambda t: ([t.ones(2)], [t.ones(2), t.ones(2)]), {}),
-    (lambda t: (1.0, 1.0 + 1e-9), {}),
-    (lambda t: (1.0, 1.1), {}),
-    (lambda t: (1.0, 1.0 + 1e-6), {}),
-    (lambda t: (3, 3), {}),
-    (lambda t: (None, None), {}),
+PAIRS = """
+t.ones(2), t.ones(2) ; t.ones(2), t.ones(2) + 1e-6 ; t.ones(2), t.ones(2) + 1e-4 ; t.ones(2), t.ones(3)
+t.ones(2), t.ones(1, 2) ; t.ones(2), t.ones(2, dtype=t.float64) ; t.tensor([math.nan]), t.tensor([math.nan])
+t.tensor([math.inf, 1.0]), t.tensor([math.inf, 1.0]) ; t.tensor([1, 2]), t.tensor([1, 3])
+t.tensor([True]), t.tensor([True]) ; t.zeros(0), t.zeros(0) ; [t.ones(2), 1.0], [t.ones(2), 1.0]
+{"a": t.ones(2)}, {"a": t.zeros(2)} ; {"a": t.ones(2)}, {"b": t.ones(2)} ; [t.ones(2)], [t.ones(2), t.ones(2)]
+1.0, 1.0 + 1e-9 ; 1.0, 1.1 ; 1.0, 1.0 + 1e-6 ; 3, 3 ; None, None ; 1j, 1j + 1e-9
+t.ones(2, dtype=t.complex64), t.ones(2, dtype=t.complex64) + 1e-3j ; t.tensor([2**60]), t.tensor([2**60 + 1])
+t.tensor([0], dtype=t.uint8), t.tensor([255], dtype=t.uint8) ; t.tensor([1.0]), t.tensor([math.inf])
+"""
+CASES: list[tuple[str, dict[str, Any]]] = [
+    *((pair, {}) for pair in split(PAIRS)),
+    ("t.ones(2), t.ones(2) + 1e-4", {"rtol": 1e-3, "atol": 0.0}),
+    ("t.ones(2), t.ones(2, dtype=t.float64)", {"check_dtype": False}),
+    ("t.tensor([math.nan]), t.tensor([math.nan])", {"equal_nan": True}),
+    ("t.zeros(3, 2).t(), t.zeros(2, 3)", {"check_stride": True}),
+    ("t.ones(2, dtype=t.bfloat16), t.ones(2) * 1.01", {"check_dtype": False}),
+    ("t.tensor(1j * math.nan), t.tensor(1j * math.nan)", {"equal_nan": True}),
     *[
-        (lambda t, d=d, f=f: (t.ones(2, dtype=getattr(t, d)), t.ones(2, dtype=getattr(t, d)) * f), {})
-        for d in ("float16", "bfloat16", "complex64", "complex128")
-        for f in (1, 1 + 1e-8, 1.002, 1.01, 1.1)
+        (f"t.ones(2, dtype=t.{dtype}), t.ones(2, dtype=t.{dtype}) * {factor}", {})
+        for dtype in ("float16", "bfloat16", "complex64", "complex128")
+        for factor in (1, 1 + 1e-8, 1.002, 1.01, 1.1)
     ],
-    (lambda t: (t.ones(2, dtype=t.bfloat16), t.ones(2) * 1.01), {"check_dtype": False}),
-    (lambda t: (t.ones(2, dtype=t.complex64), t.ones(2, dtype=t.complex64) + 1e-3j), {}),
-    (lambda t: (1j, 1j + 1e-9), {}),
-    (lambda t: (t.tensor([2**60]), t.tensor([2**60 + 1])), {}),
-    (lambda t: (t.tensor([0], dtype=t.uint8), t.tensor([255], dtype=t.uint8)), {}),
-    (lambda t: (t.tensor([1.0]), t.tensor([float("inf")])), {}),
-    (lambda t: (t.tensor(complex("nan")), t.tensor(complex("nan"))), {"equal_nan": True}),
 ]
 
 
-@cases("number", range(len(CASES)))
-def test_it_is_as_strict_as_pytorchs(number: int) -> None:
-    make, keywords = CASES[number]
-
+@cases("pair, keywords", CASES)
+def test_it_is_as_strict_as_pytorchs(pair: str, keywords: dict[str, Any]) -> None:
     def passes(library: Any) -> bool:
         try:
-            library.testing.assert_close(*make(library), **keywords)
+            library.testing.assert_close(*evaluate(pair, t=library), **keywords)
         except AssertionError:
             return False
         return True
@@ -103,26 +88,17 @@ def test_types() -> None:
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
 
 
-@cases(
-    "name", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-)
-@cases(
-    "options",
-    [
-        {},
-        {"low": 0},
-        {"low": 0.4, "high": 1.6},
-        {"low": -1e300, "high": 1e300},
-        {"noncontiguous": True},
-        {"exclude_zero": True, "low": -1, "high": 2},
-        {"memory_format": "channels_last"},
-        {"requires_grad": True},
-        {"low": 2, "high": 1},
-        {"low": float("nan")},
-        {"low": 1e300, "high": float("inf")},
-        {"noncontiguous": True, "memory_format": "channels_last"},
-    ],
-)
+DTYPES = "bool uint8 int16 int64 float16 bfloat16 float32 float64 complex64 complex128"
+OPTIONS: list[dict[str, Any]] = [
+    *({}, {"low": 0}, {"low": 0.4, "high": 1.6}, {"low": -1e300, "high": 1e300}, {"noncontiguous": True}),
+    *({"exclude_zero": True, "low": -1, "high": 2}, {"memory_format": "channels_last"}, {"requires_grad": True}),
+    *({"low": 2, "high": 1}, {"low": float("nan")}, {"low": 1e300, "high": float("inf")}),
+    {"noncontiguous": True, "memory_format": "channels_last"},
+]
+
+
+@cases("name", DTYPES.split())
+@cases("options", OPTIONS)
 def test_make_tensor(name: str, options: dict[str, Any]) -> None:
     def program(t: Any) -> Any:
         keywords = {k: getattr(t, v) if isinstance(v, str) else v for k, v in options.items()}

@@ -1,7 +1,5 @@
 """What PyTorch's operators must refuse, on minigrad: refused clearly, refused in others' words, or accepted.
 
-    python -m tests.peers.errors [NAME ...]
-
 The database of operators has for each inputs that are errors. Those that PyTorch accepts after all, and those without
 a counterpart (sparse tensors, say), are left out.
 """
@@ -9,7 +7,6 @@ a counterpart (sparse tensors, say), are left out.
 from __future__ import annotations
 
 import linecache
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -46,10 +43,10 @@ class Refusal:
     ours: str
 
 
-def refusals(chosen: tuple[str, ...] = ()) -> Iterator[Refusal]:
+def refusals() -> Iterator[Refusal]:
     """All inputs that PyTorch refuses, of the operators that minigrad has."""
     for info in op_db:
-        if info.error_inputs_func is None or (chosen and info.name not in chosen):
+        if info.error_inputs_func is None:
             continue
         try:
             ours = counterpart(info.name, info.op)
@@ -113,22 +110,7 @@ def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def main() -> None:
-    """Print what is not refused clearly, and how many are."""
-    minigrad.set_traceback_filtering(False)  # is_own looks at the frame that raised
-    done = list(refusals(tuple(sys.argv[1:])))
-    for refusal in done:
-        if refusal.verdict != "clear":
-            print(f"{refusal.verdict} {refusal.name} {refusal.number}: {refusal.ours[:160]}")
-            print(f"    PyTorch: {refusal.theirs[:200]}")
-    print(summary(Counter(refusal.verdict for refusal in done)))
-
-
 def summary(verdicts: Counter[str]) -> str:
     """The counts in a line."""
     clear, others, accepted = (verdicts[name] for name in ("clear", "others", "accepted"))
     return f"{verdicts.total()} inputs: {clear} refused clearly, {others} in others' words, {accepted} accepted"
-
-
-if __name__ == "__main__":
-    main()

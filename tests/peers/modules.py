@@ -1,7 +1,5 @@
 """PyTorch's database of modules on minigrad: what agrees, what differs, what is missing.
 
-    python -m tests.peers.modules float64 [NAME ...]
-
 Both modules are made from the same seed and must begin with the same numbers, by the same names; then, in training and
 in evaluation, results, the gradients of inputs and parameters, and buffers are compared. A module must also refuse
 what PyTorch's refuses.
@@ -9,7 +7,6 @@ what PyTorch's refuses.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +17,7 @@ from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 import minigrad
 
 from .gradients import compare_gradients
-from .report import Report, show
+from .report import Report
 from .translation import NoCounterpart, Translation, check_equal, seeded, tensors
 
 
@@ -110,20 +107,10 @@ def _check_refused(theirs: Any, ours: Any, error: Any) -> None:
     raise AssertionError(f"accepted, PyTorch: {error.error_regex}")
 
 
-def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report]:
+def reports(dtype: torch.dtype) -> Iterator[Report]:
     """All modules that PyTorch has for a dtype, compared."""
     for info in module_db:
-        if dtype in info.dtypes and (not chosen or info.module_cls.__name__ in chosen):
+        if dtype in info.dtypes:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield compare(info, dtype)
-
-
-def main() -> None:
-    """Print what differs and what is missing."""
-    dtype, *chosen = sys.argv[1:] or ["float64"]
-    show(dtype, list(reports(getattr(torch, dtype), tuple(chosen))))
-
-
-if __name__ == "__main__":
-    main()

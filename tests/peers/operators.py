@@ -1,15 +1,11 @@
 """PyTorch's database of operators on minigrad: what agrees, what differs, what is missing.
 
-    python -m tests.peers.operators float64 [NAME ...]
-    python -m tests.peers.operators second-order [NAME ...]
-
 PyTorch's own tests draw from it (``torch.testing._internal``): for each operator samples of inputs, and inputs that it
 must refuse. A *name* here is a function, an alias, a method or an in-place method of the database.
 """
 
 from __future__ import annotations
 
-import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,32 +22,15 @@ from minigrad.compat.absent import is_absent
 from minigrad.extension import MissingName
 
 from .gradients import compare_gradients, of_every_argument
-from .report import Report, show
+from .report import Report
 from .translation import NoCounterpart, Translation, check_equal, check_kind, counterpart, tensors, translated_function
 
 # Their results are drawn from streams that minigrad does not share, or are memory that is unset: shapes are compared.
-RANDOM = {
-    "cauchy",
-    "exponential",
-    "geometric",
-    "log_normal",
-    "uniform",
-    "multinomial",
-    "poisson",
-    "nn.functional.rrelu",
-}
+RANDOM = {"cauchy", "exponential", "geometric", "log_normal", "uniform", "multinomial", "poisson", "normal"}
+RANDOM |= {"bernoulli", "rand_like", "randn_like", "randint_like", "empty", "empty_like", "empty_permuted"}
+RANDOM |= {"empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_", "nn.functional.rrelu"}
 RANDOM |= {f"nn.functional.{name}" for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout")}
-RANDOM |= {"nn.functional.feature_alpha_dropout", "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty"}
-RANDOM |= {
-    "new_empty_strided",
-    "rand_like",
-    "randn_like",
-    "randint_like",
-    "resize_",
-    "resize_as_",
-    "normal",
-    "bernoulli",
-}
+RANDOM |= {"nn.functional.feature_alpha_dropout"}
 
 # The signs (of complex numbers: the phases) of vectors are not specified. Compared is what PyTorch differentiates.
 UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank"}
@@ -193,18 +172,16 @@ def _elements(x: Any, index: Any, dim: int) -> Any:
     return x.take_along_dim(index if index.ndim == x.ndim else index.unsqueeze(dim), dim)
 
 
-def all_names(dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL) -> Iterator[Name]:
+def all_names(dtype: torch.dtype, part: slice = ALL) -> Iterator[Name]:
     """All names that PyTorch has for a dtype, or those of a part of the database's entries."""
     for info in op_db[part]:
-        if info.supports_dtype(dtype, "cpu") and (not chosen or info.name in chosen):
+        if info.supports_dtype(dtype, "cpu"):
             yield from names(info)
 
 
-def reports(
-    dtype: torch.dtype, chosen: tuple[str, ...] = (), part: slice = ALL, second: bool = False
-) -> Iterator[Report]:
+def reports(dtype: torch.dtype, part: slice = ALL, second: bool = False) -> Iterator[Report]:
     """The same names, compared; ``second``: those that PyTorch differentiates twice, by ``compare``."""
-    for name in all_names(dtype, chosen, part):
+    for name in all_names(dtype, part):
         if second and not (name.info.supports_gradgrad and (not name.in_place or name.info.supports_inplace_autograd)):
             continue
         with warnings.catch_warnings():
@@ -221,20 +198,3 @@ def public_names() -> dict[str, bool]:
             if not text.startswith(("_", "torch.ops.")):
                 there[text] = there.get(text, False) or name.is_there()
     return there
-
-
-def summary_of_public(there: dict[str, bool]) -> str:
-    """The counts in a line."""
-    return f"of the database's {len(there):,} public names minigrad has {sum(there.values()):,}, whatever the dtype"
-
-
-def main() -> None:
-    """Print what differs and what is missing."""
-    run, *chosen = sys.argv[1:] or ["float64"]
-    show(run, list(reports(getattr(torch, run, torch.float64), tuple(chosen), second=run == SECOND)))
-    if not chosen:
-        print(summary_of_public(public_names()))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,11 @@
 """PyTorch's database of optimisers on minigrad: what agrees, what differs, what is missing.
 
-    python -m tests.peers.optimizers float64 [NAME ...]
-
 Each is run with each of its options, with and without each of its schedules, on the same parameters and gradients:
 parameters, states and rates must agree after every step. It must also refuse what PyTorch's refuses.
 """
 
 from __future__ import annotations
 
-import sys
 import types
 import warnings
 from collections.abc import Iterator
@@ -20,7 +17,7 @@ from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_
 
 import minigrad
 
-from .report import Report, show
+from .report import Report
 from .translation import NoCounterpart, Translation, check_equal, tensors
 
 STEPS = 6
@@ -141,20 +138,9 @@ def _check_refused(info: Any, ours: Any, dtype: torch.dtype, error: Any) -> None
     raise AssertionError(f"accepted, PyTorch: {error.error_regex}")
 
 
-def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report]:
+def reports(dtype: torch.dtype) -> Iterator[Report]:
     """All optimisers, compared."""
     for info in optim_db:
-        if not chosen or info.name in chosen:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                yield compare(info, dtype)
-
-
-def main() -> None:
-    """Print what differs and what is missing."""
-    dtype, *chosen = sys.argv[1:] or ["float64"]
-    show(dtype, list(reports(getattr(torch, dtype), tuple(chosen))))
-
-
-if __name__ == "__main__":
-    main()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield compare(info, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -74,20 +75,13 @@ def test_every_row_of_the_table_stands_for_something() -> None:
     assert not [*idle("missing", names), *idle("different", names)]
 
 
-def test_modules() -> None:
+@pytest.mark.parametrize("name", ["modules", "optimizers"])
+def test_modules_and_optimizers(name: str) -> None:
     from .left import problems
-    from .modules import reports
     from .report import verdicts
 
-    assert not list(problems(verdicts(reports(torch.float64)), "float64"))
-
-
-def test_optimizers() -> None:
-    from .left import problems
-    from .optimizers import reports
-    from .report import verdicts
-
-    assert not list(problems(verdicts(reports(torch.float64)), "float64"))
+    database: Any = importlib.import_module(f"tests.peers.{name}")
+    assert not list(problems(verdicts(database.reports(torch.float64)), "float64"))
 
 
 def test_errors() -> None:

@@ -8,6 +8,7 @@ more of them, ``HYPOTHESIS_PROFILE=many python -m pytest tests/peers/test_drawn.
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,6 +169,8 @@ TWO = "add sub mul div pow atan2 maximum minimum fmax fmin hypot logaddexp logad
 TWO += " ne lt le gt ge logical_and logical_or logical_xor floor_divide bitwise_and bitwise_or bitwise_xor gcd lcm"
 TWO += " bitwise_left_shift heaviside float_power ldexp isclose"
 NUMBERS = "add sub mul div pow maximum eq lt remainder fmod floor_divide xlogy"
+SYMBOLS = {name: name for name in ("add", "sub", "mul", "pow", "eq", "lt")}
+SYMBOLS |= {"div": "truediv", "remainder": "mod", "floor_divide": "floordiv"}
 THREE = "where addcmul addcdiv lerp clamp"
 EVERY = [*FLOATS, *WHOLE, "complex128"]
 
@@ -200,25 +203,15 @@ def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
     st.booleans(),
 )
 def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
-    symbols: dict[str, Any] = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "pow": lambda a, b: a**b,
-        "eq": lambda a, b: a == b,
-        "lt": lambda a, b: a < b,
-        "remainder": lambda a, b: a % b,
-        "floor_divide": lambda a, b: a // b,
-    }
     # PyTorch compares with -2 modulo 256 there, so that 0 < -2; here comparisons are exact.
     hypothesis.assume(not (name in ("eq", "lt") and x.dtype == "uint8" and number == -2))
     # The gradient of 0 to a complex power: see above.
     hypothesis.assume(not (name == "pow" and x.dtype == "complex128" and number == 0 and swapped))
-    if name in symbols:
-        check(lambda t, x: symbols[name](number, x) if swapped else symbols[name](x, number), x)
-    else:
+    symbol = getattr(operator, SYMBOLS.get(name, ""), None)
+    if symbol is None:
         check(lambda t, x: getattr(t, name)(x, number), x)
+    else:
+        check(lambda t, x: symbol(number, x) if swapped else symbol(x, number), x)
 
 
 @hypothesis.given(st.sampled_from(THREE.split()), broadcasting(3, [*FLOATS, "int64"]))
@@ -236,14 +229,11 @@ CHANGES = "add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_ clamp_min_ hyp
 
 @hypothesis.given(st.sampled_from(CHANGES.split()), broadcasting(dtypes=EVERY, expanded=False), st.booleans())
 def test_changes_in_place(name: str, drawn: list[Drawn], part: bool) -> None:
-    def program(t: Any, x: Any, y: Any) -> Any:
-        return getattr(x, name)(y)
-
     def change(t: Any, x: Any, y: Any) -> Any:
         base = x * 1 if x.dtype.is_floating_point or x.dtype.is_complex else x.clone()
         shown = base[..., ::2] if part and base.ndim else base
         other = y[..., ::2] if part and y.ndim and y.shape[-1] == x.shape[-1] else y
-        program(t, shown, other)
+        getattr(shown, name)(other)
         return base, shown
 
     check(change, *drawn)
@@ -481,29 +471,6 @@ def test_einsum(data: Any, text: str) -> None:
     check(lambda t, *xs: t.einsum(text, *xs), *drawn)
 
 
-PRODUCTS = "addmm linear bmm baddbmm outer mv addmv kron tensordot cdist"
-
-
-@hypothesis.given(st.data(), st.sampled_from(PRODUCTS.split()))
-def test_other_products(data: Any, name: str) -> None:
-    b, n, k, m = (data.draw(lengths, letter) for letter in "bnkm")
-    of = {
-        "addmm": [(n, m), (n, k), (k, m)],
-        "linear": [(b, n, k), (m, k), (m,)],
-        "bmm": [(b, n, k), (b, k, m)],
-        "baddbmm": [(b, n, m), (b, n, k), (b, k, m)],
-        "outer": [(n,), (m,)],
-        "mv": [(n, k), (k,)],
-        "addmv": [(n,), (n, k), (k,)],
-        "kron": [(n, k), (m,)],
-        "tensordot": [(b, n, k), (n, k, m)],
-        "cdist": [(b, n, k), (b, m, k)],
-    }[name]
-    drawn = [data.draw(tensors(shape, FLOATS[:1])) for shape in of]
-    find = lambda t: t.nn.functional.linear if name == "linear" else getattr(t, name)
-    check(lambda t, *xs: find(t)(*xs), *drawn, near=1e-8)
-
-
 # Layers ---------------------------------------------------------------------------------------------------
 
 
@@ -554,32 +521,3 @@ def test_pad(data: Any, mode: str) -> None:
     left = [n + a + b for n, a, b in zip(reversed(shape), amounts[::2], amounts[1::2], strict=False)]
     hypothesis.assume(mode == "constant" or all(left))
     check(lambda t, x: t.nn.functional.pad(x, amounts, mode=mode), x)
-
-
-FUNCTIONS = "layer_norm rms_norm normalize cosine_similarity softmin glu one_hot nll_loss cross_entropy mse_loss"
-FUNCTIONS += " smooth_l1_loss kl_div binary_cross_entropy_with_logits"
-
-
-@hypothesis.given(st.data(), st.sampled_from(FUNCTIONS.split()))
-def test_functions_of_layers(data: Any, name: str) -> None:
-    n, c = data.draw(lengths, "n"), data.draw(lengths, "c")
-    shape = data.draw(st.sampled_from([(n, c), (n, c, 2), (c,)]), "shape")
-    x, y = data.draw(tensors(shape, FLOATS[:1])), data.draw(tensors(shape, FLOATS[:1]))
-    target = np.random.default_rng(0).integers(0, max(c, 1), (n, *shape[2:]) if len(shape) > 1 else ())
-    reduction = data.draw(st.sampled_from(["mean", "sum", "none"]), "reduction")
-    f = lambda t: getattr(t.nn.functional, name)
-    if name in ("layer_norm", "rms_norm"):
-        check(lambda t, x: f(t)(x, x.shape[-1:]), x)
-    elif name in ("normalize", "glu", "softmin"):
-        check(lambda t, x: f(t)(x, dim=-1), x)
-    elif name == "one_hot":
-        check(lambda t, x: f(t)(t.from_numpy(np.array(target)), max(c, 1)), x)
-    elif name in ("nll_loss", "cross_entropy"):
-        hypothesis.assume(c)
-        check(lambda t, x: f(t)(x, t.from_numpy(np.array(target)), reduction=reduction), x)
-    elif name == "cosine_similarity":
-        check(lambda t, x, y: f(t)(x, y, dim=-1), x, y)
-    elif name == "binary_cross_entropy_with_logits":
-        check(lambda t, x, y: f(t)(x, y.sigmoid(), reduction=reduction), x, y)
-    else:
-        check(lambda t, x, y: f(t)(x, y, reduction=reduction), x, y)
