@@ -1,14 +1,17 @@
-"""Checks of torch.distributed.algorithms.join, which each rank makes: batches that differ in number between ranks."""
+"""Checks of torch.distributed.algorithms, which each rank makes: batches that differ in number, and DDP's hooks."""
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
+
+import numpy as np
 
 import minigrad
 from minigrad.compat.join import Join, Joinable, JoinHook
-from minigrad.distributed import ProcessGroup, ReduceOp, all_reduce
+from minigrad.distributed import ProcessGroup, ReduceOp, all_reduce, hooks
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from tests.nn.parallel.checks import BATCH, loss_of, near, part, wrapped
+from tests.nn.parallel.checks import BATCH, gradients, loss_of, near, part, wrapped
 from tests.support.ranks import at_least, raised
 
 
@@ -121,3 +124,19 @@ def check_switched_off_and_refused(group: ProcessGroup) -> None:
 
     raised(KeyError, loop)
     assert model._joining is None
+
+
+def check_hooks_give_the_mean(group: ProcessGroup) -> None:
+    kinds = [(hooks.allreduce_hook, 1e-5), (hooks.fp16_compress_hook, 1e-2)]
+    kinds += [(hooks.fp16_compress_wrapper(hooks.allreduce_hook), 1e-2)]
+    if importlib.util.find_spec("ml_dtypes"):
+        kinds += [(hooks.bf16_compress_hook, 5e-2), (hooks.bf16_compress_wrapper(hooks.allreduce_hook), 5e-2)]
+    for hook, rtol in kinds:
+        for state in (None, group) if group.size() == minigrad.distributed.get_world_size() else (group,):
+            model, alone = wrapped(group)
+            model.register_comm_hook(state, hook)
+            loss_of(model, part(group)).backward()
+            loss_of(alone).backward()
+            for actual, expected in zip(gradients(model), gradients(alone), strict=True):
+                size = np.abs(expected).max()
+                np.testing.assert_allclose(actual, expected, rtol=0, atol=rtol * size)

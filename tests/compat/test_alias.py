@@ -45,17 +45,21 @@ def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> N
         import torch.nn as nn
         import torch.nn.functional as F
         from torch.nn.modules.activation import MultiheadAttention
+        from torch.nn.parallel.data_parallel import DataParallel
+        from torch.nn.parallel.replicate import replicate
         from torch.optim import AdamW
         from torch.optim.lr_scheduler import LambdaLR
 
         assert alias is torch is minigrad and nn is minigrad.nn and F is minigrad.nn.functional
         assert MultiheadAttention is minigrad.nn.MultiheadAttention and AdamW is minigrad.optim.AdamW
         assert LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
+        assert DataParallel is minigrad.nn.parallel.DataParallel and torch.__name__ == "torch"
+        assert minigrad.nn.parallel.replicate is replicate and callable(minigrad.nn.parallel.data_parallel)
         cudnn.deterministic = True
         assert torch.backends.cudnn.deterministic
         cudnn.deterministic = False
         assert isinstance(nn.Linear(2, 2).weight, torch.Tensor)
-    assert torch_modules() == before and ours <= set(sys.modules)
+    assert torch_modules() == before and ours <= set(sys.modules) and minigrad.__name__ == "minigrad"
 
 
 def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +79,6 @@ def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.Monkey
     assert torch_modules() == {"torch": real, "torch.part": part}
 
 
-def test_paths_that_are_functions_as_well_stay_functions() -> None:
-    with as_torch(replace=True):
-        from torch.nn.parallel.data_parallel import DataParallel
-        from torch.nn.parallel.replicate import replicate
-
-    assert DataParallel is minigrad.nn.parallel.DataParallel and callable(minigrad.nn.parallel.data_parallel)
-    assert minigrad.nn.parallel.replicate is replicate and callable(minigrad.autograd.gradcheck)
-
-
 def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
     from minigrad.nn.modules import transformer
 
@@ -96,7 +91,7 @@ def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
     assert scope["Linear"] is minigrad.nn.Linear
 
 
-def test_as_a_call_it_lasts_and_an_installed_torch_is_not_touched(tmp_path: Path) -> None:
+def test_as_a_call_or_never_left_it_lasts_and_an_installed_torch_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise SystemExit('the other torch was imported')")
     program = """
 import sys; sys.path.insert(0, '.')
@@ -108,11 +103,8 @@ assert torch is minigrad
 print(DataLoader.__module__)
 """
     assert python("-c", program, cwd=tmp_path).startswith("minigrad.utils.data")
-
-
-def test_a_context_that_is_never_left_lasts_and_the_process_ends_without_a_word() -> None:
-    program = "from minigrad.compat import as_torch\nas_torch().__enter__()\nimport torch\nprint(torch.float32)"
-    assert python("-c", program) == "torch.float32\n"
+    entered = "from minigrad.compat import as_torch\nas_torch().__enter__()\nimport torch\nprint(torch.float32)"
+    assert python("-c", entered, cwd=tmp_path) == "torch.float32\n"
 
 
 def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
@@ -289,38 +281,33 @@ def test_importlib_finds_torch_and_its_version_as_long_as_it_is_minigrad(tmp_pat
     program = """
 import importlib.metadata as metadata, importlib.util as util
 
-def version():
+def state():
     try:
-        return metadata.version("torch")
+        version = metadata.version("torch")
     except metadata.PackageNotFoundError:
-        return None
-
-def found():
+        version = None
     try:
-        return util.find_spec("torch") is not None
+        return version, util.find_spec("torch") is not None
     except ModuleNotFoundError:
-        return False
+        return version, False
 
 ours = str(minigrad.__version__)
-before = version(), found()
+before = state()
 with as_torch():
-    assert (version(), found()) == (ours, True)
     with as_torch():
-        assert (version(), found()) == (ours, True)
-    assert (version(), found()) == (ours, True)
+        assert state() == (ours, True)
+    assert state() == (ours, True)
     about = metadata.distribution("torch")
-    assert about.metadata["Name"] == "torch" and about.locate_file("nn/__init__.py") == __import__("pathlib").Path(
-        minigrad.nn.__file__
-    )
+    assert about.metadata["Name"] == "torch"
+    assert str(about.locate_file("nn/__init__.py")) == minigrad.nn.__file__
     assert [d.version for d in metadata.distributions() if d.metadata["Name"] == "torch"][0] == ours
     assert metadata.version("numpy") == __import__("numpy").__version__
-assert (version(), found()) == before
+assert state() == before
 as_torch()
 as_torch()
-assert (version(), found()) == (ours, True)
 with as_torch():
-    pass
-assert (version(), found()) == (ours, True)
+    assert state() == (ours, True)
+assert state() == (ours, True)
 print(before[1])
 """
     assert in_a_folder(tmp_path, files if real else {}, program) == f"{real}\n"
@@ -360,20 +347,17 @@ def program(tmp_path: Path) -> Path:
     return folder / "train.py"
 
 
-def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
-    output = python("-m", "minigrad", "compat", str(program), "--lr", "1", "-m", "leave", cwd=tmp_path, expect=7)
-    assert output.splitlines() == [
-        f"minigrad.nn.module ['--lr', '1', '-m', 'leave'] {program}",
-        "__main__ ['layer.weight', 'layer.bias']",
-    ]
-
-
-def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
+def test_a_program_or_module_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
+    run = ["-m", "minigrad", "compat"]
+    output = python(*run, str(program), "--lr", "1", "-m", "leave", cwd=tmp_path, expect=7)
+    begin, copied = output.splitlines()
+    assert begin == f"minigrad.nn.module ['--lr', '1', '-m', 'leave'] {program}"
+    assert copied == "__main__ ['layer.weight', 'layer.bias']"
     program.write_text(PROGRAM.replace("from helper", "from .helper"))
-    output = python("-m", "minigrad", "compat", "-m", "package.train", "x", cwd=tmp_path)
+    output = python(*run, "-m", "package.train", "x", cwd=tmp_path)
     assert output.startswith(f"minigrad.nn.module ['x'] {program}")
     program.rename(program.parent / "__main__.py")
-    assert python("-m", "minigrad", "compat", "-m", "package", cwd=tmp_path).startswith("minigrad.nn.module []")
+    assert python(*run, "-m", "package", cwd=tmp_path).startswith("minigrad.nn.module []")
 
 
 def test_a_traceback_begins_in_the_program(program: Path) -> None:
@@ -385,11 +369,8 @@ def test_a_traceback_begins_in_the_program(program: Path) -> None:
     assert "SyntaxError" in python("-m", "minigrad", "compat", str(program), expect=1)
 
 
-WORDS = [
-    (["--help"], "minigrad compat"),
-    (["nonesuch.py"], "cannot read nonesuch.py"),
-    (["-m", "nonesuch"], "no module named nonesuch"),
-]
+WORDS = [(["--help"], "minigrad compat"), (["nonesuch.py"], "cannot read nonesuch.py")]
+WORDS += [(["-m", "nonesuch"], "no module named nonesuch")]
 
 
 @cases("words, text", WORDS)
@@ -411,12 +392,6 @@ def test_the_version_is_read_as_programs_read_it() -> None:
     assert pickle.loads(pickle.dumps(version)) == version and hash(version) == hash(str(version))
     packaging = pytest.importorskip("packaging.version")
     assert packaging.parse(version) >= packaging.parse("2.0")
-
-
-def test_the_module_is_called_torch_meanwhile() -> None:
-    with as_torch(replace=True) as torch:
-        assert torch.__name__ == "torch" and torch.nn.Linear(2, 2).weight.shape == (2, 2)
-    assert minigrad.__name__ == "minigrad"
 
 
 # Dropout's stream -----------------------------------------------------------------------------------------

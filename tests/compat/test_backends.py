@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import Any
 
 import pytest
@@ -12,22 +13,13 @@ from minigrad.backend import cublas
 from tests.support.cases import cases, raises
 from tests.support.parity import torch
 
+SWITCHES = [f"backends.cudnn.{name}" for name in ("benchmark", "deterministic", "enabled", "allow_tf32")]
 
-@cases(
-    "path",
-    [
-        "backends.cudnn.benchmark",
-        "backends.cudnn.deterministic",
-        "backends.cudnn.enabled",
-        "backends.cudnn.allow_tf32",
-        "backends.cuda.matmul.allow_tf32",
-    ],
-)
+
+@cases("path", [*SWITCHES, "backends.cuda.matmul.allow_tf32"])
 def test_switches_begin_as_pytorchs_and_are_kept(path: str) -> None:
-    *parents, name = path.split(".")
-    ours, theirs = mg, torch
-    for part in parents:
-        ours, theirs = getattr(ours, part), getattr(theirs, part)
+    place, _, name = path.rpartition(".")
+    ours, theirs = (operator.attrgetter(place)(library) for library in (mg, torch))
     before = getattr(ours, name)
     assert before == getattr(theirs, name)
     setattr(ours, name, not before)

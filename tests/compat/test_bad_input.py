@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad
-from tests.support.cases import cases, raises
+from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import in_torch_words, torch
 
@@ -75,16 +75,6 @@ def test_taken(expression: str) -> None:
     torch.manual_seed(0)
     expected, actual = valued(torch, expression), valued(minigrad, expression)
     assert in_torch_words(actual.dtype) == str(expected.dtype) and actual.tolist() == expected.tolist()
-
-
-def test_missing_methods_say_the_nearest() -> None:
-    x = minigrad.ones(2)
-    with pytest.raises(
-        AttributeError, match=r"^there is no minigrad\.Tensor\.sofmax; nearest: minigrad\.Tensor\.softmax$"
-    ):
-        x.sofmax(0)
-    raises(AttributeError, r"torch\.Tensor\.to_sparse: there are no sparse tensors", lambda: x.to_sparse())
-    assert not hasattr(x, "sofmax")
 
 
 def test_grad_can_be_deleted() -> None:

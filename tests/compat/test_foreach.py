@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 import minigrad
 from minigrad.compat import foreach as _foreach_utils
 from tests.support.cases import raises
+from tests.support.expressions import evaluate, split
 from tests.support.parity import assert_close, ours, theirs, torch
 
 SHAPES = [(2,), (3, 2), ()]
-CALLS: dict[str, list[Callable[[Any, Any], Any]]] = {
-    "add": [
-        lambda f, lists: f(lists[0], lists[1], alpha=2),
-        lambda f, lists: f(lists[0], scalars=[1.0, 2.0, 3.0]),
-        lambda f, lists: f(self=lists[0], other=lists[1], alpha=0.5),
-        lambda f, lists: f(lists[0], scalar=2),
-    ],
-    "sub": [lambda f, lists: f(lists[0], 0.5), lambda f, lists: f(lists[0], other=lists[1])],
-    "mul": [lambda f, lists: f(lists[0], [2.0, 3.0, 4.0]), lambda f, lists: f(lists[0], lists[1][2])],
-    "lerp": [
-        lambda f, lists: f(lists[0], lists[1], 0.25),
-        lambda f, lists: f(lists[0], tensors1=lists[1], weights=lists[2]),
-        lambda f, lists: f(lists[0], lists[1], weight=0.25),
-    ],
-    "addcdiv": [
-        lambda f, lists: f(lists[0], lists[1], lists[2], [1.0, -2.0, 3.0]),
-        lambda f, lists: f(lists[0], lists[1], tensor2=lists[2], scalars=[1.0, -2.0, 3.0]),
-    ],
-    "addcmul": [
-        lambda f, lists: f(lists[0], lists[1], lists[2], value=0.5),
-        lambda f, lists: f(lists[0], lists[1], lists[2], lists[0][0].new_tensor([1.0, -2.0, 3.0])),
-    ],
-    "norm": [lambda f, lists: f(lists[0], ord=1), lambda f, lists: f(lists[0])],
-    "mm": [lambda f, lists: f([lists[0][1]], [lists[1][1].T])],
-    "copy_": [lambda f, lists: f(lists[0], lists[1]), lambda f, lists: f(lists[0], src=lists[1], non_blocking=True)],
-    "pow": [
-        lambda f, lists: f(lists[0], lists[1]),
-        lambda f, lists: f(lists[0], exponent=2),
-        lambda f, lists: f(lists[0], exponent=lists[1]),
-    ],
-}
-CALLS |= {name: [lambda f, lists: f(lists[0], lists[1])] for name in ("div", "maximum", "minimum")}
-CALLS |= {
-    name: [lambda f, lists: f(lists[0], 0.4), lambda f, lists: f(lists[0], other=lists[1])]
-    for name in ("clamp_max", "clamp_min")
+CALLS = {  # x, y and z are lists of tensors
+    "add": "x, y, alpha=2 ; x, scalars=[1.0, 2.0, 3.0] ; self=x, other=y, alpha=0.5 ; x, scalar=2",
+    "sub": "x, 0.5 ; x, other=y",
+    "mul": "x, [2.0, 3.0, 4.0] ; x, y[2]",
+    "lerp": "x, y, 0.25 ; x, tensors1=y, weights=z ; x, y, weight=0.25",
+    "addcdiv": "x, y, z, [1.0, -2.0, 3.0] ; x, y, tensor2=z, scalars=[1.0, -2.0, 3.0]",
+    "addcmul": "x, y, z, value=0.5 ; x, y, z, x[0].new_tensor([1.0, -2.0, 3.0])",
+    "norm": "x, ord=1 ; x",
+    "mm": "[x[1]], [y[1].T]",
+    "copy_": "x, y ; x, src=y, non_blocking=True",
+    "pow": "x, y ; x, exponent=2 ; x, exponent=y",
+    **dict.fromkeys(("div", "maximum", "minimum"), "x, y"),
+    **dict.fromkeys(("clamp_max", "clamp_min"), "x, 0.4 ; x, other=y"),
 }
 NOT_OF_TENSOR = {"powsum"}
 
@@ -57,9 +33,9 @@ def names() -> list[str]:
     return [name.removeprefix("_foreach_") for name in dir(torch) if name.startswith("_foreach_")]
 
 
-def calls(name: str) -> list[Callable[[Any, Any], Any]]:
-    """Calls of a function, by default with the list alone."""
-    return CALLS.get(name) or CALLS.get(name.removesuffix("_")) or [lambda f, lists: f(lists[0])]
+def calls(name: str) -> list[str]:
+    """The arguments of calls of a function, by default the list alone."""
+    return split(CALLS.get(name) or CALLS.get(name.removesuffix("_"), "x"))
 
 
 def test_each() -> None:
@@ -67,11 +43,12 @@ def test_each() -> None:
     rng = np.random.default_rng(0)
     values = [[np.asarray(rng.uniform(0.2, 0.9, shape)) for shape in SHAPES] for _ in range(3)]
     for name in set(names()) - NOT_OF_TENSOR:
-        for call in calls(name):
+        for arguments in calls(name):
             results = []
             for t, make in ((minigrad, ours), (torch, theirs)):
                 lists = [[make(v) for v in each] for each in values]
-                out = call(getattr(t, f"_foreach_{name}"), lists)
+                function = getattr(t, f"_foreach_{name}")
+                out = evaluate(f"function({arguments})", function=function, **dict(zip("xyz", lists, strict=True)))
                 results.append([*out, *lists[0]])
                 assert (out is lists[0]) == name.endswith("_"), name
                 assert isinstance(out, list if name.endswith("_") else tuple), name

@@ -6,9 +6,8 @@ import contextlib
 import io
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,53 +16,29 @@ import minigrad
 from minigrad.backend import dtype
 from minigrad.ops.op import Watch
 from tests.support.cases import cases
+from tests.support.expressions import evaluate, split
 
 PROGRAM = """
 import torch
 from torch import nn
 import torch.nn.functional as F
 torch.manual_seed(0)
-LAYERS = {
-    "convolution": nn.Conv2d(4, 6, 3),
-    "depthwise": nn.Conv2d(4, 4, 3, groups=4),
-    "transposed": nn.ConvTranspose2d(4, 6, 2, 2),
-    "batch norm": nn.BatchNorm2d(4),
-    "group norm": nn.GroupNorm(2, 4),
-    "instance norm": nn.InstanceNorm2d(4),
-    "largest": nn.MaxPool2d(2),
-    "mean": nn.AvgPool2d(2),
-    "adaptive largest": nn.AdaptiveMaxPool2d(2),
-    "nearest": nn.Upsample(scale_factor=2),
-    "bilinear": nn.Upsample(scale_factor=2, mode="bilinear"),
-    "padded": nn.ZeroPad2d(1),
-    "reflected": nn.ReflectionPad2d(1),
-    "relu": nn.ReLU(),
-    "gelu": nn.GELU(),
-    "silu": nn.SiLU(),
-    "prelu": nn.PReLU(),
-    "glu": nn.GLU(1),
-    "softmax": nn.Softmax(1),
-    "joined": lambda x: torch.cat([x, x], 1),
-    "joined with contiguous": lambda x: torch.cat([x, x.contiguous()], 1),
-    "added to contiguous": lambda x: x.contiguous() + x,
-    "added contiguous": lambda x: x + x.contiguous(),
-    "scaled": lambda x: x * x.mean((2, 3), keepdim=True).sigmoid(),
-    "flipped": lambda x: x.flip(3),
-    "rolled": lambda x: x.roll(1, 2),
-    "copied": torch.clone,
-    "in order": lambda x: x.contiguous(),
-    "half": lambda x: x.half(),
-    "chunk": lambda x: x.chunk(2, 1)[0],
-    "points": nn.Conv2d(4, 6, 1),
-    "weight of points only": nn.Conv2d(4, 6, 1).to(memory_format=torch.channels_last),
-    "one channel": nn.Sequential(nn.Conv2d(4, 1, 1), nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Conv2d(1, 4, 1)),
-    "weight only": nn.Sequential(nn.Conv2d(4, 6, 3).to(memory_format=torch.channels_last), nn.ReLU()),
-}
-for name, layer in LAYERS.items():
+ONLY = [nn.Conv2d(4, 6, 1).to(memory_format=torch.channels_last)]  # whose weight alone has channels last
+ONLY += [nn.Sequential(nn.Conv2d(4, 6, 3).to(memory_format=torch.channels_last), nn.ReLU())]
+LAYERS = [nn.Conv2d(4, 6, 3), nn.Conv2d(4, 4, 3, groups=4), nn.ConvTranspose2d(4, 6, 2, 2), nn.BatchNorm2d(4)]
+LAYERS += [nn.GroupNorm(2, 4), nn.InstanceNorm2d(4), nn.MaxPool2d(2), nn.AvgPool2d(2), nn.AdaptiveMaxPool2d(2)]
+LAYERS += [nn.Upsample(scale_factor=2), nn.Upsample(scale_factor=2, mode="bilinear"), nn.ZeroPad2d(1)]
+LAYERS += [nn.ReflectionPad2d(1), nn.ReLU(), nn.GELU(), nn.SiLU(), nn.PReLU(), nn.GLU(1), nn.Softmax(1)]
+LAYERS += [nn.Conv2d(4, 6, 1), nn.Sequential(nn.Conv2d(4, 1, 1), nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Conv2d(1, 4, 1))]
+LAYERS += [lambda x: torch.cat([x, x], 1), lambda x: torch.cat([x, x.contiguous()], 1), lambda x: x.contiguous() + x]
+LAYERS += [lambda x: x + x.contiguous(), lambda x: x * x.mean((2, 3), keepdim=True).sigmoid(), lambda x: x.flip(3)]
+LAYERS += [lambda x: x.roll(1, 2), torch.clone, lambda x: x.contiguous(), lambda x: x.half()]
+LAYERS += [lambda x: x.chunk(2, 1)[0]]
+for name, layer in enumerate(LAYERS + ONLY):
     for wants in (False, True):
         torch.manual_seed(0)
         x = torch.randn(2, 4, 6, 6).requires_grad_(wants)
-        x = x if "only" in name else x.to(memory_format=torch.channels_last)
+        x = x if layer in ONLY else x.to(memory_format=torch.channels_last)
         y = layer(x)
         dropped = F.dropout(y, 0.4)
         print(name, y.stride(), dropped.stride(), (dropped != 0).flatten().int().tolist(), "%.6f" % torch.rand(1))
@@ -125,27 +100,15 @@ def test_the_layers_of_a_program_and_their_gradients_lie_as_in_pytorch(tmp_path:
         assert ours == line
 
 
-LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
-    "channels last": lambda t, x: x.contiguous(memory_format=t.channels_last),
-    "one image": lambda t, x: x[:1].contiguous(memory_format=t.channels_last),
-    "a slice of it": lambda t, x: x.contiguous(memory_format=t.channels_last)[:, :, :2],
-    "volumes": lambda t, x: x.reshape(2, 3, 4, 5, 1).to(memory_format=t.channels_last_3d),
-    "a copy": lambda t, x: x.contiguous(memory_format=t.channels_last).clone(),
-    "back in order": lambda t, x: x.contiguous(memory_format=t.channels_last).contiguous(),
-    "another dtype": lambda t, x: x.contiguous(memory_format=t.channels_last).double(),
-    "zeros like it": lambda t, x: t.ones_like(x.contiguous(memory_format=t.channels_last)),
-    "expanded and turned": lambda t, x: x[:, :1, :, 0].expand(2, 7, 4).transpose(0, 2),
-}
-DRAWS: dict[str, Callable[[Any, Any], Any]] = {
-    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.4),
-    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, 0.4, True),
-    "feature_alpha_dropout": lambda t, x: t.nn.functional.feature_alpha_dropout(x, 0.4, True),
-    "rand_like": lambda t, x: t.rand_like(x),
-    "randn_like": lambda t, x: t.randn_like(x),
-    "bernoulli": lambda t, x: t.bernoulli(x.abs().clamp(max=1)),
-    "bernoulli of a number": lambda t, x: t.bernoulli(x, 0.4),
-    "bernoulli_ of a tensor": lambda t, x: t.empty_like(x).bernoulli_(t.full_like(x, 0.4)),
-}
+LAYOUTS = """
+last ; last[:1] ; last[:, :, :2] ; x.reshape(2, 3, 4, 5, 1).to(memory_format=t.channels_last_3d) ; last.clone()
+last.contiguous() ; last.double() ; t.ones_like(last) ; x[:, :1, :, 0].expand(2, 7, 4).transpose(0, 2)
+"""
+DRAWS = """
+F.dropout(x, 0.4) ; F.alpha_dropout(x, 0.4, True) ; F.feature_alpha_dropout(x, 0.4, True) ; t.rand_like(x)
+t.randn_like(x) ; t.bernoulli(x.abs().clamp(max=1)) ; t.bernoulli(x, 0.4)
+t.empty_like(x).bernoulli_(t.full_like(x, 0.4))
+"""
 
 
 @pytest.fixture
@@ -157,15 +120,17 @@ def pytorchs_stream() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("pytorchs_stream")
-@cases("layout", LAYOUTS)
-@cases("draw", DRAWS)
+@cases("layout", split(LAYOUTS))
+@cases("draw", split(DRAWS))
 def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str) -> None:
     torch = pytest.importorskip("torch")
     results = []
     for t in (minigrad, torch):
         t.manual_seed(4)
-        x = LAYOUTS[layout](t, t.arange(1.0, 121).reshape(2, 3, 4, 5) / 200)
-        results.append((x.stride(), DRAWS[draw](t, x).double().contiguous().numpy(), t.rand(1).item()))
+        x = t.arange(1.0, 121).reshape(2, 3, 4, 5) / 200
+        x = evaluate(layout, t=t, x=x, last=x.contiguous(memory_format=t.channels_last))
+        numbers = evaluate(draw, t=t, F=t.nn.functional, x=x).double().contiguous().numpy()
+        results.append((x.stride(), numbers, t.rand(1).item()))
     (steps, ours, after), (expected_steps, theirs, expected) = results
     assert tuple(steps) == tuple(expected_steps)
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)

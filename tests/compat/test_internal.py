@@ -7,7 +7,6 @@ import importlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,23 +19,21 @@ from minigrad.compat.weak import WeakIdKeyDictionary
 from minigrad.utils import _pytree
 from tests.support.both import agree, refuse
 from tests.support.cases import cases, raises
-from tests.support.parity import assert_close, ours, theirs, torch
+from tests.support.expressions import evaluate, split
+from tests.support.parity import assert_close, in_torch_words, ours, theirs, torch
 
 X = np.arange(6.0).reshape(2, 3)
-CALLS: dict[str, Callable[[Any], Any]] = {
-    "nothing": lambda t: t._C._nn._parse_to(),
-    "a dtype": lambda t: t._C._nn._parse_to(t.float64),
-    "a device": lambda t: t._C._nn._parse_to("cpu", t.float16, True),
-    "a tensor": lambda t: t._C._nn._parse_to(t.ones(1, dtype=t.float64)),
-    "by name": lambda t: t._C._nn._parse_to(device=t.device("cpu"), dtype=t.float32, non_blocking=True),
-    "a memory format": lambda t: t._C._nn._parse_to(t.float32, memory_format=t.contiguous_format)[:3],
-}
+CALLS = """
+t._C._nn._parse_to() ; t._C._nn._parse_to(t.float64) ; t._C._nn._parse_to("cpu", t.float16, True)
+t._C._nn._parse_to(t.ones(1, dtype=t.float64)) ; t._C._nn._parse_to(t.float32, memory_format=t.contiguous_format)[:3]
+t._C._nn._parse_to(device=t.device("cpu"), dtype=t.float32, non_blocking=True)
+"""
 
 
-@cases("name", CALLS)
-def test_the_arguments_of_to(name: str) -> None:
-    results, expected = (CALLS[name](t) for t in (minigrad, torch))
-    assert [str(value).replace("minigrad.", "torch.") for value in results] == list(map(str, expected))
+@cases("call", split(CALLS))
+def test_the_arguments_of_to(call: str) -> None:
+    results, expected = (evaluate(call, t=t) for t in (minigrad, torch))
+    assert [in_torch_words(value) for value in results] == list(map(str, expected))
 
 
 def test_utilities() -> None:
@@ -74,21 +71,6 @@ def test_dlpack() -> None:
 def test_dlpack_between_both_libraries() -> None:
     assert minigrad.from_dlpack(torch.tensor(X)).tolist() == X.tolist()
     assert torch.from_dlpack(minigrad.tensor(X)).tolist() == X.tolist()
-
-
-def test_nothing_is_a_script() -> None:
-    jit: Any = minigrad.jit
-    module = minigrad.nn.Linear(1, 1)
-    assert not isinstance(module, jit.ScriptModule)
-    assert not isinstance(jit.script(test_dlpack), jit.ScriptFunction)
-    assert issubclass(jit.TracerWarning, Warning) and not issubclass(UserWarning, jit.TracerWarning)
-
-
-def test_a_layer_that_is_lazy_is_known() -> None:
-    parameter: Any = minigrad.nn.parameter
-    assert parameter.is_lazy(minigrad.nn.LazyLinear(2).weight)
-    assert not parameter.is_lazy(minigrad.nn.Linear(2, 2).weight)
-    assert not isinstance(minigrad.nn.Linear(2, 2).weight, parameter.UninitializedParameter)
 
 
 def test_numbers_in_place_of_symbols() -> None:
@@ -174,8 +156,6 @@ with torch.no_grad():
 
 
 def test_as_torch() -> None:
-    import numpy as np
-
     seed = int(np.random.SeedSequence([0, 5, 0, 0]).generate_state(4)[0])
     subprocess.run([sys.executable, "-c", PROGRAM.replace("SEED", str(seed))], check=True)
 
@@ -186,12 +166,11 @@ def test_as_torch() -> None:
 @cases("kind", ["softmax", "log_softmax"])
 def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
-    actual = getattr(minigrad, f"_{kind}_backward_data")(
-        ours(g), getattr(ours(x), kind)(1 if x.ndim > 1 else 0), -1, minigrad.float64
-    )
-    output = getattr(theirs(x), kind)(1 if x.ndim > 1 else 0)  # skipped without PyTorch
-    expected = getattr(torch, f"_{kind}_backward_data")(theirs(g), output, -1, torch.float64)
-    assert_close(actual, expected)
+    slopes = [
+        getattr(t, f"_{kind}_backward_data")(make(g), getattr(make(x), kind)(1), -1, t.float64)
+        for t, make in ((minigrad, ours), (torch, theirs))
+    ]
+    assert_close(*slopes)
 
 
 @cases("kind, shape", [(None, (2, 2, 3, 3)), (0, (3, 3)), (1, (2, 3)), (2, (2, 2, 3, 3))])
@@ -259,12 +238,7 @@ CONDITIONS: list[tuple[str, Any]] = [
     for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented")
     for arguments in ((True,), (False,), (False, lambda: "text"), (1, None), (False, "no function"), (False, lambda: 3))
 ]
-TENSORS: list[tuple[list[Any], str]] = [
-    ([True, True], "bool"),
-    ([True, False], "bool"),
-    ([], "bool"),
-    ([1, 0], "int64"),
-]
+TENSORS = [([True, True], "bool"), ([True, False], "bool"), ([], "bool"), ([1, 0], "int64")]
 
 
 def outcome(function: Any, *arguments: Any) -> tuple[str, str]:

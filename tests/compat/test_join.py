@@ -1,4 +1,4 @@
-"""Join on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and its names."""
+"""Join and hooks on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and their names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib
 import pytest
 
 from minigrad.compat import join
+from minigrad.distributed import hooks
 from tests.compat import join_checks as program
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
@@ -29,4 +30,7 @@ def test_names() -> None:
     algorithms = importlib.import_module("minigrad.distributed.algorithms")
     for path in ("minigrad.distributed.algorithms.join", "minigrad.distributed.algorithms"):
         assert importlib.import_module(path).Join is join.Join
+    from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+    assert default_hooks.allreduce_hook is hooks.allreduce_hook
     assert algorithms.Joinable is join.Joinable and algorithms.JoinHook is join.JoinHook

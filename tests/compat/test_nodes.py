@@ -11,6 +11,7 @@ import minigrad as mg
 from minigrad.compat import nodes
 from minigrad.ops.op import REGISTRY
 from tests.support.cases import cases, raises
+from tests.support.expressions import split
 
 
 def operands(t: Any) -> dict[str, Any]:
@@ -65,11 +66,7 @@ t.linalg.qr(x)[0]; t.linalg.eigh(square)[0]; t.linalg.cholesky(square @ square.t
 """
 
 
-def expressions() -> list[str]:
-    return [e.strip() for e in EXPRESSIONS.replace("\n", ";").split(";") if e.strip()]
-
-
-@cases("expression", expressions())
+@cases("expression", split(EXPRESSIONS))
 def test_a_node_has_the_name_that_pytorch_gives_it(expression: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = (eval(expression, operands(t)) for t in (mg, torch))

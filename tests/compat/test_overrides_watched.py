@@ -66,16 +66,6 @@ with Mode():
 sys.settrace(None)
 assert len(lines) > 300 and Mode.seen > 10
 
-# pdb, step by step
-import io, pdb
-
-steps = "\\n".join(["step", "p len(locals())", "args"] * 400 + ["continue", ""])
-out = io.StringIO()
-debugger = pdb.Pdb(stdin=io.StringIO(steps), stdout=out, nosigint=True, readrc=False)
-debugger.use_rawinput = False
-debugger.runcall(calls, x)
-assert "with_spellings" in out.getvalue() and "overrides.py" in out.getvalue()
-
 # tracebacks with locals
 import traceback
 
@@ -93,28 +83,6 @@ for call in (lambda: mg.add(x, other), lambda: x * other, lambda: x.mul_(other),
     fails(call)
     with Mode():
         fails(call)
-
-# threads, all with traces
-import threading
-
-failed = []
-
-def trace(frame, event, argument):
-    dict(frame.f_locals)
-    return trace
-
-def work():
-    try:
-        with Mode():
-            calls(Sub([1.0, 2.0]))
-    except BaseException as error:
-        failed.append(error)
-
-threading.settrace(trace)
-threads = [threading.Thread(target=work) for _ in range(4)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-assert not failed, failed
 
 # autocast under a trace
 with mg.autocast("cpu"):

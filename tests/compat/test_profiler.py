@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad.extension import MissingName
 from tests.support.cases import raises
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +75,3 @@ def test_names_are_those_of_the_profiler() -> None:
     assert issubclass(mg.autograd.profiler.profile, mg.profiler.profile)
     with pytest.raises(NotImplementedError, match=r"no torch\.profiler\.itt\.range_push: use profile"):
         mg.profiler.itt.range_push("x")
-    with pytest.raises(MissingName, match=r"nearest: minigrad\.profiler\.schedule"):
-        _ = mg.profiler.shedule
-    with pytest.raises(MissingName, match=r"nearest: minigrad\.autograd\.profiler\.profile"):
-        _ = mg.autograd.profiler.profil

@@ -5,24 +5,17 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 from tests.support.both import agree, numbers, refuse
 from tests.support.cases import cases
+from tests.support.expressions import evaluate, split
 
-Prune = Callable[[Any, Any, str], Any]  # called with the library's prune, a layer and the name of its parameter
-
-METHODS: dict[str, Prune] = {
-    "identity": lambda prune, layer, name: prune.identity(layer, name),
-    "random elements": lambda prune, layer, name: prune.random_unstructured(layer, name, 0.4),
-    "small elements": lambda prune, layer, name: prune.l1_unstructured(layer, name, amount=3),
-    "a share of small elements": lambda prune, layer, name: prune.l1_unstructured(layer, name, 0.35),
-    "no element": lambda prune, layer, name: prune.l1_unstructured(layer, name, 0),
-    "random rows": lambda prune, layer, name: prune.random_structured(layer, name, amount=1, dim=0),
-    "small columns": lambda prune, layer, name: prune.ln_structured(layer, name, amount=0.5, n=2, dim=1),
-    "small rows by maximum": lambda prune, layer, name: prune.ln_structured(layer, name, 1, float("inf"), -2),
-}
+METHODS = """
+identity(layer, name) ; random_unstructured(layer, name, 0.4) ; l1_unstructured(layer, name, amount=3)
+l1_unstructured(layer, name, 0.35) ; l1_unstructured(layer, name, 0) ; random_structured(layer, name, amount=1, dim=0)
+ln_structured(layer, name, amount=0.5, n=2, dim=1) ; ln_structured(layer, name, 1, math.inf, -2)
+"""
 
 
 def pruning(t: Any) -> Any:
@@ -48,17 +41,17 @@ def parts(linear: Any) -> list[Any]:
     return [*names, linear.weight.detach(), *(b for _, b in sorted(linear.named_buffers()))]
 
 
-@cases("first, second", zip(METHODS, [*list(METHODS)[1:], "identity"], strict=True))
+@cases("first, second", zip(split(METHODS), [*split(METHODS)[1:], split(METHODS)[0]], strict=True))
 def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
     def program(t: Any, x: Any) -> Any:
         t.manual_seed(5)
         linear = layer(t)
         optimizer = t.optim.SGD(linear.parameters(), lr=0.1)
-        METHODS[first](pruning(t), linear, "weight")
+        evaluate(f"prune.{first}", prune=pruning(t), layer=linear, name="weight")
         once = parts(linear)
         linear(x).square().sum().backward()
         optimizer.step()  # it holds the parameter that is now weight_orig
-        METHODS[second](pruning(t), linear, "weight")
+        evaluate(f"prune.{second}", prune=pruning(t), layer=linear, name="weight")
         twice = [*parts(linear), pruning(t).is_pruned(linear), linear.weight_orig.grad]
         output = linear(x)
         pruning(t).remove(linear, "weight")
@@ -127,31 +120,24 @@ def test_a_mask_and_a_method_of_ones_own() -> None:
     agree(program, gradient=False)
 
 
-REFUSED: list[Callable[[Any, Any], Any]] = [
-    lambda prune, linear: prune.l1_unstructured(linear, "weight", 1.5),
-    lambda prune, linear: prune.l1_unstructured(linear, "weight", -1),
-    lambda prune, linear: prune.l1_unstructured(linear, "weight", "all"),
-    lambda prune, linear: prune.l1_unstructured(linear, "weight", 13),
-    lambda prune, linear: prune.custom_from_mask(linear, "weight", linear.bias.detach().reshape(-1, 1)),
-    lambda prune, linear: prune.ln_structured(linear, "bias", 1, 2, 0),
-    lambda prune, linear: prune.random_structured(linear, "weight", 1, 5),
-    lambda prune, linear: prune.random_structured(linear, "weight", 4, 0),
-    lambda prune, linear: prune.remove(linear, "weight"),
-    lambda prune, linear: prune.global_unstructured([(linear, "weight")], prune.LnStructured, amount=1, n=2),
-    lambda prune, linear: prune.global_unstructured(5, prune.L1Unstructured, amount=1),
-    lambda prune, linear: prune.global_unstructured([(linear, "weight")], prune.L1Unstructured, [1], amount=1),
-    lambda prune, linear: prune.l1_unstructured(linear, "weight", 1, importance_scores=linear.bias),
-    lambda prune, linear: prune.PruningContainer().add_pruning_method(10),
-    lambda prune, linear: prune.BasePruningMethod(),
-]
+REFUSED = """
+l1_unstructured(linear, "weight", 1.5) ; l1_unstructured(linear, "weight", -1)
+l1_unstructured(linear, "weight", "all") ; l1_unstructured(linear, "weight", 13)
+custom_from_mask(linear, "weight", linear.bias.detach().reshape(-1, 1))
+ln_structured(linear, "bias", 1, 2, 0) ; random_structured(linear, "weight", 1, 5) ; remove(linear, "weight")
+random_structured(linear, "weight", 4, 0) ; l1_unstructured(linear, "weight", 1, importance_scores=linear.bias)
+global_unstructured([(linear, "weight")], prune.LnStructured, amount=1, n=2) ; BasePruningMethod()
+global_unstructured(5, prune.L1Unstructured, amount=1) ; PruningContainer().add_pruning_method(10)
+global_unstructured([(linear, "weight")], prune.L1Unstructured, [1], amount=1)
+"""
 
 
-@cases("number", range(len(REFUSED)))
-def test_refused(number: int) -> None:
+@cases("call", split(REFUSED))
+def test_refused(call: str) -> None:
     def program(t: Any) -> None:
         linear = layer(t)
         try:
-            REFUSED[number](pruning(t), linear)
+            evaluate(f"prune.{call}", prune=pruning(t), linear=linear)
         finally:
             assert sorted(linear._parameters) == ["bias", "weight"] and not linear._buffers
 
