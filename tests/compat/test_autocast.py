@@ -6,7 +6,7 @@ import importlib
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.compat import autocast as amp
-from minigrad.nn.utils import clip_grad_norm_
 from minigrad.utils.checkpoint import checkpoint
 from tests.support import strict
 from tests.support.cases import cases, programs, raises
@@ -22,22 +21,18 @@ from tests.support.parity import torch
 
 pytest.importorskip("ml_dtypes")
 LOW = ["float16", "bfloat16"]
-ALONE = """
-    abs acos acosh asin asinh atan ceil cos cosh deg2rad erf erfc erfinv exp exp2 expm1 frac lgamma log log10 log1p
-    log2 logit neg reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc amax amin argmax
-    max mean median min prod std sum var trace
-"""
-ACTIVATIONS = """
-    celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish normalize relu6 selu silu
-    softplus softshrink softsign tanhshrink
-"""
-LOSSES = """
-    binary_cross_entropy_with_logits huber_loss kl_div l1_loss mse_loss poisson_nll_loss smooth_l1_loss
-    soft_margin_loss
-"""
-PAIRS = """
-    add sub mul div fmod hypot kron logaddexp logaddexp2 maximum xlogy copysign
-"""
+ALONE = (
+    "abs acos acosh asin asinh atan ceil cos cosh deg2rad erf erfc erfinv exp exp2 expm1 frac lgamma log log10 log1p"
+)
+ALONE += " log2 logit neg reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc amax amin"
+ALONE += " argmax max mean median min prod std sum var trace"
+ACTIVATIONS = (
+    "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish normalize relu6 selu silu"
+)
+ACTIVATIONS += " softplus softshrink softsign tanhshrink"
+LOSSES = "binary_cross_entropy_with_logits huber_loss kl_div l1_loss mse_loss poisson_nll_loss smooth_l1_loss"
+LOSSES += " soft_margin_loss"
+PAIRS = "add sub mul div fmod hypot kron logaddexp logaddexp2 maximum xlogy copysign"
 
 # t is the library, F its nn.functional, m makes a float tensor of a shape, i a tensor of class numbers.
 CASES = """
@@ -225,12 +220,9 @@ def test_what_is_refused_or_disabled() -> None:
     raises(RuntimeError, "'gpu' is not a device", lambda: mg.autocast("gpu"))
     with pytest.raises(ValueError, match="device_type"):
         mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
-    for make in (
-        lambda: mg.autocast("cpu", dtype=mg.float64),
-        *[lambda: mg.autocast("cuda")] * (not mg.cuda.is_available()),
-    ):
+    for place, dtype in (("cpu", mg.float64), *[("cuda", None)] * (not mg.cuda.is_available())):
         with pytest.warns(UserWarning, match="Disabling autocast"):
-            context = make()
+            context = mg.autocast(place, dtype=dtype)
         with context:
             assert product(mg.ones(2, 2)) is mg.float32
     strict.install(emulate=False)
@@ -402,29 +394,24 @@ def model_of(t: Any) -> Any:
     )
 
 
-def losses(t: Any, model: Any, place: str, context: Any, scaler: Any = None) -> list[float]:
-    """Of five steps of AdamW with clipping on one batch."""
+def losses(t: Any, model: Any, place: str, low: str = "") -> list[float]:
+    """Of five steps of AdamW with clipping on one batch, in autocast to a dtype of 16 bits or without."""
     optimizer = t.optim.AdamW(model.parameters(), lr=1e-2)
+    scaler = t.amp.GradScaler("cpu", enabled=low == "float16")
     tokens = t.tensor(np.random.default_rng(0).integers(0, 11, (4, 7))).to(place)
     log = []
     for _ in range(5):
         optimizer.zero_grad()
-        with context():
+        with t.autocast(place, dtype=getattr(t, low or "bfloat16"), enabled=bool(low)):
             x = model["embedding"](tokens[:, :-1])
             logits = model["out"](model["norm"](model["block"](x)))
             loss = t.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].reshape(-1))
         assert loss.dtype == t.float32
-        if scaler is None:
-            loss.backward()
-        else:
-            scaler.scale(loss).backward()
-            scaler.unscale_(optimizer)
-        (t.nn.utils.clip_grad_norm_ if t is not mg else clip_grad_norm_)(model.parameters(), 1.0)
-        if scaler is None:
-            optimizer.step()
-        else:
-            scaler.step(optimizer)
-            scaler.update()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        t.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
         log.append(loss.item())
     return log
 
@@ -437,11 +424,9 @@ def test_a_training_follows_pytorchs(low: str, device: str) -> None:
     weights = {name: value.numpy().copy() for name, value in ours.state_dict().items()}
     theirs.load_state_dict({name: torch.tensor(value) for name, value in weights.items()})
     ours.to(device)
-    scalers = [t.amp.GradScaler("cpu") if low == "float16" else None for t in (mg, torch)]
-    actual = losses(mg, ours, device, lambda: mg.autocast(device, dtype=getattr(mg, low)), scalers[0])
-    expected = losses(torch, theirs, "cpu", lambda: torch.autocast("cpu", dtype=getattr(torch, low)), scalers[1])
+    actual, expected = losses(mg, ours, device, low), losses(torch, theirs, "cpu", low)
     np.testing.assert_allclose(actual, expected, rtol=2e-2 if low == "bfloat16" else 4e-3)
     assert {p.dtype for p in ours.parameters()} == {p.grad.dtype for p in ours.parameters()} == {mg.float32}
     whole = model_of(mg).to(device)
     whole.load_state_dict({name: mg.tensor(value) for name, value in weights.items()})
-    assert losses(mg, whole, device, nullcontext) != actual
+    assert losses(mg, whole, device) != actual

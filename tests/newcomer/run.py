@@ -48,6 +48,7 @@ def in_folder(place: Path) -> int:
         shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "steps", steps, ignore=shutil.ignore_patterns("__pycache__"))
     home.mkdir()
+    shutil.copy(ROOT / "tests" / "user_types" / "program.py", home / "user.py")
     return subprocess.run([python, steps, wheel], cwd=home, check=False, env=plain(python)).returncode
 
 

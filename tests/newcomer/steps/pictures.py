@@ -50,12 +50,6 @@ def _() -> None:
         assert file and Path(file[1]).exists(), told
 
 
-@step("what a notebook gets: a page, a drawing and a text")
-def _() -> None:
-    bundle = viz.graph(mg.ones(2, requires_grad=True).sum())._repr_mimebundle_()
-    assert {"text/html", "image/svg+xml", "text/plain"} <= set(bundle)
-
-
 @step("a notebook, executed: its outputs have drawings that need no script")
 def _() -> None:
     python(NOTEBOOK)

@@ -13,22 +13,16 @@ import sys
 
 class Block:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {blocked}:
-            raise ModuleNotFoundError(f"{{name}} is blocked", name=name)
+        if name.partition(".")[0] in ("tokenizers", "sacrebleu", "sacremoses", "tqdm"):
+            raise ModuleNotFoundError(f"{name} is blocked", name=name)
 
 sys.meta_path.insert(0, Block())
 from minigrad.translate import Translator
 
-translator = Translator.load("{model}")
-(translation,) = translator.translate(["{sentence}"])
+(translation,) = Translator.load("runs/toy/last.safetensors").translate(["I like cats"])
 print("text:", translation.text)
 """
 MODEL = "runs/numbers/model.safetensors"
-
-
-def load(model: str, sentence: str, blocked: tuple[str, ...] = ()) -> str:
-    """What a program prints that translates with a model, while these libraries cannot be imported."""
-    return python(LOAD.format(model=model, sentence=sentence, blocked=blocked or ("nothing",)))
 
 
 @step("own pairs: minigrad train --data numbers.tsv, in the background since then")
@@ -60,29 +54,23 @@ def _() -> None:
     assert json.loads(Path("report.json").read_text(encoding="utf-8"))
 
 
-@step("from minigrad.translate import Translator: the one file that training wrote, in a program")
-def _() -> None:
-    assert load(MODEL, "21").startswith("text:")
+STOPPED = """
+import signal, subprocess, sys, time
+from pathlib import Path
+
+p = subprocess.Popen(["minigrad", "train", "--run", "runs/toy", "--log-every", "1"])
+until = time.monotonic() + 200
+while not Path("runs/toy/log.jsonl").exists() and time.monotonic() < until and p.poll() is None:
+    time.sleep(0.2)
+p.send_signal(signal.SIGINT)
+sys.exit(p.wait())
+"""
 
 
 @step("the shipped corpus: stopped with Ctrl-C, then translated with, without one optional library")
 def _() -> None:
-    program = Path("stopped.py")
-    program.write_text(
-        "import signal, subprocess, sys, time\n"
-        "from pathlib import Path\n"
-        "p = subprocess.Popen(['minigrad', 'train', '--run', 'runs/toy', '--log-every', '1'])\n"
-        "until = time.monotonic() + 200\n"
-        "while not Path('runs/toy/log.jsonl').exists() and time.monotonic() < until and p.poll() is None:\n"
-        "    time.sleep(0.2)\n"
-        "p.send_signal(signal.SIGINT)\n"
-        "sys.exit(p.wait())\n",
-        encoding="utf-8",
-    )
-    told = command("python", str(program), status=130)
-    assert "minigrad train --run runs/toy" in told, told
-    blocked = ("tokenizers", "sacrebleu", "sacremoses", "tqdm")
-    assert load("runs/toy/last.safetensors", "I like cats", blocked).startswith("text:")
+    assert "minigrad train --run runs/toy" in python(STOPPED, status=130)
+    assert python(LOAD).startswith("text:")
 
 
 @step("minigrad viz: the curves of a run, as page and picture")
@@ -100,21 +88,21 @@ def _() -> None:
     assert "there is no nowhere" in one_line(command("minigrad", "viz", "nowhere", status=1))
 
 
+SERVING = """
+import subprocess, urllib.request
+
+p = subprocess.Popen(["minigrad", "serve", "--run", "runs/numbers", "--port", "0"], stdout=subprocess.PIPE, text=True)
+url = p.stdout.readline().split(" is at ")[1].split()[0]
+print(urllib.request.urlopen(url, timeout=60).read().decode())
+p.terminate()
+p.wait()
+"""
+
+
 @step("minigrad serve: a page that translates")
 def _() -> None:
-    program = Path("serving.py")
-    program.write_text(
-        "import subprocess, sys, urllib.request\n"
-        "p = subprocess.Popen(['minigrad', 'serve', '--run', 'runs/numbers', '--port', '0'], stdout=subprocess.PIPE, "
-        "text=True)\n"
-        "url = p.stdout.readline().split(' is at ')[1].split()[0]\n"
-        "print(urllib.request.urlopen(url, timeout=60).read().decode())\n"
-        "p.terminate()\n"
-        "p.wait()\n",
-        encoding="utf-8",
-    )
-    told = command("python", str(program))
-    assert "<html" in told and "<script" in told
+    page = python(SERVING)
+    assert "<html" in page and "<script" in page
 
 
 @step("minigrad config: settings to change, and train --config")
