@@ -15,62 +15,41 @@ from minigrad.utils.data import DataLoader, TensorDataset
 x = minigrad.randn(2, 3)
 
 # Arithmetic, with Python's numbers and NumPy's arrays
-assert_type(x + 1, Tensor)
-assert_type(2.5 * x - 1, Tensor)
-assert_type(1 / (x @ x.T) ** 2, Tensor)
-assert_type(x * np.float32(2) + np.ones(3, np.float32), Tensor)
-assert_type(x < 1e-3, Tensor)
-assert_type((x > 0) & ~(x > 1), Tensor)
+numbers = [x + 1, 2.5 * x - 1, 1 / (x @ x.T) ** 2, x * np.float32(2) + np.ones(3, np.float32)]
+assert_type([*numbers, x < 1e-3, (x > 0) & ~(x > 1)], list[Tensor])
 x += 1
 assert_type(x, Tensor)
 
 # Shapes, elements and parts
-assert_type(x.shape, Size)
-assert_type(x.shape[0], int)
-assert_type(x.shape[1:], Size)
-assert_type(x.size(0), int)
-assert_type(len(x), int)
-assert_type(x[:, None, ..., 1:], Tensor)
-assert_type(x[x > 0], Tensor)
+assert_type((x.shape, x.shape[1:]), tuple[Size, Size])
+assert_type((x.shape[0], x.size(0), len(x)), tuple[int, int, int])
+assert_type([x[:, None, ..., 1:], x[x > 0], x.to("cpu").float().contiguous()], list[Tensor])
 assert_type([row for row in x], list[Tensor])  # noqa: C416 (what an iteration gives)
 assert_type(x.sum().item(), int | float)
 assert_type(float(x.sum()), float)
-assert_type(x.dtype, minigrad.dtype)
-assert_type(x.device, minigrad.device)
+assert_type((x.dtype, x.device), tuple[minigrad.dtype, minigrad.device])
 assert_type(x.grad, Tensor | None)
-assert_type(x.to("cpu").float().contiguous(), Tensor)
 assert_type(x.detach().numpy(), np.ndarray[Any, Any])
 
 # Results with names
-assert_type(x.max(), Tensor)
 assert_type(x.max(0), return_types.max[Tensor])
-assert_type(x.max(dim=1, keepdim=True).values, Tensor)
-assert_type(minigrad.max(x, 0).indices, Tensor)
-assert_type(minigrad.max(x, x), Tensor)
+named = [x.max(), x.max(dim=1, keepdim=True).values, minigrad.max(x, 0).indices, minigrad.max(x, x), x.unique()]
+named += [x.topk(2).values, x.sort(descending=True)[1], minigrad.linalg.svd(x).S, minigrad.where(x > 0, x, 0.0)]
+assert_type(named, list[Tensor])
 values, _ = x.min(0)
 assert_type(values, Tensor)
-assert_type(x.topk(2).values, Tensor)
-assert_type(x.sort(descending=True)[1], Tensor)
-assert_type(minigrad.linalg.svd(x).S, Tensor)
 assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])
-assert_type(minigrad.where(x > 0, x, 0.0), Tensor)
-assert_type(x.unique(), Tensor)
 assert_type(x.chunk(2), tuple[Tensor, ...])
 
 # Functions
-assert_type(minigrad.tensor([[1, 2], [3, 4]]), Tensor)
-assert_type(minigrad.zeros(2, 3, dtype=minigrad.float32, device="cpu"), Tensor)
-assert_type(minigrad.einsum("ij,kj->ik", x, x), Tensor)
-assert_type(F.softmax(x, dim=-1), Tensor)
-assert_type(F.cross_entropy(x, minigrad.tensor([0, 1])), Tensor)
-assert_type(F.max_pool1d(x, 2), Tensor)
+results = [minigrad.tensor([[1, 2], [3, 4]]), minigrad.zeros(2, 3, dtype=minigrad.float32, device="cpu")]
+results += [minigrad.einsum("ij,kj->ik", x, x), F.softmax(x, dim=-1), F.max_pool1d(x, 2)]
+assert_type([*results, F.cross_entropy(x, minigrad.tensor([0, 1]))], list[Tensor])
 assert_type(F.max_pool1d(x, 2, return_indices=True), tuple[Tensor, Tensor])
 
 # Modules: a call has the types of ``forward``
-assert_type(nn.Linear(3, 4)(x), Tensor)
-assert_type(nn.CrossEntropyLoss()(x, x), Tensor)
-assert_type(nn.Sequential(nn.Linear(3, 4), nn.Tanh())(x), Tensor)
-assert_type(nn.Embedding(5, 3)(minigrad.tensor([1])), Tensor)
+outputs = [nn.Linear(3, 4)(x), nn.CrossEntropyLoss()(x, x), nn.Sequential(nn.Linear(3, 4), nn.Tanh())(x)]
+assert_type([*outputs, nn.Embedding(5, 3)(minigrad.tensor([1]))], list[Tensor])
 assert_type(nn.MultiheadAttention(3, 1)(x, x, x), tuple[Tensor, Tensor | None])
 assert_type(nn.GRU(3, 4)(x), tuple[Tensor, Tensor])
 assert_type(nn.LSTM(3, 4)(x), tuple[Tensor, tuple[Tensor, Tensor]])

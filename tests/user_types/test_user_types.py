@@ -60,19 +60,14 @@ def run(command: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-CHECKERS = [pytest.param(mypy, id="mypy"), pytest.param(pyright, id="pyright")]
-
-
-@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("checker", [mypy, pyright])
 def test_types_are_known_and_mistakes_reported(environment: Path, checker: Checker) -> None:
     for name in ("program.py", "revealed.py"):
         lines, said = checker(environment, HERE / name)
         assert not lines, said
-    mistakes = HERE / "mistakes.py"
-    expected = set()
-    for number, line in enumerate(mistakes.read_text(encoding="utf-8").splitlines(), 1):
-        if "# mistake:" in line or f"# mistake for {checker.__name__}:" in line:
-            expected.add(number)
+    mistakes, marks = HERE / "mistakes.py", ("# mistake:", f"# mistake for {checker.__name__}:")
+    text = mistakes.read_text(encoding="utf-8").splitlines()
+    expected = {number for number, line in enumerate(text, 1) if any(mark in line for mark in marks)}
     lines, said = checker(environment, mistakes)
     assert len(expected) > 20
     assert lines == expected, said
@@ -86,13 +81,8 @@ def test_they_run(tmp_path: Path, name: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-COMPLETED = {
-    "nn.LSTM(2, 3)(x)[1][0].": "unsqueeze",
-    "x.max(0).": "indices",
-    "x.max(0).values.": "softmax",
-    "(x * 2).sum().": "backward",
-    "minigrad.device('cpu').": "index",
-}
+COMPLETED = {"nn.LSTM(2, 3)(x)[1][0].": "unsqueeze", "x.max(0).": "indices", "x.max(0).values.": "softmax"}
+COMPLETED |= {"(x * 2).sum().": "backward", "minigrad.device('cpu').": "index"}
 
 
 def test_completion(environment: Path) -> None:

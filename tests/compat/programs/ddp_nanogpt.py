@@ -8,7 +8,6 @@ $ torchrun --standalone --nproc_per_node=2 ddp_nanogpt.py --out_dir=out
 import argparse
 import math
 import os
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -103,13 +102,13 @@ class GPT(nn.Module):
         logits = self.lm_head(x)
         return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1)
 
-    def configure_optimizers(self, weight_decay, learning_rate, betas, device_type):
+    def configure_optimizers(self, weight_decay, learning_rate, betas):
         params = [p for p in self.parameters() if p.requires_grad]
         groups = [
             {"params": [p for p in params if p.dim() >= 2], "weight_decay": weight_decay},
             {"params": [p for p in params if p.dim() < 2], "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=device_type == "cuda")
+        return torch.optim.AdamW(groups, lr=learning_rate, betas=betas)
 
 
 parser = argparse.ArgumentParser()
@@ -122,8 +121,7 @@ for name, default in numbers.items():
     parser.add_argument(f"--{name}", type=type(default), default=default)
 parser.add_argument("--backend", default="gloo", help="'nccl', 'gloo', etc.")
 parser.add_argument("--device", default="cpu")
-parser.add_argument("--dtype", default="float32", choices=["float32", "float64", "float16"])
-parser.add_argument("--compile", action="store_true")
+parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
 args = parser.parse_args()
 
 ddp = int(os.environ.get("RANK", -1)) != -1  # is this a ddp run?
@@ -134,9 +132,7 @@ if ddp:
     ddp_rank = int(os.environ["RANK"])
     ddp_local_rank = int(os.environ["LOCAL_RANK"])
     ddp_world_size = int(os.environ["WORLD_SIZE"])
-    if device.startswith("cuda"):
-        device = f"cuda:{ddp_local_rank}"
-        torch.cuda.set_device(device)
+    device = f"cuda:{ddp_local_rank}" if device.startswith("cuda") else device
     master_process = ddp_rank == 0  # this process will do logging, checkpointing etc.
     seed_offset = ddp_rank  # each process gets a different seed
     # world_size number of processes will be training simultaneously
@@ -148,12 +144,7 @@ else:
 if master_process:
     os.makedirs(args.out_dir, exist_ok=True)
 torch.manual_seed(1337 + seed_offset)
-torch.backends.cuda.matmul.allow_tf32 = True
-torch.backends.cudnn.allow_tf32 = True
-torch.set_default_dtype(torch.float64 if args.dtype == "float64" else torch.float32)
-device_type = "cuda" if "cuda" in device else "cpu"
-ptdtype = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16}[args.dtype]
-ctx = nullcontext() if device_type == "cpu" else torch.amp.autocast(device_type=device_type, dtype=ptdtype)
+torch.set_default_dtype(getattr(torch, args.dtype))
 
 
 def synthetic_text(length=20000, seed=1):
@@ -185,19 +176,16 @@ def get_batch(split):
     return x.to(device), y.to(device)
 
 
-model_args = dict(vocab_size=len(chars))
-config = GPTConfig(**model_args)
+config = GPTConfig(vocab_size=len(chars))
 block_size = config.block_size
 model = GPT(config)
 model.to(device)
 if master_process:
     print(f"number of parameters: {sum(p.numel() for p in model.parameters())}")
 
-scaler = torch.amp.GradScaler(device_type, enabled=(args.dtype == "float16"))
-optimizer = model.configure_optimizers(args.weight_decay, args.learning_rate, (0.9, 0.95), device_type)
-model = torch.compile(model) if args.compile else model
+optimizer = model.configure_optimizers(args.weight_decay, args.learning_rate, (0.9, 0.95))
 if ddp:
-    model = DDP(model, device_ids=[ddp_local_rank] if device_type == "cuda" else None)
+    model = DDP(model, device_ids=[ddp_local_rank] if device.startswith("cuda") else None)
 raw_model = model.module if ddp else model  # unwrap DDP container if needed
 
 
@@ -209,8 +197,7 @@ def estimate_loss():
         losses = torch.zeros(args.eval_iters, device=device)
         for k in range(args.eval_iters):
             X, Y = get_batch(split)
-            with ctx:
-                logits, loss = model(X, Y)
+            logits, loss = model(X, Y)
             losses[k] = loss.item()
         out[split] = losses.mean()
         if ddp:
@@ -245,14 +232,8 @@ for iter_num in range(args.max_iters + 1):
             print(f"step {iter_num}: train loss {losses['train']:.4f}, val loss {losses['val']:.4f}")
             if losses["val"] < best_val_loss and iter_num > 0:
                 best_val_loss = losses["val"].item()
-                checkpoint = {
-                    "model": raw_model.state_dict(),
-                    "optimizer": optimizer.state_dict(),
-                    "model_args": model_args,
-                    "iter_num": iter_num,
-                    "best_val_loss": best_val_loss,
-                    "config": {**asdict(config), **vars(args)},
-                }
+                checkpoint = {"model": raw_model.state_dict(), "optimizer": optimizer.state_dict()}
+                checkpoint |= {"iter_num": iter_num, "config": {**asdict(config), **vars(args)}}
                 torch.save(checkpoint, os.path.join(args.out_dir, "ckpt.pt"))
     if iter_num == args.max_iters:
         break
@@ -262,16 +243,13 @@ for iter_num in range(args.max_iters + 1):
         if ddp:
             # gradients need only be synchronized at the last micro step
             model.require_backward_grad_sync = micro_step == gradient_accumulation_steps - 1
-        with ctx:
-            logits, loss = model(X, Y)
-            loss = loss / gradient_accumulation_steps
+        logits, loss = model(X, Y)
+        loss = loss / gradient_accumulation_steps
         total += loss.detach()
         X, Y = get_batch("train")
-        scaler.scale(loss).backward()
-    scaler.unscale_(optimizer)
+        loss.backward()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
-    scaler.step(optimizer)
-    scaler.update()
+    optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
     mean = total.clone()
