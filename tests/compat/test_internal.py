@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.compat import as_torch
 from minigrad.compat.internal import _DecoratorContextManager, swap_tensor
 from minigrad.compat.weak import WeakIdKeyDictionary
 from minigrad.utils import _pytree
@@ -73,11 +72,13 @@ def test_dlpack_between_both_libraries() -> None:
     assert torch.from_dlpack(minigrad.tensor(X)).tolist() == X.tolist()
 
 
-def test_numbers_in_place_of_symbols() -> None:
+def test_numbers_in_place_of_symbols_and_assertions() -> None:
     t: Any = minigrad
     assert (t.sym_max(2, 3), t.sym_int(2.5), t.sym_not(False)) == (3, 2, True) and not isinstance(3, t.SymInt)
     t._assert_async(t.tensor(1))
+    t._assert(t.ones(1) > 0, "never")
     raises(RuntimeError, "empty", lambda: t._assert_async(t.tensor(0), "empty"))
+    raises(AssertionError, "as it was", lambda: t._assert(t.ones(1) < 0, "as it was"))
 
 
 def test_a_prefix_is_taken_from_a_state_dict() -> None:
@@ -137,27 +138,21 @@ def test_nodes_of_lists_and_names() -> None:
     assert _pytree.is_structseq_instance(time.localtime()) and not _pytree.is_structseq_instance((1, 2))
 
 
-PROGRAM = """
-from minigrad.compat import as_torch
-as_torch()
-import torch, functorch
-from torch.autograd import forward_ad
-from torch._C._functorch import is_batchedtensor
-from torch.serialization import MAP_LOCATION
-from torch.utils.data._utils.worker import _generate_state
-assert functorch.vmap(torch.sin)(torch.zeros(2)).tolist() == [0, 0]
-assert torch.torch is torch and not is_batchedtensor(torch.ones(1))
-assert forward_ad.unpack_dual(torch.ones(1)).tangent is None
-assert [int(n) for n in _generate_state(5, 0)][:1] == [SEED]
-x = torch.ones(2, requires_grad=True)
-with torch.no_grad():
-    x.numpy()
-"""
+def test_paths_that_packages_import_from_torch() -> None:
+    with as_torch(replace=True) as t:
+        import functorch
+        from torch._C._functorch import is_batchedtensor
+        from torch.autograd import forward_ad
+        from torch.serialization import MAP_LOCATION
+        from torch.utils.data._utils.worker import _generate_state
 
-
-def test_as_torch() -> None:
-    seed = int(np.random.SeedSequence([0, 5, 0, 0]).generate_state(4)[0])
-    subprocess.run([sys.executable, "-c", PROGRAM.replace("SEED", str(seed))], check=True)
+        assert functorch.vmap(t.sin)(t.zeros(2)).tolist() == [0, 0] and MAP_LOCATION
+        assert t.torch is t and not is_batchedtensor(t.ones(1))
+        assert forward_ad.unpack_dual(t.ones(1)).tangent is None
+        seed = int(np.random.SeedSequence([0, 5, 0, 0]).generate_state(4)[0])
+        assert int(_generate_state(5, 0)[0]) == seed
+        with t.no_grad():
+            t.ones(2, requires_grad=True).numpy()
 
 
 # torch._C and beside it --------------------------------------------------------------------------------
@@ -223,11 +218,6 @@ def test_paths_that_packages_import_from() -> None:
     called: list[int] = []
     minigrad.cuda._lazy_call(lambda: called.append(1))
     assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
-
-
-def test_assert_as_a_function() -> None:
-    minigrad._assert(minigrad.ones(1) > 0, "never")
-    raises(AssertionError, "as it was", lambda: minigrad._assert(minigrad.ones(1) < 0, "as it was"))
 
 
 # torch._check and its like -----------------------------------------------------------------------------
