@@ -5,7 +5,6 @@ What each rank found is compared: its losses, the mean losses, the norms of grad
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ PROGRAMS = Path(__file__).parent / "programs"
 RANKS = 2
 SECONDS = 120.0  # of which a first run needs some for compilers
 FOLDERS = {"ddp_nanogpt": "--out_dir", "ddp_word_lm": "--save"}
-MPIEXEC = Path(sys.executable).with_name("mpiexec")
 Found = list[dict[str, Any]]
 
 # Measured: in float64 losses agree to 4e-16, norms to 2e-15 and weights to 2e-15 of the largest; in float32 to 2e-7,
@@ -55,10 +53,10 @@ def finished(*processes: Any, folder: Path) -> Found:
     return found
 
 
-def on_minigrad(starter: list[str], folder: Path, program: str, *options: str) -> Found:
-    """A program on minigrad, started in some way."""
+def on_minigrad(folder: Path, program: str, *options: str) -> Found:
+    """A program on minigrad."""
     folder.mkdir()
-    words = [*starter, "-m", "minigrad", "compat", *command(program, folder, *options)]
+    words = [*ranks.launcher(RANKS), "-m", "minigrad", "compat", *command(program, folder, *options)]
     extra = {"MINIGRAD_DROPOUT_STREAM": "pytorch", "MASTER_PORT": str(ranks.free_port())}
     return finished(ranks.begun(words, folder, **extra), folder=folder)
 
@@ -75,7 +73,7 @@ def on_pytorch(folder: Path, program: str, *options: str) -> Found:
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
 def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Path) -> None:
     close = CLOSE["float64" if "float64" in case else "float32"]
-    both = on_minigrad(ranks.launcher(RANKS), tmp_path / "minigrad", *case), on_pytorch(tmp_path / "torch", *case)
+    both = on_minigrad(tmp_path / "minigrad", *case), on_pytorch(tmp_path / "torch", *case)
     for ours, theirs in zip(*both, strict=True):
         assert set(ours) == set(theirs) and len(ours["losses"]) == 50
         for name, expected in theirs.items():
@@ -90,20 +88,3 @@ def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Pa
         checkpoint = minigrad.load(tmp_path / "minigrad" / "ckpt.pt")
         assert checkpoint["iter_num"] in (25, 50) and "transformer.wte.weight" in checkpoint["model"]
         assert len(checkpoint["optimizer"]["param_groups"]) == 2
-
-
-@pytest.mark.skipif(not MPIEXEC.exists(), reason="there is no mpiexec")
-def test_it_does_not_matter_who_starts_the_ranks(tmp_path: Path) -> None:
-    mpiexec = [str(MPIEXEC), "-n", str(RANKS), sys.executable]
-    ways: dict[str, tuple[list[str], tuple[str, ...]]] = {
-        "mpiexec": (mpiexec, ()),
-        "mpi": (mpiexec, ("--launcher", "mpi", "--backend", "mpi")),  # PyTorch's way, if it has MPI
-    }
-    if hasattr(os, "fork"):
-        ways["spawn"] = [sys.executable], ()
-    expected = on_minigrad(ranks.launcher(RANKS), tmp_path / "run", "ddp_word_lm")
-    for way, (starter, options) in ways.items():
-        outcomes = on_minigrad(starter, tmp_path / way, "ddp_word_lm", *options)
-        for ours, theirs in zip(outcomes, expected, strict=True):
-            for name in theirs:
-                np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{way}: {name}")

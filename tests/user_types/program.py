@@ -125,15 +125,6 @@ def train(model: Classifier, loader: DataLoader[Example, Batch], device: minigra
     return losses
 
 
-def save(model: Classifier, optimizer: optim.Optimizer, path: Path) -> None:
-    """One file with all that training needs to go on."""
-    minigrad.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
-    state: dict[str, Any] = minigrad.load(path, map_location="cpu")
-    result = model.load_state_dict(state["model"], strict=False)
-    print(result.missing_keys, result.unexpected_keys)
-    optimizer.load_state_dict(state["optimizer"])
-
-
 def main(folder: Path) -> None:
     """Train on a part of the sentences, and test on the rest."""
     minigrad.manual_seed(0)
@@ -146,7 +137,12 @@ def main(folder: Path) -> None:
     share = accuracy(model, DataLoader(test_part, batch_size=20, collate_fn=collate))
     print(f"loss {losses[-1]:.3f}, right {share:.1%}, {sum(p.numel() for p in model.parameters())} parameters")
     model.head[0].weight.requires_grad_(False)
-    save(model, optim.SGD(model.parameters(), lr=0.1, momentum=0.9), folder / "classifier.pt")
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    minigrad.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, folder / "classifier.pt")
+    state: dict[str, Any] = minigrad.load(folder / "classifier.pt", map_location="cpu")
+    result = model.load_state_dict(state["model"], strict=False)
+    print(result.missing_keys, result.unexpected_keys)
+    optimizer.load_state_dict(state["optimizer"])
     model.eval()
     words = [f"word{i}" for i in range(8)]
     _, weights = model.attention(model.embedding(data.tokens[:1]))

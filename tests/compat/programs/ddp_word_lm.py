@@ -1,9 +1,7 @@
 """
 Word-level language model on several processes.
 
-    python ddp_word_lm.py --nprocs 2                     # starts the processes itself
     torchrun --nproc_per_node=2 ddp_word_lm.py
-    mpirun -n 2 python ddp_word_lm.py --backend mpi --launcher mpi
 """
 
 import argparse
@@ -13,7 +11,6 @@ import os
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
@@ -130,12 +127,9 @@ def train_epoch(model, loader, optimizer, args, ntoken, rank, epoch, history):
             print(f"| epoch {epoch:3d} | {i:5d}/{len(loader):5d} batches | loss {loss.item():5.2f}")
 
 
-def main_worker(rank, world_size, args):
-    if args.launcher == "mpi":
-        dist.init_process_group(backend=args.backend)
-        rank, world_size = dist.get_rank(), dist.get_world_size()
-    else:
-        dist.init_process_group(args.backend, rank=rank, world_size=world_size)
+def train(args):
+    dist.init_process_group(args.backend)
+    rank, world_size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(args.seed + rank)  # DDP sends the weights of rank 0
     torch.set_default_dtype(getattr(torch, args.dtype))
 
@@ -199,17 +193,7 @@ def main():
     parser.add_argument("--log-interval", type=int, default=5)
     parser.add_argument("--save", default="out")
     parser.add_argument("--backend", default="gloo")
-    parser.add_argument("--launcher", choices=["none", "pytorch", "mpi"], default="none")
-    parser.add_argument("--nprocs", type=int, default=2, help="processes to start, unless torchrun has")
-    args = parser.parse_args()
-    if args.launcher == "mpi":
-        main_worker(-1, -1, args)
-    elif "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        main_worker(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), args)
-    else:
-        os.environ.setdefault("MASTER_ADDR", "localhost")
-        os.environ.setdefault("MASTER_PORT", "29511")
-        mp.spawn(main_worker, args=(args.nprocs, args), nprocs=args.nprocs, join=True)
+    train(parser.parse_args())
 
 
 if __name__ == "__main__":
