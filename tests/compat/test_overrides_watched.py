@@ -18,6 +18,7 @@ import pytest
 import minigrad
 from minigrad.compat import overrides
 from tests.support.cases import cases
+from tests.support.expressions import evaluate
 from tests.support.parity import torch
 
 PACKAGE = Path(minigrad.__file__).parent
@@ -200,31 +201,18 @@ class Duck:
 
 
 def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    duck, out, x = Duck(), minigrad.zeros(2), minigrad.ones(2)
-    any_duck: Any = duck
-    calls: dict[str, Any] = {
-        "sum": lambda: named("torch.sum")(any_duck, axis=0, out=out),
-        "add": lambda: x + any_duck,
-        "add_": lambda: x.__iadd__(any_duck),
-        "sub": lambda: x - any_duck,
-        "__getitem__": lambda: x[1, any_duck],
-        "normal": lambda: minigrad.normal(any_duck, any_duck),
-        "linear": lambda: minigrad.nn.functional.linear(x, any_duck),
-    }
+    calls = {"sum": "t.sum(D, axis=0, out=out)", "add": "x + D", "add_": "x.__iadd__(D)", "sub": "x - D"}
+    calls |= {"__getitem__": "x[1, D]", "normal": "t.normal(D, D)", "linear": "t.nn.functional.linear(x, D)"}
+    names = {"t": minigrad, "D": Duck(), "x": minigrad.ones(2), "out": minigrad.zeros(2)}
     for closings in (100, 0):  # functions do not ask yet, or still ask because of modes
         for name, call in calls.items():
             monkeypatch.setattr(overrides, "_closings", closings)
             forget_classes()
-            first, again = call(), call()
+            first, again = (evaluate(call, **names) for _ in range(2))
             assert first == again and first[0].__name__ == name
-
-
-def test_a_class_is_met_within_a_mode() -> None:
-    """The first call of which, in PyTorch, is as any other."""
-    duck: Any = Duck()
     forget_classes()
-    with overrides.BaseTorchFunctionMode():
-        answers: list[Any] = [minigrad.exp(duck), minigrad.ones(2) + duck]
+    with overrides.BaseTorchFunctionMode():  # in which the class is met
+        answers = [evaluate(call, **names) for call in ("t.exp(D)", "x + D")]
     assert [answer[0].__name__ for answer in answers] == ["exp", "add"]
 
 
