@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.cases import cases
+from tests.support.both import agree, numbers
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
 SHAPE = (3, 4, 2)
@@ -136,33 +137,19 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
 )
 @pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's, of masks of bytes
 def test_known_indices(key: Any) -> None:
-    values = np.random.default_rng(0).standard_normal(SHAPE)
-    mine, other = ours(values, True), theirs(values, True)
-    found, expected = mine[key(minigrad)], other[key(torch)]
-    assert_close(found, expected)
-    found.sum().backward()
-    expected.sum().backward()
-    assert_close(mine.grad, other.grad)
+    agree(lambda t, x: x[key(t)], numbers(*SHAPE))
 
 
 def test_index_errors() -> None:
     x = minigrad.zeros(3, 4)
-    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
-        x[3]
-    with pytest.raises(IndexError, match="index -5 is out of bounds for dimension 1 with size 4"):
-        x[..., -5]
-    with pytest.raises(IndexError, match="too many indices for tensor of dimension 2"):
-        x[0, 0, 0]
-    with pytest.raises(IndexError, match="must be long, int, byte or bool"):
-        x[minigrad.tensor([0.5])]
-    with pytest.raises(IndexError, match="valid indices"):
-        x["a"]
-    with pytest.raises(ValueError, match="step must be greater than zero"):
-        x[::-1]
-    with pytest.raises(IndexError, match=r"getitem.*\(3, 4\)"):
-        x[minigrad.tensor([0, 7])]
-    with pytest.raises(IndexError, match="getitem"):
-        x[minigrad.tensor([True, False])]
+    raises(IndexError, "index 3 is out of bounds for dimension 0 with size 3", lambda: x[3])
+    raises(IndexError, "index -5 is out of bounds for dimension 1 with size 4", lambda: x[..., -5])
+    raises(IndexError, "too many indices for tensor of dimension 2", lambda: x[0, 0, 0])
+    raises(IndexError, "must be long, int, byte or bool", lambda: x[minigrad.tensor([0.5])])
+    raises(IndexError, "valid indices", lambda: x["a"])
+    raises(ValueError, "step must be greater than zero", lambda: x[::-1])
+    raises(IndexError, r"getitem.*\(3, 4\)", lambda: x[minigrad.tensor([0, 7])])
+    raises(IndexError, "getitem", lambda: x[minigrad.tensor([True, False])])
     with pytest.raises(RuntimeError, match=r"shape mismatch: value tensor of shape \[5\]"):
         x[0] = minigrad.ones(5)
     with pytest.raises(IndexError):
@@ -185,23 +172,10 @@ def test_assigning_numbers_lists_and_arrays() -> None:
     assert n.tolist() == [0, 2, 2]
 
 
-def test_named_results() -> None:
-    x = minigrad.tensor([[3.0, 1.0, 2.0]])
-    values, indices = x.sort()
-    assert (values.tolist(), indices.tolist()) == ([[1, 2, 3]], [[1, 2, 0]])
-    top = x.topk(2)
-    assert (top.values.tolist(), top.indices.tolist()) == ([[3, 2]], [[0, 2]])
-    largest = x.max(dim=1, keepdim=True)
-    assert (largest.values.shape, largest[1].item()) == ((1, 1), 0)
-
-
 @cases("descending", [False, True])
 def test_sorting_is_stable_and_puts_nan_last(descending: bool) -> None:
     values = np.array([2.0, np.nan, 1.0, 2.0, 1.0, np.inf, -np.inf])
-    found = ours(values).sort(descending=descending, stable=True)
-    expected = theirs(values).sort(descending=descending, stable=True)
-    assert_close(found.values, expected.values)
-    assert host(found.indices).tolist() == expected.indices.tolist()
+    agree(lambda t, x: tuple(x.sort(descending=descending, stable=True)), values)
 
 
 ROWS = {
@@ -214,13 +188,10 @@ ROWS = {
 
 @cases("name, dim", [(n, d) for n in ROWS for d in (None, 0, -1) if n != "nan" or d is None])
 def test_unique(name: str, dim: int | None, device: str) -> None:
-    x = ROWS[name]
-    parts = ours(x, device=device).unique(return_inverse=True, return_counts=True, dim=dim)
-    expected = theirs(x).unique(return_inverse=True, return_counts=True, dim=dim)
-    for part, e in zip(parts, expected, strict=True):
-        assert_close(part, e)
-        assert part.device.type == device
-    assert_close(ours(x, device=device).unique(dim=dim), expected[0])
+    def program(t: Any, x: Any) -> Any:
+        return *x.detach().unique(return_inverse=True, return_counts=True, dim=dim), x.detach().unique(dim=dim)
+
+    agree(program, ROWS[name], device=device)
 
 
 def test_topk_of_nan_on_a_device(device: str) -> None:
@@ -235,8 +206,7 @@ def test_topk_of_nan_and_integers() -> None:
         assert_close(ours(values).topk(3, largest=largest).values, theirs(values).topk(3, largest=largest).values)
         numbers = np.array([3, -7, 5, 0])
         assert_close(ours(numbers).topk(2, largest=largest).values, theirs(numbers).topk(2, largest=largest).values)
-    with pytest.raises(RuntimeError, match="out of range"):
-        minigrad.ones(3).topk(4)
+    raises(RuntimeError, "out of range", lambda: minigrad.ones(3).topk(4))
 
 
 @cases("largest", [True, False])
@@ -266,24 +236,16 @@ def test_topk_of_a_long_axis_with_nan(largest: bool, device: str) -> None:
 
 def test_bad_input() -> None:
     x, i = minigrad.zeros(3, 4), minigrad.tensor([[0, 5]])
-    with pytest.raises(RuntimeError, match=r"gather: index 5 is out of range: indices must be in 0 \.\. 2"):
-        x.gather(0, i)
-    with pytest.raises(RuntimeError, match="scatter: index 5"):
-        x.scatter(1, i, 1.0)
-    with pytest.raises(RuntimeError, match=r"index tensor of an integer dtype, not minigrad.float32"):
-        x.gather(0, x)
-    with pytest.raises(RuntimeError, match="same number of dimensions"):
-        x.gather(0, minigrad.tensor([0]))
-    with pytest.raises(RuntimeError, match=r"boolean masks, but got mask with dtype minigrad\.float32"):
-        x.masked_fill(x, 1)
-    with pytest.raises(RuntimeError, match="0-dimensional value"):
-        x.masked_fill(x > 0, minigrad.ones(4))
+    raises(RuntimeError, r"gather: index 5 is out of range: indices must be in 0 \.\. 2", lambda: x.gather(0, i))
+    raises(RuntimeError, "scatter: index 5", lambda: x.scatter(1, i, 1.0))
+    raises(RuntimeError, r"index tensor of an integer dtype, not minigrad.float32", lambda: x.gather(0, x))
+    raises(RuntimeError, "same number of dimensions", lambda: x.gather(0, minigrad.tensor([0])))
+    raises(RuntimeError, r"boolean masks, but got mask with dtype minigrad\.float32", lambda: x.masked_fill(x, 1))
+    raises(RuntimeError, "0-dimensional value", lambda: x.masked_fill(x > 0, minigrad.ones(4)))
     with pytest.raises(RuntimeError, match=r"cannot be converted to type minigrad.int64"):
         minigrad.zeros(2, dtype=minigrad.int64).masked_fill(minigrad.tensor([True, False]), float("inf"))
-    with pytest.raises(RuntimeError, match="masked_fill"):
-        x.masked_fill(minigrad.tensor([True, False]), 1)
-    with pytest.raises(IndexError, match="Dimension out of range"):
-        x.index_select(2, minigrad.tensor([0]))
+    raises(RuntimeError, "masked_fill", lambda: x.masked_fill(minigrad.tensor([True, False]), 1))
+    raises(IndexError, "Dimension out of range", lambda: x.index_select(2, minigrad.tensor([0])))
 
 
 # Repeated indices ----------------------------------------------------------------------------------------
@@ -337,16 +299,9 @@ ACCUMULATING = {
 
 @cases("name", ACCUMULATING)
 def test_repeats_add_up(name: str, device: str) -> None:
-    """The result where it is made of sums, else the gradient."""
+    """In the result where it is made of sums, else in the gradient."""
     x, index, v = np.arange(1.0, 5), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15)
-    results = []
-    for t, make in ((minigrad, lambda a: ours(a, device=device)), (torch, theirs)):
-        a, values = make(x).requires_grad_(), make(v).requires_grad_()
-        out = ACCUMULATING[name](t, a, make(index), values)
-        (out * out).sum().backward()
-        results.append((out.detach(), a.grad, values.grad))
-    for f, e in zip(*results, strict=True):
-        assert_close(f, e)
+    agree(lambda t, *args: ACCUMULATING[name](t, *args), x, index, v, device=device)
 
 
 # Whole slices reduced, and places ---------------------------------------------------------------------------
@@ -356,12 +311,13 @@ def test_repeats_add_up(name: str, device: str) -> None:
 @cases("reduce", ["prod", "mean", "amax", "amin"])
 @cases("include_self", [True, False])
 def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
-    x, source = np.arange(12.0).reshape(4, 3) - 3, np.arange(9.0).reshape(3, 3) / 2
-    index = np.array([0, 2, 0])
-    places, given = ours(index, device=device), ours(source, device=device)
-    found = ours(x, device=device).index_reduce_(0, places, given, reduce, include_self=include_self)
-    expected = theirs(x).index_reduce_(0, theirs(index), theirs(source), reduce, include_self=include_self)
-    assert_close(found, expected)
+    x, index, source = np.arange(12.0).reshape(4, 3) - 3, np.array([0, 2, 0]), np.arange(9.0).reshape(3, 3) / 2
+    how = reduce, include_self
+    agree(
+        lambda t, x, i, v: x.detach().index_reduce_(0, i, v.detach(), how[0], include_self=how[1]),
+        *(x, index, source),
+        device=device,
+    )
     with pytest.raises(RuntimeError, match="Expected reduce to be one of"):
         ours(x).index_reduce(0, ours(index), ours(source), "sum")
 
@@ -369,9 +325,8 @@ def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
 @cases("shape", [(2, 3), (4,), (2, 2, 3)])
 def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
     indices = np.arange(np.prod(shape)).reshape(-1, 1)[::-1]
-    found = minigrad.unravel_index(ours(indices, device=device), shape)
-    for f, e in zip(found, torch.unravel_index(theirs(indices), shape), strict=True):
-        assert_close(f, e)
+    agree(lambda t, i: t.unravel_index(i, shape), indices, device=device)
+    assert minigrad.unravel_index(ours(indices).int(), shape)[0].dtype is minigrad.int64
 
 
 @cases("include_self", [True, False])
@@ -380,16 +335,9 @@ def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: 
     """Equal extremes share the gradient; a product's is right with one zero, and with several."""
     x = np.array([[4.0, 2, -1], [3, 3, 4]]) + (0 if include_self else 0.25)  # left out, PyTorch still gives it a share
     src = np.array([[2.0, 5, 1], [6, 2, 2], [2, -1, 3], [0, 3, 0.5]])
-    index, weights = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [0, 1, 0]]), np.arange(1.0, 7).reshape(2, 3)
-
-    def gradients(make: Any) -> list[Any]:
-        t, s = make(x), make(src)
-        t.requires_grad_(), s.requires_grad_()
-        (t.scatter_reduce(0, make(index), s, reduce, include_self=include_self) * make(weights)).sum().backward()
-        return [t.grad, s.grad]
-
-    for ours_, theirs_ in zip(gradients(lambda v: ours(v, device=device)), gradients(theirs), strict=True):
-        assert_close(ours_, theirs_)
+    index = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [0, 1, 0]])
+    how = {"reduce": reduce, "include_self": include_self}
+    agree(lambda t, x, s, i: t.scatter_reduce(x, 0, i, s, **how), x, src, index, device=device)
 
 
 def test_second_gradients_of_products_with_zeros(device: str) -> None:
@@ -400,12 +348,6 @@ def test_second_gradients_of_products_with_zeros(device: str) -> None:
     product = lambda x, src: x.scatter_reduce(0, index, src, "prod")
     assert minigrad.autograd.gradcheck(product, [x, src])
     assert minigrad.autograd.gradgradcheck(product, [x, src])
-
-
-def test_unravel_index_gives_int64() -> None:
-    assert [p.dtype for p in minigrad.unravel_index(minigrad.tensor([3], dtype=minigrad.int32), (2, 2))] == [
-        minigrad.int64
-    ] * 2
 
 
 def test_a_value_of_more_axes_than_the_place_loses_the_first_where_they_are_of_length_1() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import minigrad
+from tests.support.cases import raises
 
 
 def test_einsum_errors() -> None:
@@ -22,19 +23,13 @@ def test_einsum_errors() -> None:
 
 def test_errors() -> None:
     x, y = minigrad.ones(2, 3), minigrad.ones(2, 4)
-    with pytest.raises(RuntimeError, match=r"matmul: mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"):
-        x @ y
-    with pytest.raises(RuntimeError, match="at least one axis"):
-        x @ minigrad.tensor(1.0)
+    raises(RuntimeError, r"matmul: mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)", lambda: x @ y)
+    raises(RuntimeError, "at least one axis", lambda: x @ minigrad.tensor(1.0))
     with pytest.raises(RuntimeError, match=r"same dtype, but got: minigrad\.float32 and minigrad\.float64"):
         x @ minigrad.ones(3, dtype=minigrad.float64)
-    with pytest.raises(RuntimeError, match=r"mm: expected a tensor of 2 dimensions, but got shape \(3,\)"):
-        x.mm(minigrad.ones(3))
+    raises(RuntimeError, r"mm: expected a tensor of 2 dimensions, but got shape \(3,\)", lambda: x.mm(minigrad.ones(3)))
     with pytest.raises(RuntimeError, match="bmm: batch sizes 2 and 3 differ"):
         minigrad.bmm(minigrad.ones(2, 2, 2), minigrad.ones(3, 2, 2))
-    with pytest.raises(RuntimeError, match=r"matmul.*\(3, 2, 2\)"):
-        minigrad.ones(2, 2, 2) @ minigrad.ones(3, 2, 2)
-    with pytest.raises(TypeError):
-        x @ 2
-    with pytest.raises(TypeError):
-        x @ [[1.0]]
+    raises(RuntimeError, r"matmul.*\(3, 2, 2\)", lambda: minigrad.ones(2, 2, 2) @ minigrad.ones(3, 2, 2))
+    raises(TypeError, None, lambda: x @ 2)
+    raises(TypeError, None, lambda: x @ [[1.0]])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.cases import cases
+from tests.support.both import agree, numbers
+from tests.support.cases import cases, raises
 from tests.support.expressions import evaluate, split
-from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
+from tests.support.parity import assert_close, ours, theirs, torch
 
 X = np.arange(24.0).reshape(2, 3, 4)
 
@@ -37,55 +38,34 @@ def test_sizes_from_tensors_and_numpy() -> None:
 
 def test_errors() -> None:
     x = minigrad.zeros(2, 3)
-    with pytest.raises(RuntimeError, match=r"shape '\[4, 2\]' is invalid for input of size 6"):
-        x.view(4, 2)
-    with pytest.raises(RuntimeError, match="invalid for input"):
-        x.reshape(-1, -1)
-    with pytest.raises(RuntimeError, match="invalid for input"):
-        x.reshape(4, -1)
-    with pytest.raises(TypeError, match=r"a shape is made of ints, not float \(1\.5\)"):
-        x.reshape(1.5, 4)
-    with pytest.raises(RuntimeError, match="each of the 2 axes once"):
-        x.permute(0, 0)
-    with pytest.raises(IndexError, match="Dimension out of range"):
-        x.transpose(0, 2)
-    with pytest.raises(RuntimeError, match="<= 2 dimensions"):
-        minigrad.zeros(1, 2, 3).t()
+    raises(RuntimeError, r"shape '\[4, 2\]' is invalid for input of size 6", lambda: x.view(4, 2))
+    raises(RuntimeError, "invalid for input", lambda: x.reshape(-1, -1))
+    raises(RuntimeError, "invalid for input", lambda: x.reshape(4, -1))
+    raises(TypeError, r"a shape is made of ints, not float \(1\.5\)", lambda: x.reshape(1.5, 4))
+    raises(RuntimeError, "each of the 2 axes once", lambda: x.permute(0, 0))
+    raises(IndexError, "Dimension out of range", lambda: x.transpose(0, 2))
+    raises(RuntimeError, "<= 2 dimensions", lambda: minigrad.zeros(1, 2, 3).t())
     with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"):
         x.expand(2, 4)
-    with pytest.raises(RuntimeError, match="number of sizes provided"):
-        x.expand(6)
-    with pytest.raises(RuntimeError, match="repeat dims"):
-        x.repeat(2)
+    raises(RuntimeError, "number of sizes provided", lambda: x.expand(6))
+    raises(RuntimeError, "repeat dims", lambda: x.repeat(2))
     with pytest.raises(
         RuntimeError,
         match=r"cat: sizes of tensors must match.* in dimension 0: .*\(2, 3\), tensor 1 has shape \(2, 4\)",
     ):
         minigrad.cat([x, minigrad.zeros(2, 4)])
-    with pytest.raises(ValueError, match="non-empty"):
-        minigrad.cat([])
-    with pytest.raises(RuntimeError, match="equal size"):
-        minigrad.stack([x, minigrad.zeros(3, 2)])
-    with pytest.raises(RuntimeError, match="sum exactly to 3"):
-        x.split([1, 1], 1)
-    with pytest.raises(RuntimeError, match="positive"):
-        x.split(0)
-    with pytest.raises(RuntimeError, match="greater than 0"):
-        x.chunk(0)
-    with pytest.raises(RuntimeError, match="exceeds dimension size"):
-        x.narrow(1, 2, 2)
-    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
-        minigrad.zeros(3).tril()
-    with pytest.raises(RuntimeError, match="mT"):
-        minigrad.zeros(3).mT
-    with pytest.raises(RuntimeError, match="unbind"):
-        minigrad.tensor(1.0).unbind()
-    with pytest.raises(RuntimeError, match="start_dim"):
-        x.flatten(1, 0)
-    with pytest.raises(IndexError, match="Dimension out of range"):
-        minigrad.cat([x, x], dim=2)
-    with pytest.raises(RuntimeError, match="unflatten"):
-        x.unflatten(1, (2, 2))
+    raises(ValueError, "non-empty", lambda: minigrad.cat([]))
+    raises(RuntimeError, "equal size", lambda: minigrad.stack([x, minigrad.zeros(3, 2)]))
+    raises(RuntimeError, "sum exactly to 3", lambda: x.split([1, 1], 1))
+    raises(RuntimeError, "positive", lambda: x.split(0))
+    raises(RuntimeError, "greater than 0", lambda: x.chunk(0))
+    raises(RuntimeError, "exceeds dimension size", lambda: x.narrow(1, 2, 2))
+    raises(RuntimeError, "at least 2 dimensions", lambda: minigrad.zeros(3).tril())
+    raises(RuntimeError, "mT", lambda: minigrad.zeros(3).mT)
+    raises(RuntimeError, "unbind", lambda: minigrad.tensor(1.0).unbind())
+    raises(RuntimeError, "start_dim", lambda: x.flatten(1, 0))
+    raises(IndexError, "Dimension out of range", lambda: minigrad.cat([x, x], dim=2))
+    raises(RuntimeError, "unflatten", lambda: x.unflatten(1, (2, 2)))
 
 
 IN_ORDER = """
@@ -97,22 +77,11 @@ x.topk(2, 0).values
 
 @cases("expression", split(IN_ORDER))
 def test_results_that_programs_view_lie_in_order(expression: str, device: str) -> None:
-    values = np.random.default_rng(0).standard_normal((2, 3, 4))
-    found = evaluate(expression, t=minigrad, x=ours(values, device=device).transpose(0, 2))
-    expected = evaluate(expression, t=torch, x=theirs(values).transpose(0, 2))
-    assert expected.is_contiguous() and found.is_contiguous()
-    assert_close(found.view(-1), expected.view(-1))
+    agree(lambda t, x: evaluate(expression, t=t, x=x.transpose(0, 2)).view(-1), numbers(2, 3, 4), device=device)
 
 
 def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
-    values, found = np.random.default_rng(0).standard_normal((2, 3, 4)), []
-    for make, permute in ((ours, minigrad.permute), (theirs, torch.permute)):
-        x = make(values, True)
-        out = permute(x * 2, (2, 0, 1)).as_strided((2, 4), (3, 2), 2)
-        (out * out).sum().backward()
-        found.append((out, x.grad))
-    for mine, other in zip(*found, strict=True):
-        assert_close(mine, other)
+    agree(lambda t, x: t.permute(x * 2, (2, 0, 1)).as_strided((2, 4), (3, 2), 2) ** 2, numbers(2, 3, 4))
     part = ours(np.arange(16.0).reshape(4, 4))[:, :2]
     assert part.as_strided((3,), (1,)).tolist() == [0, 1, 2]
 
@@ -122,23 +91,20 @@ def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
 
 def test_as_strided_of_a_part_of_memory(device: str) -> None:
     """It reads all of the memory that the tensor shows a part of; gradients reach the part alone."""
+
+    def program(t: Any, x: Any, offset: Any) -> Any:
+        part = x.detach()[5:15].requires_grad_()
+        taken = t.as_strided(part, (3, 2), (1, 2), offset)
+        return taken.detach(), *t.autograd.grad((taken * taken).sum(), part)
+
     for offset in (None, 0, 4, 10):
-        results = []
-        for t, make in ((minigrad, lambda v: ours(v, device=device)), (torch, theirs)):
-            part = make(np.arange(20.0))[5:15].requires_grad_()
-            taken = t.as_strided(part, (3, 2), (1, 2), offset)
-            (gradient,) = t.autograd.grad((taken * taken).sum(), part)
-            results.append((taken, gradient))
-        for found, expected in zip(*results, strict=True):
-            assert_close(found, expected)
+        agree(program, np.arange(20.0), offset, device=device)
     x = ours(np.arange(12.0), device=device).reshape(3, 4)[1:, ::2]
     assert x.as_strided(x.shape, x.stride(), x.storage_offset()).tolist() == x.tolist()
 
 
 def test_as_strided_in_place() -> None:
-    x, y = ours(np.arange(6.0)), theirs(np.arange(6.0))
-    assert x.as_strided_((2, 2), (1, 2)) is x
-    assert_close(x, y.as_strided_((2, 2), (1, 2)))
+    agree(lambda t, x: x.detach().as_strided_((2, 2), (1, 2)), np.arange(6.0))
 
 
 def test_as_strided_scatter(device: str) -> None:
@@ -169,23 +135,20 @@ def test_as_strided_errors() -> None:
 @cases("spacing", [1, 0.5, "numbers", "places"])
 @cases("dim", [None, 1, (0, -1)])
 def test_gradient(spacing: Any, dim: Any, edge_order: int) -> None:
-    values = np.random.default_rng(0).standard_normal((4, 3, 5))
+    values = numbers(4, 3, 5)
     axes = [0, 1, 2] if dim is None else [dim] if isinstance(dim, int) else dim
-    results = []
-    for t, make in ((minigrad, ours), (torch, theirs)):
-        x = make(values).requires_grad_()
+
+    def program(t: Any, x: Any) -> Any:
         steps = spacing
         if spacing == "numbers":
             steps = [0.5 + d for d in range(len(axes))]
         if spacing == "places":
-            steps = [make(np.arange(values.shape[d]) ** 1.5) for d in axes]
+            steps = [t.from_numpy(np.arange(values.shape[d]) ** 1.5) for d in axes]
         if isinstance(steps, list) and len(steps) == 1:
             steps = tuple(steps)
-        slopes = t.gradient(x, spacing=steps, dim=dim, edge_order=edge_order)
-        (gradient,) = t.autograd.grad(sum((s * s).sum() for s in slopes), x)
-        results.append((*slopes, gradient))
-    for found, expected in zip(*results, strict=True):
-        assert_close(found, expected)
+        return t.gradient(x, spacing=steps, dim=dim, edge_order=edge_order)
+
+    agree(program, values)
 
 
 def test_gradient_of_integers_and_errors() -> None:
@@ -213,6 +176,4 @@ def test_no_difference_leaves_the_input_as_it_is() -> None:
 @cases("shape", [(), (1,), (2, 1)])
 def test_sum_to_size_of_bools(shape: tuple[int, ...]) -> None:
     for size in {shape, shape[1:]}:
-        found, expected = (t.ones(shape, dtype=t.bool).sum_to_size(size) for t in (minigrad, torch))
-        assert_close(found, expected)
-        assert_same_dtype(found, expected)
+        agree(lambda t, x, size: x.sum_to_size(size), np.ones(shape, bool), size)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, assert_same_dtype, torch
 
 NAMES = [f"{kind}Tensor" for kind in ("Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool")]
@@ -70,7 +70,5 @@ def test_the_default_type() -> None:
     assert minigrad.ones(1).dtype is minigrad.tensor(1.0).dtype is minigrad.float64
     minigrad.set_default_tensor_type("torch.FloatTensor")
     assert minigrad.ones(1).dtype is minigrad.float32
-    with pytest.raises(TypeError, match="invalid type object"):
-        minigrad.set_default_tensor_type("torch.NoTensor")
-    with pytest.raises(TypeError, match="only floating-point types"):
-        minigrad.set_default_tensor_type(minigrad.LongTensor)
+    raises(TypeError, "invalid type object", lambda: minigrad.set_default_tensor_type("torch.NoTensor"))
+    raises(TypeError, "only floating-point types", lambda: minigrad.set_default_tensor_type(minigrad.LongTensor))
