@@ -144,19 +144,8 @@ case("clamp", lambda t, x, high: x.clamp(max=high), (3, 4), (3, 4))
 
 # Elementwise: several operands, which broadcast ------------------------------------------------------------
 
-_PAIRS = [
-    ((2, 3), (2, 3)),
-    ((3,), (2, 3)),
-    ((2, 3), (3,)),
-    ((2, 1), (1, 3)),
-    ((1,), (2, 3)),
-    ((), (2, 3)),
-    ((2, 3), ()),
-    ((2, 2, 3), (2, 3)),
-    ((3, 1, 1), (1, 2)),
-    ((1, 1, 1), (2,)),
-    ((1, 3), (1, 1)),
-]
+_PAIRS = [((2, 3), (2, 3)), ((3,), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((1,), (2, 3)), ((), (2, 3))]
+_PAIRS += [((2, 3), ()), ((2, 2, 3), (2, 3)), ((3, 1, 1), (1, 2)), ((1, 1, 1), (2,)), ((1, 3), (1, 1))]
 for _a, _b in _PAIRS[1::2]:
     case("add", lambda t, a, b: a + b, _a, _b)
 for _a, _b in _PAIRS[::2]:
@@ -249,9 +238,8 @@ case("repeat_interleave", lambda t, x, n: t.repeat_interleave(x, n, dim=0), (3, 
 
 for _dim in (None, 0, -1, (0, 2), (1,)):
     for _name in ("sum", "mean", "amax", "amin"):
-        case(
-            _name, lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=() if d is None and f[0] == "a" else d), (2, 3, 2)
-        )
+        _own = lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=() if d is None and f[0] == "a" else d)
+        case(_name, _own, (2, 3, 2))
         case(_name, lambda t, x, d=_dim or (0, 1), f=_name: getattr(t, f)(x, dim=d, keepdim=True), (2, 3, 2))
     for _name in ("var", "std"):
         case(_name, lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=d), (2, 3, 2))
@@ -278,20 +266,9 @@ case("cumprod", lambda t, x, z: t.cumprod(x * z, dim=0), (4,), np.array([1.0, 0,
 
 # Products --------------------------------------------------------------------------------------------------
 
-for _a, _b in [
-    ((2, 3), (3, 4)),
-    ((3,), (3,)),
-    ((3,), (3, 2)),
-    ((2, 3), (3,)),
-    ((2, 2, 3), (3, 4)),
-    ((2, 3), (2, 3, 4)),
-    ((2, 2, 3), (2, 3, 2)),
-    ((2, 1, 2, 3), (3, 3, 2)),
-    ((3,), (2, 3, 2)),
-    ((2, 2, 3), (3,)),
-    ((2, 1, 2, 3), (1, 3, 3, 1)),
-    ((1, 2, 3), (2, 3, 1)),
-]:
+_FACTORS = [((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 2, 3), (3, 4)), ((2, 3), (2, 3, 4))]
+_FACTORS += [((2, 2, 3), (2, 3, 2)), ((2, 1, 2, 3), (3, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,))]
+for _a, _b in [*_FACTORS, ((2, 1, 2, 3), (1, 3, 3, 1)), ((1, 2, 3), (2, 3, 1))]:
     case("matmul", lambda t, a, b: t.matmul(a, b), _a, _b)
 case("matmul", lambda t, a: a @ a, (3, 3))
 case("matmul", lambda t, a: a @ a, (3,))
@@ -322,16 +299,8 @@ for _equation, *_shapes in [
 # Indexing --------------------------------------------------------------------------------------------------
 
 _I, _J = np.array([0, 2, 2, -1]), np.array([1, 0, 1, 1])
-_KEYS: list[Any] = [
-    1,
-    -1,
-    slice(None, None, 2),
-    (slice(None), 1),
-    (0, slice(1, None)),
-    (Ellipsis, 0),
-    (None, 1),
-    (slice(1, 2), None),
-]
+_KEYS: list[Any] = [1, -1, slice(None, None, 2), (slice(None), 1), (0, slice(1, None)), (Ellipsis, 0), (None, 1)]
+_KEYS.append((slice(1, 2), None))
 for _key in _KEYS:
     case("getitem", lambda t, x, k=_key: x[k], (3, 2, 2))
 case("getitem", lambda t, x, i: x[i], (3, 2), _I)
@@ -366,14 +335,8 @@ _AT = np.array([[0, 1, 1], [2, 0, 1]])
 case("gather", lambda t, x, i: t.gather(x, 0, i), (3, 3), _AT)
 case("gather", lambda t, x, i: x.gather(dim=-1, index=i), (2, 3), _AT)
 case("scatter", lambda t, x, i, v: t.scatter(x, 1, i, v), (2, 4), np.array([[0, 3], [2, 1]]), (2, 2))
-case(
-    "scatter",
-    lambda t, x, i, v: t.scatter(x, 0, i, v),
-    (3, 4),
-    np.array([[0, 1], [2, 0]]),
-    (3, 3),
-    theirs=lambda t, x, i, v: t.scatter(x, 0, i, v[:2, :2]),
-)  # torch has no gradient for a larger src
+_torch = lambda t, x, i, v: t.scatter(x, 0, i, v[:2, :2])  # which has no gradient for a larger src
+case("scatter", lambda t, x, i, v: t.scatter(x, 0, i, v), (3, 4), _AT[:, :2], (3, 3), theirs=_torch)
 case("scatter", lambda t, x, i: x.scatter(0, i, 1.5), (3, 3), _AT)
 case("scatter_add", lambda t, x, i, v: t.scatter_add(x, 0, i, v), (3, 3), _AT, (2, 3))
 _own = lambda t, x, i, v: x.scatter_add(1, i, v)
@@ -447,13 +410,9 @@ case("eigvalsh", lambda t, x: t.linalg.eigvalsh(x + x.mT, "U"), (3, 3), float32=
 case("matrix_exp", lambda t, x: t.matrix_exp(x), (2, 3, 3))
 case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b).solution, (4, 3), (4, 2), float32=1e-3)
 case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd").solution, (2, 3, 4), (2, 3), float32=1e-3)
-case(
-    "ldl_solve",
-    lambda t, x, b: t.linalg.ldl_solve(*t.linalg.ldl_factor((x + x.mT).detach()), b),
-    np.random.default_rng(0).standard_normal((2, 4, 4)),
-    (2, 4, 3),
-    theirs=lambda t, x, b: t.linalg.solve(x + x.mT, b),  # PyTorch's has no gradient
-)
+_own = lambda t, x, b: t.linalg.ldl_solve(*t.linalg.ldl_factor((x + x.mT).detach()), b)
+_torch = lambda t, x, b: t.linalg.solve(x + x.mT, b)  # its ldl_solve has no gradient
+case("ldl_solve", _own, np.random.default_rng(0).standard_normal((2, 4, 4)), (2, 4, 3), theirs=_torch)
 case("eig", lambda t, x: t.linalg.eig(x)[1].abs(), (3, 3), second=False, float32=1e-3)
 
 # Fused ops -------------------------------------------------------------------------------------------------
@@ -498,17 +457,10 @@ for _smooth in (0.0, 0.1):
     _torch = lambda t, x, y, w, s=_smooth: t.nn.functional.cross_entropy(x, y, w, reduction="none", label_smoothing=s)
     case("cross_entropy", _own, (4, 5), _TARGET, np.array([0.5, 1, 2, 1, 3]), theirs=_torch)
     for _reduction in ("mean", "sum"):
-        case(
-            "linear_cross_entropy",
-            lambda t, x, w, b, y, s=_smooth, r=_reduction: loss.linear_cross_entropy(x, w, b, y, -100, s, r),
-            (4, 3),
-            (5, 3),
-            (5,),
-            _TARGET,
-            theirs=lambda t, x, w, b, y, s=_smooth, r=_reduction: t.nn.functional.cross_entropy(
-                t.nn.functional.linear(x, w, b), y, label_smoothing=s, reduction=r
-            ),
-        )
+        _how = {"label_smoothing": _smooth, "reduction": _reduction}
+        _own = lambda t, x, w, b, y, s=_smooth, r=_reduction: loss.linear_cross_entropy(x, w, b, y, -100, s, r)
+        _torch = lambda t, x, w, b, y, how=_how: t.nn.functional.cross_entropy(x @ w.t() + b, y, **how)
+        case("linear_cross_entropy", _own, (4, 3), (5, 3), (5,), _TARGET, theirs=_torch)
 _own = lambda t, x, w, y: loss.linear_cross_entropy(x, w, None, y)
 _torch = lambda t, x, w, y: t.nn.functional.cross_entropy(x @ w.t(), y)
 case("linear_cross_entropy", _own, (4, 3), (5, 3), _TARGET, theirs=_torch)
@@ -676,25 +628,15 @@ case("gru", _own, (5, 6), (6, 2), (2, 2), theirs=lambda t, x, w, h: _recurrent(t
 
 # Activations and losses that few programs use --------------------------------------------------------------
 
-for _name, _args in {
-    "hardtanh": (-0.7, 0.4),
-    "hardswish": (),
-    "hardshrink": (0.4,),
-    "softshrink": (0.4,),
-    "threshold": (0.2, -3.0),
-    "mish": (),
-}.items():
+_ARGS: dict[str, tuple[float, ...]] = {"hardtanh": (-0.7, 0.4), "hardswish": (), "hardshrink": (0.4,)}
+for _name, _args in (_ARGS | {"softshrink": (0.4,), "threshold": (0.2, -3.0), "mish": ()}).items():
     _own = lambda t, x, f=_name, a=_args: getattr(activations, f)(x, *a)
     case(_name, _own, (3, 4), theirs=lambda t, x, f=_name, a=_args: getattr(t.nn.functional, f)(x, *a), extreme=True)
 case("hardtanh", lambda t, x: t.nn.functional.relu6(x), between(-3, 9, 3, 4), extreme=True)
 case("hardswish", lambda t, x: t.nn.functional.hardswish(x), between(-5, 5, 3, 4))
-case(  # PyTorch's own gradient is 1/6 in float32, whatever the dtype
-    "hardsigmoid",
-    lambda t, x: t.nn.functional.hardsigmoid(x),
-    between(-5, 5, 3, 4),
-    theirs=lambda t, x: (x + 3).clamp(0, 6) / 6,
-    extreme=True,
-)
+_own = lambda t, x: t.nn.functional.hardsigmoid(x)
+_torch = lambda t, x: (x + 3).clamp(0, 6) / 6  # its own gradient is 1/6 in float32, whatever the dtype
+case("hardsigmoid", _own, between(-5, 5, 3, 4), theirs=_torch, extreme=True)
 case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
 # α of 2: PyTorch's gradient rounds 1 / α to float32
 case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)
@@ -757,9 +699,8 @@ _complex("linear", lambda t, x, y, z: t.nn.functional.linear(x, y, z), (3, 4, 2)
 _complex("einsum_pair", lambda t, y, z: t.einsum("ijk,kl->jil", y, z), (2, 3, 4, 2), (4, 3, 2))
 _complex("outer", lambda t, y, z: t.outer(y, z), (3, 2), (4, 2))
 _complex("gather", lambda t, z: z.gather(1, t.tensor([[0, 0], [2, 1]], device=z.device)) * z[:2, :2], (3, 3, 2))
-_complex(
-    "scatter_add", lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]], device=y.device), z) * y, (3, 3, 2), (1, 2, 2)
-)
+_own = lambda t, y, z: y.scatter_add(0, t.tensor([[0, 0]], device=y.device), z) * y
+_complex("scatter_add", _own, (3, 3, 2), (1, 2, 2))
 _own = lambda t, y, z: y.scatter(0, t.tensor([[0, 1]], device=y.device), z, reduce="multiply")
 _torch = lambda t, y, z: y * t.where(t.eye(2, dtype=t.bool), z, t.ones_like(y))
 _complex("scatter_prod", _own, (2, 2, 2), (1, 2, 2), theirs=_torch)
