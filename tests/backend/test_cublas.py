@@ -76,12 +76,6 @@ def test_what_cublas_can_read_is_not_copied(view: str) -> None:
     assert cublas._laid_out(wrap(x.get()[0]), (3,))[3] == 0  # a matrix for the whole batch
 
 
-def test_heads_of_a_row_are_copied() -> None:
-    """Two leading axes without a common step (PyTorch copies them, too)."""
-    x = np.ascontiguousarray(normal((2, 5, 3, 4), 0)).swapaxes(1, 2)  # (B, T, H, D) -> (B, H, T, D)
-    check(x, x.swapaxes(-1, -2), "float64")
-
-
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 def test_sixteen_bits_are_added_up_in_float32(name: str) -> None:
     if name == "bfloat16":

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,23 +51,6 @@ def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, 
         pytest.fail(nvrtc.getProgramLog(program))
     finally:
         nvrtc.destroyProgram(program)
-
-
-@pytest.mark.parametrize(
-    "major, folder", [(12, "nvidia/cuda_runtime/include"), (13, "nvidia/cu13/include"), (13, "toolkit/include")]
-)
-def test_headers_are_found(major: int, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("nvidia/cuda_runtime/include", "nvidia/cu13/lib", folder):
-        (tmp_path / place).mkdir(parents=True, exist_ok=True)
-    (tmp_path / folder / "cuda_fp16.h").touch()
-    there = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
-    compiler = SimpleNamespace(getVersion=lambda: (major, 0))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: there)
-    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.libs.nvrtc", compiler)
-    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
-    assert headers() == (f"-I{tmp_path / folder}",)
-    (tmp_path / folder / "cuda_fp16.h").unlink()
-    assert headers() == ()
 
 
 def check_source(nvrtc: Any, source: str, bits: int, arch: str, brain: bool = False) -> None:

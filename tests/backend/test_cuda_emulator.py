@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support import cuda_emulator
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.kernel_checks import needs_emulator
 from tests.support.strict_array import wrap
 
@@ -21,18 +21,6 @@ extern "C" __global__ void reverse(const float* x, float* out, long long synced)
     line[threadIdx.x] = x[threadIdx.x];
     if (synced) __syncthreads();
     out[threadIdx.x] = line[63 - threadIdx.x];
-}
-extern "C" __global__ void where_am_i(long long* out) {
-    long long thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    long long block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    out[block * blockDim.x * blockDim.y * blockDim.z + thread] = block * 1000 + thread;
-}
-extern "C" __global__ void warp_sums(const double* x, double* out) {
-    double sum = x[threadIdx.x];
-    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    double down = x[threadIdx.x];
-    for (int step = 16; step; step /= 2) down += __shfl_down_sync(0xffffffffu, down, step);
-    out[threadIdx.x] = threadIdx.x % 32 ? sum : down;
 }
 extern "C" __global__ void copy_rows(const float* x, long long row, float* out) {
     out[blockIdx.x * 32 + threadIdx.x] = x[blockIdx.x * row + threadIdx.x];
@@ -76,19 +64,6 @@ def test_a_missing_barrier_shows(module: Any) -> None:
     assert np.isnan(out.get()).any()  # shared memory that nobody had written yet
 
 
-def test_indices(module: Any) -> None:
-    out = array(2 * 3 * 2 * 64, dtype="int64")
-    module.get_function("where_am_i")((2, 3, 2), (16, 2, 2), (out,))
-    block, thread = np.divmod(np.arange(12 * 64), 64)
-    np.testing.assert_array_equal(out.get(), block * 1000 + thread)
-
-
-def test_shuffles(module: Any) -> None:
-    x, out = array(64, dtype="float64"), array(64, dtype="float64")
-    module.get_function("warp_sums")((1,), (64,), (x, out))
-    np.testing.assert_array_equal(out.get(), x.get().reshape(2, 32).sum(1).repeat(32))
-
-
 def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
     whole, out = array(3, 100), array(3, 32)
     part, other = whole[:, 5:37], whole[:, 40:72]
@@ -129,8 +104,7 @@ def test_a_table_holds_addresses_of_living_arrays_of_the_kernels_type(module: An
         write((1,), (32,), (wrap(np.array([double.data.ptr])), 0, 0))
     table = wrap(np.array([double.data.ptr]))
     del double
-    with pytest.raises(cuda_emulator.EmulatorError, match="address of no array"):
-        write((1,), (32,), (table, 0, 0))
+    raises(cuda_emulator.EmulatorError, "address of no array", lambda: write((1,), (32,), (table, 0, 0)))
 
 
 def test_shared_memory_is_poisoned_and_guarded(module: Any) -> None:
@@ -144,8 +118,7 @@ def test_shared_memory_is_poisoned_and_guarded(module: Any) -> None:
 
 def test_much_shared_memory_must_be_asked_for(module: Any) -> None:
     kernel, args = module.get_function("write_shared"), ((1,), (32,), (array(32), 5))
-    with pytest.raises(cuda_emulator.EmulatorError, match="shared memory"):
-        kernel(*args, shared_mem=50_000)
+    raises(cuda_emulator.EmulatorError, "shared memory", lambda: kernel(*args, shared_mem=50_000))
     kernel.max_dynamic_shared_size_bytes = 50_000
     kernel(*args, shared_mem=50_000)
 
@@ -170,14 +143,12 @@ def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
     ],
 )
 def test_arguments_are_checked(module: Any, args: Any, message: str) -> None:
-    with pytest.raises(cuda_emulator.EmulatorError, match=message):
-        module.get_function("write_at")((1,), (32,), args)
+    raises(cuda_emulator.EmulatorError, message, lambda: module.get_function("write_at")((1,), (32,), args))
 
 
 @cases("grid, block", [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
 def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
-    with pytest.raises(cuda_emulator.EmulatorError):
-        module.get_function("write_at")(grid, block, (array(64), 1))
+    raises(cuda_emulator.EmulatorError, None, lambda: module.get_function("write_at")(grid, block, (array(64), 1)))
 
 
 def test_a_kernel_that_does_not_compile() -> None:

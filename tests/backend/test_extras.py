@@ -78,18 +78,14 @@ def test_a_notebook_has_a_command_of_its_own(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_no_text_names_an_extra_of_the_other_package() -> None:
     """On PyPI ``minigrad`` is another project: a command with it would fetch that one."""
-    places = [
-        path for top in ("minigrad", "examples", "docs", "benchmarks", "tests") for path in (ROOT / top).rglob("*")
-    ]
-    texts = [
-        path for path in [*places, *ROOT.glob("*.md"), *ROOT.glob("*.py")] if path.suffix in (".py", ".md", ".txt")
-    ]
+    folders = ("minigrad", "examples", "docs", "benchmarks", "tests")
+    places = [*(path for top in folders for path in (ROOT / top).rglob("*")), *ROOT.glob("*.md"), *ROOT.glob("*.py")]
+    texts = [path for path in places if path.suffix in (".py", ".md", ".txt") and path != Path(__file__)]
     wrong = re.compile(r"minigrad\[\w|pip install ['\"]?minigrad\b(?!-)")
-    found = [
+    lines = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in texts
-        if path != Path(__file__)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if wrong.search(line)
     ]
-    assert not found, f"these tell people to install another project: {found}"
+    assert not lines, f"these tell people to install another project: {lines}"

@@ -13,25 +13,18 @@ from tests.support.cases import cases
 
 
 @cases("make", [lambda x: x, minigrad.tensor, np.asarray, lambda x: minigrad.tensor(x).array])
-def test_lists_arrays_and_tensors(make: Any) -> None:
-    found = host(make([[1.5, 2.0]]))
-    assert isinstance(found, np.ndarray)
-    assert found.tolist() == [[1.5, 2.0]]
-
-
-def test_no_copy() -> None:
+def test_lists_arrays_and_tensors(make: Any, device: str) -> None:
+    numbers = host(make([[1.5, 2.0]]))
+    assert isinstance(numbers, np.ndarray) and numbers.tolist() == [[1.5, 2.0]]
     x = minigrad.ones(3, requires_grad=True)
     assert np.shares_memory(host(x), x.array)
-
-
-def test_a_tensor_on_any_device(device: str) -> None:
     assert host(minigrad.tensor([3.0], device=device)).tolist() == [3.0]
 
 
 def test_bfloat16_as_float32() -> None:
     pytest.importorskip("ml_dtypes")
-    found = host(minigrad.tensor([1.5, -2.0]).bfloat16())
-    assert (found.dtype, found.tolist()) == (np.float32, [1.5, -2.0])
+    numbers = host(minigrad.tensor([1.5, -2.0]).bfloat16())
+    assert (numbers.dtype, numbers.tolist()) == (np.float32, [1.5, -2.0])
 
 
 def test_tensors_of_pytorch() -> None:

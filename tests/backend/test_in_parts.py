@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def run(made: list[str], use: Any) -> list[Any]:
     for large in (1, 1 << 60):
         kernel.LARGE = large  # ``made`` puts it back
         x, weight, bias, target = drawn(40, 6, 30)
-        seen = use(F.linear(x.view(8, 5, 6), weight, bias), target, (x, weight, bias))
+        seen = use(F.linear(x.view(8, 5, 6), weight, bias), target, (x, weight, bias)) or []
         found.append([host(a) for a in seen] + [host(leaf.grad) for leaf in (x, weight, bias) if leaf.grad is not None])
         if large == 1:
             made.append("|")
@@ -103,16 +103,13 @@ def loss_of(logits: Any, target: Any) -> Any:
     return F.cross_entropy(logits.view(-1, 30), target)
 
 
-def plain(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    loss_of(logits, target).backward()
-    return []
+Use = Callable[[Any, Any, Any], Any]  # of the logits, the labels, and the layer's input, weight and bias
 
 
-def twice(logits: Any, target: Any, leaves: Any) -> list[Any]:
+def twice(logits: Any, target: Any, leaves: Any) -> None:
     loss = loss_of(logits, target)
     loss.backward(retain_graph=True)
     loss.backward()
-    return []
 
 
 def retained(logits: Any, target: Any, leaves: Any) -> list[Any]:
@@ -121,29 +118,9 @@ def retained(logits: Any, target: Any, leaves: Any) -> list[Any]:
     return [logits.grad]
 
 
-def hooked(logits: Any, target: Any, leaves: Any) -> list[Any]:
+def hooked(logits: Any, target: Any, leaves: Any) -> None:
     logits.register_hook(lambda g: 2 * g)
     loss_of(logits, target).backward()
-    return []
-
-
-def asked(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    return list(mg.autograd.grad(loss_of(logits, target), (logits, *leaves)))
-
-
-def used_again(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    (loss_of(logits, target) + logits.square().mean() + loss_of(logits * 2, target)).backward()
-    return []
-
-
-def turned(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    loss_of(logits.transpose(0, 1).contiguous(), target).backward()
-    return []
-
-
-def cut(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    F.cross_entropy(logits.reshape(-1, 15), target.repeat(2) % 15).backward()
-    return []
 
 
 def watched(logits: Any, target: Any, leaves: Any) -> list[Any]:
@@ -158,50 +135,43 @@ def watched(logits: Any, target: Any, leaves: Any) -> list[Any]:
     return arrived
 
 
-def second_order(logits: Any, target: Any, leaves: Any) -> list[Any]:
+def second_order(logits: Any, target: Any, leaves: Any) -> None:
     (g,) = mg.autograd.grad(loss_of(logits, target), leaves[:1], create_graph=True)
     g.square().sum().backward()
-    return []
 
 
-def frozen(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    loss_of(F.linear(leaves[0].detach(), leaves[1], leaves[2]), target).backward()
-    return []
+class Double(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
 
 
-def function(logits: Any, target: Any, leaves: Any) -> list[Any]:
-    class Double(mg.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
+USES_OF_LOGITS: dict[str, tuple[Use, list[str]]] = {  # and how their gradients come
+    "once": (lambda logits, target, _: loss_of(logits, target).backward(), ["parts"]),
+    "twice": (twice, ["parts", "parts"]),
+    "retained": (retained, ["whole"]),
+    "hooked": (hooked, ["whole"]),
+    "asked": (lambda y, target, leaves: list(mg.autograd.grad(loss_of(y, target), (y, *leaves))), ["whole"]),
+    "used again": (
+        lambda y, target, _: (loss_of(y, target) + y.square().mean() + loss_of(y * 2, target)).backward(),
+        ["whole", "whole"],
+    ),
+    "turned": (lambda y, target, _: loss_of(y.transpose(0, 1).contiguous(), target).backward(), ["whole"]),
+    "cut": (lambda y, t, _: F.cross_entropy(y.reshape(-1, 15), t.repeat(2) % 15).backward(), ["whole"]),
+    "watched": (watched, ["whole"]),
+    "second order": (second_order, []),
+    "frozen": (lambda _, t, leaves: loss_of(F.linear(leaves[0].detach(), *leaves[1:]), t).backward(), ["whole"]),
+    "a function": (lambda y, target, _: loss_of(Double.apply(y), target).backward(), ["whole"]),
+}
 
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g * 2
 
-    loss_of(Double.apply(logits), target).backward()
-    return []
-
-
-@pytest.mark.parametrize(
-    ("use", "expected"),
-    [
-        (plain, ["parts"]),
-        (twice, ["parts", "parts"]),
-        (retained, ["whole"]),
-        (hooked, ["whole"]),
-        (asked, ["whole"]),
-        (used_again, ["whole", "whole"]),
-        (turned, ["whole"]),
-        (cut, ["whole"]),
-        (watched, ["whole"]),
-        (second_order, []),
-        (frozen, ["whole"]),
-        (function, ["whole"]),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_who_wants_it_whole_gets_an_array(use: Any, expected: list[str], made: list[str]) -> None:
+@pytest.mark.parametrize("name", USES_OF_LOGITS)
+def test_who_wants_it_whole_gets_an_array(name: str, made: list[str]) -> None:
+    use, expected = USES_OF_LOGITS[name]
     found, arrays = run(made, use)
     assert made[: made.index("|")] == expected
     assert len(found) == len(arrays) >= 2

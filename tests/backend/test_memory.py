@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from minigrad.backend import memory
+from tests.support.cases import cases
 
 
 @pytest.fixture
@@ -34,31 +36,24 @@ def test_what_is_set(told: list[tuple[int, int]]) -> None:
     assert all(value < 1 << 31 for _, value in told), "mallopt takes a C int"
 
 
-@pytest.mark.parametrize("name", memory._SET_BY_USER)
-def test_a_users_own_settings_stay(name: str, told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "1")
-    assert not memory.keep_freed()
+def no_library(name: Any) -> Any:
+    raise OSError
+
+
+OTHERS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    **{f"{name} is set": lambda patch, name=name: patch.setenv(name, "1") for name in memory._SET_BY_USER},
+    **{system: lambda patch, system=system: patch.setattr(sys, "platform", system) for system in ("darwin", "win32")},
+    "no such call": lambda patch: patch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace()),
+    "no library": lambda patch: patch.setattr(ctypes, "CDLL", no_library),
+    "refused": lambda patch: patch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=lambda name, value: 0)),
+}
+
+
+@cases("other", OTHERS)
+def test_users_own_settings_and_other_systems_stay(
+    other: str, told: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        OTHERS[other](patch)
+        assert not memory.keep_freed()
     assert not told
-
-
-@pytest.mark.parametrize("system", ["darwin", "win32"])
-def test_other_systems(system: str, told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", system)
-    assert not memory.keep_freed()
-    assert not told
-
-
-def test_a_c_library_that_knows_no_such_call(told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    assert not memory.keep_freed()
-
-    def refuse(name: Any) -> Any:
-        raise OSError
-
-    monkeypatch.setattr(ctypes, "CDLL", refuse)
-    assert not memory.keep_freed()
-
-
-def test_a_c_library_that_refuses(told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(mallopt=lambda name, value: 0))
-    assert not memory.keep_freed()

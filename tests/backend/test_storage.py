@@ -9,6 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.backend.storage import TypedStorage, UntypedStorage
+from tests.support.cases import raises
 
 
 def test_the_bytes_of_a_tensor_and_of_its_views_are_the_same() -> None:
@@ -36,8 +37,7 @@ def test_a_slice_is_a_storage_of_its_own_in_the_same_memory() -> None:
     tensor[0] = 7.0
     assert x[1].item() == 7.0
     assert x.untyped_storage()[3:3].nbytes() == 0
-    with pytest.raises(RuntimeError, match="only a step of 1"):
-        x.untyped_storage()[::2]
+    raises(RuntimeError, "only a step of 1", lambda: x.untyped_storage()[::2])
 
 
 def test_elements_of_a_typed_storage() -> None:
@@ -46,8 +46,7 @@ def test_elements_of_a_typed_storage() -> None:
     assert (storage.size(), len(storage), storage.nbytes(), storage.element_size()) == (3, 3, 6, 2)
     assert (storage.tolist(), storage[2], storage.dtype) == ([0, 1, 2], 2, mg.int16)
     assert storage.untyped().nbytes() == 6
-    with pytest.raises(RuntimeError, match="slices are only supported"):
-        storage[:1]
+    raises(RuntimeError, "slices are only supported", lambda: storage[:1])
 
 
 def test_a_tensor_shows_a_part_of_a_storage() -> None:
@@ -62,8 +61,7 @@ def test_a_tensor_shows_a_part_of_a_storage() -> None:
     assert x[2].item() == 9.0
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 48"):
         mg.tensor([]).set_(x.untyped_storage(), 10, (5,))
-    with pytest.raises(RuntimeError, match="expected a storage of dtype"):
-        mg.tensor([], dtype=mg.int32).set_(x.storage())
+    raises(RuntimeError, "expected a storage of dtype", lambda: mg.tensor([], dtype=mg.int32).set_(x.storage()))
 
 
 def test_files_are_mapped(tmp_path: Path) -> None:
@@ -88,8 +86,7 @@ def test_bytes_are_filled_and_copied() -> None:
     assert UntypedStorage(2).fill_(3).tolist() == [3, 3]
     assert UntypedStorage(3).copy_(UntypedStorage([1, 2, 3])).tolist() == [1, 2, 3]
     assert UntypedStorage(3).resize_(3).nbytes() == 3
-    with pytest.raises(NotImplementedError, match="cannot be resized"):
-        UntypedStorage(3).resize_(0)
+    raises(NotImplementedError, "cannot be resized", lambda: UntypedStorage(3).resize_(0))
 
 
 def test_on_other_devices(device: str) -> None:

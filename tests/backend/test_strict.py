@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.util
 import inspect
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad import backend
-from minigrad.backend.device import Device
-from tests.support import cuda_emulator, cupy_names, strict
-from tests.support.cases import cases
+from tests.support import cupy_names
+from tests.support.cases import cases, raises
 from tests.support.expressions import split
 from tests.support.strict_array import NAMES, NAMESPACE, StrictArray
 
@@ -43,35 +39,12 @@ range(xp.argmax(x)) ; hash(x)
 
 @cases("expression", split(REFUSED))
 def test_refused(expression: str, x: Any) -> None:
-    with pytest.raises(TypeError):
-        eval(expression, {"np": np, "xp": xp, "HOST": HOST, "x": x})
+    raises(TypeError, None, lambda: eval(expression, {"np": np, "xp": xp, "HOST": HOST, "x": x}))
 
 
 @cases("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x", "put"])
 def test_names_that_cupy_or_the_stand_in_lacks(name: str) -> None:
-    with pytest.raises(AttributeError):
-        getattr(xp, name)
-
-
-ACCEPTED = """
-x * 2.5 + 1 ; np.float32(2) * x + np.float32(1) ; 2 ** x ; (x > 2) & (x <= 5) ; x @ x.T
-x.sum(0, keepdims=True) + x.max(axis=1, keepdims=True) + x.mean() ; xp.where(x > 2, x, 0.0)
-xp.concatenate([x, x * 2], axis=1) ; xp.stack((x, x)) ; xp.einsum('ij,kj->ik', x, x) ; x[xp.asarray([1, 0, 1])]
-x[np.array([1, 0, 1])] ; x[x > 2] ; np.exp(x) ; np.sum(x)
-xp.take_along_axis(x, xp.argmax(x, axis=1)[:, None], axis=1) ; xp.argsort(-x, axis=1)
-x.transpose(1, 0).swapaxes(0, 1).mT ; x.astype(xp.float64) / 3 ; xp.tril(x) + xp.triu(x, k=1) ; x[..., ::2, None]
-xp.outer(x[0], x[1]) ; xp.concatenate(xp.split(x, 3, axis=1)) ; xp.isfinite(x / 0)
-"""
-
-
-@cases("expression", split(ACCEPTED))
-def test_accepted(expression: str, x: Any) -> None:
-    out = eval(expression, {"np": np, "xp": xp, "x": x})
-    assert type(out) is StrictArray
-    with np.errstate(all="ignore"):
-        expected = np.asarray(eval(expression, {"np": np, "xp": np, "x": x.get()}))
-    assert out.dtype == expected.dtype
-    np.testing.assert_array_equal(out.get(), expected)
+    raises(AttributeError, None, lambda: getattr(xp, name))
 
 
 def test_scalars_stay_arrays(x: Any) -> None:
@@ -103,41 +76,14 @@ def test_views_share_memory_and_know_their_owner(x: Any) -> None:
     assert reshaped[0].base is reshaped.base
 
 
-def test_nothing_is_copied_without_need(x: Any) -> None:
-    assert xp.asarray(x) is x
-    assert xp.ascontiguousarray(x) is x or xp.ascontiguousarray(x).base is x.base
-    assert x.astype(x.dtype, copy=False) is x
-    assert xp.array(x) is not x
-    assert x.copy()._array is not x._array
-    assert copy.deepcopy(x).tolist() == x.tolist()
-    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
-    host = np.ones(3)
-    there = xp.asarray(host)
-    host[0] = 7
-    assert there.tolist() == [1, 1, 1]
-    there.get()[0] = 9
-    assert there.tolist() == [1, 1, 1]
-
-
 def test_in_place(x: Any) -> None:
-    y = x
-    y += 1
-    y *= x
-    y -= x / 2
-    y /= 2
-    assert y is x
-    with pytest.raises(TypeError):  # CuPy's same_kind rule
-        x.astype(xp.int64).__itruediv__(2)
+    """By the rule "same kind" of CuPy."""
+    raises(TypeError, None, lambda: x.astype(xp.int64).__itruediv__(2))
+    raises(TypeError, None, lambda: xp.add.at(xp.zeros(3, xp.int64), xp.asarray([0]), 1))
     z = xp.zeros(3, xp.float32)
     xp.add.at(z, xp.asarray([0, 0, 2]), xp.ones(3, xp.float32))
     xp.add.at(z, (xp.asarray([1]),), 5.0)
     assert z.tolist() == [2, 5, 1]
-    with pytest.raises(TypeError):
-        xp.add.at(xp.zeros(3, xp.int64), xp.asarray([0]), 1)
-    z.fill(3)
-    z[1:] = 4
-    z[xp.asarray([True, False, False])] = 0
-    assert z.tolist() == [0, 4, 4]
 
 
 REPEATS: dict[str, tuple[Any, list[float]]] = {
@@ -185,10 +131,8 @@ def test_indices_in_arrays_count_round_the_axis(x: Any) -> None:
     x[xp.asarray([3]), xp.asarray([3])] = 0
     xp.add.at(x, (xp.asarray([3]), xp.asarray([5])), 1.0)
     assert x.tolist() == [[1, 2, 3], [0, 5, 7]]
-    with pytest.raises(IndexError):
-        x[2]
-    with pytest.raises(IndexError):
-        x[xp.asarray([0.5])]
+    raises(IndexError, None, lambda: x[2])
+    raises(IndexError, None, lambda: x[xp.asarray([0.5])])
 
 
 TINY = np.array([1e-40, -1e-40, 2e-38, 1.0])
@@ -216,17 +160,9 @@ def test_subnormal_numbers_are_zeros(name: str) -> None:
     assert (there.get() == TINY.astype(np.float32)).all()  # they are read as 0, and stay
 
 
-def test_subnormal_numbers_of_float64_are_numbers() -> None:
-    x = xp.asarray([1e-310])
-    assert (x * 1).item() == xp.absolute(x).item() == 1e-310
-    x += x
-    assert x.item() == 2e-310
-
-
 def test_a_partition_of_nan_is_refused() -> None:
     assert xp.argpartition(xp.asarray([3.0, 1.0, 2.0]), 0)[0] == 1
-    with pytest.raises(ValueError, match="NaN"):
-        xp.argpartition(xp.asarray([3.0, np.nan, 2.0]), 0)
+    raises(ValueError, "NaN", lambda: xp.argpartition(xp.asarray([3.0, np.nan, 2.0]), 0))
 
 
 def test_quotients_and_remainders_are_cupys() -> None:
@@ -243,29 +179,6 @@ def test_new_memory_is_poisoned() -> None:
     assert xp.isnan(xp.empty((2, 2), xp.float32)).all()
     assert xp.isnan(xp.empty_like(xp.zeros(3))).all()
     assert (xp.empty(3, xp.int64) == 77).all()
-
-
-def test_the_backend_protocol() -> None:
-    there = strict.install()
-    device = Device("strict")
-    array = there.asarray(np.arange(3.0), device)
-    assert backend.for_device(device) is there
-    assert backend.of(array) is there
-    assert backend.xp(array) is NAMESPACE
-    assert backend.is_array(array)
-    assert there.device_of(array) == device
-    assert there.to_numpy(array).tolist() == [0, 1, 2]
-    assert type(there.keep_mask((2, 3), 0.5, device).array()) is StrictArray
-    assert array.device.id == 0
-    assert there.kernels("no such kernel") == ()
-    assert (there.kernels("softmax") == ()) == bool(cuda_emulator.missing())
-    assert strict.install(emulate=False).kernels("softmax") == ()
-    strict.install()
-
-
-def test_without_a_compiler_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_emulator, "_COMPILER", None)
-    assert strict.install().kernels("softmax") == ()
 
 
 def test_everything_an_array_offers_cupy_offers_too() -> None:
