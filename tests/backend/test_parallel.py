@@ -21,7 +21,7 @@ import minigrad
 from minigrad.backend import parallel
 from minigrad.backend.compiled import loops, store
 from tests.support import training
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]
 TWO = [(0,), (1,)]  # blocks
@@ -65,34 +65,10 @@ def in_two_threads(work: Callable[[int], object]) -> None:
     parallel.each(wait_and_work, TWO)
 
 
-@cases("rows, row_bytes", [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
-def test_every_row_once(rows: int, row_bytes: int) -> None:
-    seen = np.zeros(rows, np.int64)
-
-    def work(start: int, stop: int) -> None:
-        assert start < stop
-        seen[start:stop] += 1
-
-    parallel.over_rows(work, rows, row_bytes)
-    assert (seen == 1).all()
-
-
 def test_small_work_stays_in_the_calling_thread() -> None:
     names: list[str] = []
     parallel.over_rows(lambda a, b: names.append(threading.current_thread().name), 10, 8)
     assert names == [threading.current_thread().name]
-
-
-def test_an_error_in_a_block_comes_out_and_the_pool_goes_on() -> None:
-    def work(start: int, stop: int) -> None:
-        if start:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        parallel.over_rows(work, 1000, 1 << 14)
-    done: list[int] = []
-    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)
-    assert sum(done) == 1000
 
 
 def test_work_within_work_does_not_wait_for_itself() -> None:
@@ -128,8 +104,7 @@ def test_many_pieces_have_a_thread_each_and_few_have_all(count: int) -> None:
 def test_numbers_of_threads() -> None:
     minigrad.set_num_threads(2)
     assert minigrad.get_num_threads() == 2
-    with pytest.raises(ValueError, match="positive"):
-        minigrad.set_num_threads(0)
+    raises(ValueError, "positive", lambda: minigrad.set_num_threads(0))
 
 
 ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of threads, or the error; None is one a CPU
@@ -144,8 +119,7 @@ def test_environment(value: str, general: str, expected: str | None, monkeypatch
     monkeypatch.setenv("MINIGRAD_NUM_THREADS", value)
     monkeypatch.setenv("OMP_NUM_THREADS", general)
     if expected == "ValueError":
-        with pytest.raises(ValueError, match="MINIGRAD_NUM_THREADS"):
-            parallel.get_num_threads()
+        raises(ValueError, "MINIGRAD_NUM_THREADS", lambda: parallel.get_num_threads())
     else:
         assert parallel.get_num_threads() == int(expected or len(os.sched_getaffinity(0)))
 
@@ -206,8 +180,7 @@ def test_an_error_in_either_thread(error: type[BaseException], where: str) -> No
         time.sleep(0.05)
         finished.append(i)
 
-    with pytest.raises(error):
-        in_two_threads(work)
+    raises(error, None, lambda: in_two_threads(work))
     assert len(finished) == (where != "both"), "who is at work is waited for"
     seen: list[int] = []
     in_two_threads(seen.append)
@@ -229,8 +202,7 @@ def test_blocks_after_an_error_are_left_alone(monkeypatch: pytest.MonkeyPatch) -
         until(lambda: not jobs[0].todo)
         done.append(i)
 
-    with pytest.raises(ZeroDivisionError):
-        parallel.each(work, [(i,) for i in range(100)])
+    raises(ZeroDivisionError, None, lambda: parallel.each(work, [(i,) for i in range(100)]))
     assert done == [1]
 
 
@@ -248,8 +220,7 @@ def test_nobody_holds_the_arrays_afterwards(fails: bool) -> None:
         if not fails:
             in_two_threads(work)
             return
-        with pytest.raises(ZeroDivisionError):
-            in_two_threads(work)
+        raises(ZeroDivisionError, None, lambda: in_two_threads(work))
 
     gc.collect()
     gc.disable()
@@ -262,26 +233,6 @@ def test_nobody_holds_the_arrays_afterwards(fails: bool) -> None:
         until(lambda: alive() is None)
     finally:
         gc.enable()
-
-
-def test_several_threads_of_the_program_at_once() -> None:
-    """One has the crew, the others do their work themselves; all of it is right."""
-    wrong: list[int] = []
-
-    def run(number: int) -> None:
-        for _ in range(30):
-            out = np.zeros(1000)
-            parallel.over_rows(lambda a, b, out=out: np.add(out[a:b], number, out=out[a:b]), 1000, 1 << 14)
-            if not (out == number).all():
-                wrong.append(number)
-
-    callers = [threading.Thread(target=run, args=(i,)) for i in range(1, 6)]
-    for t in callers:
-        t.start()
-    for t in callers:
-        t.join(30)
-    assert not any(t.is_alive() for t in callers)
-    assert not wrong
 
 
 def test_another_number_of_threads_while_a_block_asks_for_more() -> None:
@@ -313,14 +264,6 @@ def test_another_number_of_threads_while_idle() -> None:
         until(lambda crew=crew: set(members()) == crew)  # type: ignore[misc]
 
 
-def test_threads_that_sleep_are_called_again_and_again() -> None:
-    for pause in (0, 0, 0.001, 0.05, 0):
-        seen: list[int] = []
-        in_two_threads(seen.append)
-        assert sorted(seen) == [0, 1]
-        time.sleep(pause)
-
-
 # Where the system does less ---------------------------------------------------------------------------------
 
 
@@ -344,24 +287,20 @@ def test_where_threads_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parallel.get_num_threads() == (os.cpu_count() or 1)
 
 
-@pytest.mark.parametrize("error", [OSError, AttributeError])
-def test_where_the_cpu_is_not_told(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: Any) -> Any:
+@pytest.mark.parametrize("error", [OSError, AttributeError, PermissionError])
+def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(parallel.ctypes, "CDLL", refuse)
-    assert parallel._sched_getcpu() is None
-    _works()
-    in_two_threads(lambda i: None)
-
-
-def test_where_binding_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(thread: int, cpus: set[int]) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "sched_setaffinity", refuse, raising=False)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: 2)
+    if error is PermissionError:
+        monkeypatch.setattr(os, "sched_setaffinity", refuse, raising=False)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+        monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: 2)
+    else:
+        monkeypatch.setattr(parallel.ctypes, "CDLL", refuse)
+        assert parallel._sched_getcpu() is None
     _works()
     in_two_threads(lambda i: None)
 
@@ -464,23 +403,12 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cut_small")
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_training_is_the_same_to_the_bit_each_time(threads: int) -> None:
-    first = training.digest(training.train(threads))
-    assert training.digest(training.train(threads)) == first
-
-
-@pytest.mark.usefixtures("cut_small")
-def test_training_is_the_same_to_the_bit_in_another_process() -> None:
-    here = training.digest(training.train(3))
-    there = subprocess.run(
-        [sys.executable, "-m", "tests.support.training"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        cwd=ROOT,
-    )
+def test_training_is_the_same_to_the_bit_each_time_and_in_another_process() -> None:
+    for threads in (1, 2, 3):
+        here = training.digest(training.train(threads))
+        assert training.digest(training.train(threads)) == here
+    command = [sys.executable, "-m", "tests.support.training"]  # of three threads
+    there = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
     assert there.stdout.strip() == here
 
 
