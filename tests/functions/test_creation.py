@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.both import agree
 from tests.support.cases import cases, raises
 from tests.support.expressions import split
 from tests.support.parity import host, torch
@@ -96,14 +97,9 @@ def test_multinomial_draws_by_the_weights() -> None:
 def test_default_dtype() -> None:
     minigrad.set_default_dtype(minigrad.float64)
     try:
-        for made in (
-            minigrad.zeros(1),
-            minigrad.tensor(1.5),
-            minigrad.rand(1),
-            minigrad.tensor([1, 2]) / 2,
-            minigrad.arange(0, 1, 0.5),
-        ):
-            assert made.dtype is minigrad.float64
+        of_numbers = minigrad.tensor(1.5), minigrad.tensor([1, 2]) / 2, minigrad.arange(0, 1, 0.5)
+        for x in (minigrad.zeros(1), minigrad.rand(1), *of_numbers):
+            assert x.dtype is minigrad.float64
     finally:
         minigrad.set_default_dtype(minigrad.float32)
     raises(TypeError, "floating-point", lambda: minigrad.set_default_dtype(minigrad.int64))
@@ -136,16 +132,9 @@ def test_steps_of_an_empty_tensor(shape: tuple[int, ...]) -> None:
 @cases("steps", [0, 1, 4, 50])
 def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
     """The ends lose their fractions first."""
-    for name in ("linspace", "logspace"):
-        for base in ({},) if name == "linspace" else ({}, {"base": 3.0}):
-            found, expected = (
-                getattr(t, name)(start, end if name == "linspace" else min(end, 7), steps, dtype=t.int64, **base)
-                for t in (minigrad, torch)
-            )
-            assert found.tolist() == expected.tolist(), name
-
-
-def test_integers_at_equal_distances_without_end() -> None:
+    agree(lambda t: t.linspace(start, end, steps, dtype=t.int64))
+    for base in ({}, {"base": 3.0}):
+        agree(lambda t, base: t.logspace(start, min(end, 7), steps, dtype=t.int64, **base), base)
     for t in (minigrad, torch):
         with pytest.raises(RuntimeError, match="without overflow"):
             t.linspace(0, float("inf"), 3, dtype=t.int64)

@@ -144,29 +144,12 @@ def test_resize_keeps_the_first_elements() -> None:
     raises(RuntimeError, "require grad", lambda: minigrad.ones(2, requires_grad=True).resize_(3))
 
 
-def test_set_shares_memory() -> None:
-    x, y = minigrad.zeros(2), minigrad.ones(3)
-    x.set_(y)
-    y[0] = 5
-    assert x.tolist() == [5, 1, 1]
-
-
 def test_fill_out_of_place() -> None:
     x, value = (minigrad.tensor(v, requires_grad=True) for v in ([1.0, 2.0], 3.0))
     y = minigrad.fill(x, value)
     y.sum().backward()
     assert (x.tolist(), y.tolist(), x.grad.tolist(), value.grad.item()) == ([1, 2], [3, 3], [0, 0], 2)
     raises(RuntimeError, "0-dimension value tensor", lambda: minigrad.fill(x, minigrad.ones(2)))
-
-
-def test_conjugated_in_place() -> None:
-    z = minigrad.tensor([1 + 2j])
-    assert z.conj_physical_() is z
-    assert z.tolist() == [1 - 2j]
-
-
-def test_division_by_its_old_name() -> None:
-    assert minigrad.tensor([2.0]).__rdiv__(3.0).tolist() == [1.5]
 
 
 # The fast path ------------------------------------------------------------------------------------------------
