@@ -12,14 +12,13 @@ import pytest
 
 import minigrad as mg
 from minigrad.backend import many_cuda, many_numba
-from minigrad.nn.utils import clip_grad_norm_, clip_grads_with_norm_, get_total_norm
-from minigrad.nn.utils.clip_grad import scale_
+from minigrad.nn.utils import clip_grad_norm_, clip_grads_with_norm_
 from minigrad.optim import muon
 from minigrad.optim.adam import numbers, plain_step
 from minigrad.optim.optimizer import Values
 from minigrad.optim.swa_utils import move_means
 from tests.support import kernel_checks, launches, strict
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.compiled_checks import needs_numba, on_threads
 from tests.support.kernel_checks import assert_close, needs_emulator, on_device, to_host
 
@@ -281,23 +280,20 @@ def test_clipping_runs_its_loops_where_they_can(numba: Place, monkeypatch: pytes
 
 
 def test_clipping_of_several_dtypes(place: Place) -> None:
+    """The norm may be too large for the first one."""
     before = [np.full(5, 3, "float64"), np.full((2, 2), 2, "float32"), np.full(place.part + 3, 0.5, "float32")]
-    params = parameters(place, before)
-    total = clip_grad_norm_(params, 1.0)
-    norm = np.sqrt(45 + 16 + (place.part + 3) / 4)
-    assert total.dtype == mg.float64
-    np.testing.assert_allclose(total.item(), norm, rtol=1e-6 if place.name == "numba" else 1e-12)
-    for after, g in zip(gradients_of(params), before, strict=True):
-        assert after.dtype == g.dtype
-        np.testing.assert_allclose(after, g / (norm + 1e-6), rtol=1e-6)
-
-
-def test_a_norm_too_large_for_the_first_dtype(place: Place) -> None:
-    params = parameters(place, [np.ones(2, "float16"), np.full(3, 1e5, "float32")])
-    total = clip_grad_norm_(params, 1.0)
-    assert total.dtype == mg.float32
-    np.testing.assert_allclose(total.item(), np.sqrt(3e10 + 2), rtol=1e-6)
-    np.testing.assert_allclose(gradients_of(params)[1], 3**-0.5, rtol=1e-5)
+    norm, tight = np.sqrt(45 + 16 + (place.part + 3) / 4), 1e-6 if place.name == "numba" else 1e-12
+    for arrays, dtype, right, near in (
+        (before, mg.float64, norm, tight),
+        ([np.ones(2, "float16"), np.full(3, 1e5, "float32")], mg.float32, np.sqrt(3e10 + 2), 1e-6),
+    ):
+        params = parameters(place, arrays)
+        total = clip_grad_norm_(params, 1.0)
+        assert total.dtype == dtype
+        np.testing.assert_allclose(total.item(), right, rtol=near)
+        for after, g in zip(gradients_of(params), arrays, strict=True):
+            assert after.dtype == g.dtype
+            np.testing.assert_allclose(after, g.astype("float64") / (right + 1e-6), rtol=1e-5, atol=1e-7)
 
 
 @cases("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
@@ -322,13 +318,7 @@ def test_a_graph_notices_the_change(place: Place) -> None:
     (p,) = parameters(place, [np.ones(3, "float32")])
     out = (mg.ones(3, requires_grad=True, device=place.device) * p.grad).sum()
     clip_grad_norm_([p], 0.1)
-    with pytest.raises(RuntimeError, match="modified by an inplace"):
-        out.backward()
-
-
-def test_norms_are_the_same_bits_each_time(place: Place) -> None:
-    start = [np.random.default_rng(3).standard_normal(5 * place.part).astype("float32")]
-    assert len({get_total_norm(gradients(place, start)).item() for _ in range(3)}) == 1
+    raises(RuntimeError, "modified by an inplace", lambda: out.backward())
 
 
 def gradients(place: Place, start: list[Any]) -> list[mg.Tensor]:
@@ -340,22 +330,7 @@ def test_a_norm_on_the_cpu_and_an_error_for_one_that_is_not_finite(place: Place)
     clip_grads_with_norm_(params, 1.0, mg.tensor(20.0))
     np.testing.assert_allclose(gradients_of(params)[0], 0.5, rtol=1e-6)
     params[0].grad.fill_(mg.inf)
-    with pytest.raises(RuntimeError, match="non-finite"):
-        clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
-
-
-def test_scaling(place: Place) -> None:
-    for dtype in place.dtypes:
-        start = [row[0] for row in place.rows(1, dtype)]
-        tensors = gradients(place, start)
-        scale_(tensors, 0.3)
-        for t, g in zip(tensors, start, strict=True):
-            assert_close(t.numpy(force=True), 0.3 * g.astype(np.float64), dtype)
-        if place.name != "numba":
-            clip = place.kernel("clip_grad_norm")
-            clip.scale(clip.Many([(t.array,) for t in tensors]), on_device(np.array(0.25, "float32")))
-            for t, g in zip(tensors, start, strict=True):
-                assert_close(t.numpy(force=True), 0.075 * g.astype(np.float64), dtype)
+    raises(RuntimeError, "non-finite", lambda: clip_grad_norm_(params, 1.0, error_if_nonfinite=True))
 
 
 # optimisers

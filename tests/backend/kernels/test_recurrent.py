@@ -135,14 +135,6 @@ def test_extreme_values(kind: str, compiled: bool) -> None:
         assert np.isnan(o[-1]).all()
 
 
-@cases("kind", KINDS)
-def test_float16_stays(kind: str) -> None:
-    args = arguments(kind, (3, 2), True)
-    needs = tuple(isinstance(a, np.ndarray) for a in args)
-    arrays = run(kind, False, args, needs, plain(kind, args)[2], np.float16)
-    assert {a.dtype for a in arrays if a is not None} == {np.dtype(np.float16)}
-
-
 @needs_numba
 @cases("kind", COMPILED)
 def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minigrad as mg
 from minigrad.backend.kernels import scatter_add_rows
-from minigrad.nn import functional as F
 from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba, on_threads, stepped, turned
 from tests.support.plain_checks import normal, run
@@ -62,15 +60,6 @@ def test_runs_of_any_length(length: int, compiled: bool) -> None:
         check(normal(len(indices), 5), indices, 9, compiled)
 
 
-@compiled
-def test_usual_texts(compiled: bool) -> None:
-    """Most rows have one index, as with a padding token; or each many times."""
-    indices = np.zeros(2000, int)
-    indices[::7] = np.arange(286) % 50
-    check(normal(2000, 5), indices, 60, compiled)
-    check(normal(900, 5), np.arange(900) % 30, 30, compiled)
-
-
 @cases("bad", [np.nan, np.inf, -np.inf])
 @compiled
 def test_what_is_not_finite_stays_in_its_row(bad: float, compiled: bool) -> None:
@@ -92,15 +81,3 @@ def test_what_is_left_to_numpy() -> None:
     x, indices, forward = np.ones((2, 3), np.float32), np.array([0, 1]), kernel("scatter_add_rows").forward
     others = (x.astype(np.float64), indices), (x[:0], indices[:0]), (x, np.array([0, 2])), (x, np.array([-1, 0]))
     assert all(forward((False,) * 3, *given, 2) is NotImplemented for given in others)
-
-
-def test_an_embedding_without_a_row() -> None:
-    """``padding_idx`` has no gradient, and the gradient can be differentiated again."""
-    weight = mg.rand(7, 4, requires_grad=True)
-    indices = mg.tensor([[0, 3, 3], [6, 0, 5]])
-    out = (F.embedding(indices, weight, padding_idx=3) ** 2).sum()
-    (slope,) = mg.autograd.grad(out, weight, create_graph=True)
-    times = np.array([2, 0, 0, 0, 0, 1, 1])[:, None]
-    np.testing.assert_allclose(slope.detach().numpy(), 2 * times * weight.detach().numpy(), rtol=1e-6)
-    (second,) = mg.autograd.grad(slope.sum(), weight)
-    np.testing.assert_allclose(second.numpy(), np.broadcast_to(2 * times, (7, 4)), rtol=1e-6)
