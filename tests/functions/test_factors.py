@@ -12,6 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.functions.linalg import pdist
+from tests.support.both import agree
 from tests.support.cases import cases, raises
 from tests.support.parity import in_torch_words, torch
 
@@ -99,15 +100,9 @@ ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1
 @cases("p", NORMS)
 def test_distances_are_pytorchs(p: float) -> None:
     """Equal rows, NaN and no columns, too; of p = 0 and of equal rows the gradient is 0."""
-    for t_values in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):
-        results = []
-        for t in (mg, torch):
-            x = t.tensor(t_values, requires_grad=True)
-            out = [t.nn.functional.pdist(x, p), t.cdist(x, x[:2] * 1, p)]
-            sum((o * o).sum() for o in out).backward()
-            results.append([v.detach().numpy() for v in (*out, x.grad if np.isfinite(t_values).all() else x)])
-        for mine, other in zip(*results, strict=True):
-            np.testing.assert_allclose(mine, other, rtol=1e-12)
+    squares: Program = lambda t, x: [o * o for o in (t.nn.functional.pdist(x, p), t.cdist(x, x[:2] * 1, p))]
+    for x in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):
+        agree(squares, x, near=1e-12, gradient=bool(np.isfinite(x).all()))
 
 
 def test_distances_of_nothing_and_of_no_norm(device: str) -> None:

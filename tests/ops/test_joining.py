@@ -14,31 +14,21 @@ WHOLE = np.arange(72.0).reshape(2, 3, 3, 4)
 WIDE = np.arange(24.0).reshape(2, 12)
 
 
-@cases("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 0, 0)])
-def test_slices_stacked_again(order: tuple[int, ...]) -> None:
-    found: Any = joining._rejoined(tuple(WHOLE[:, :, i] for i in order), 2, True)
-    np.testing.assert_array_equal(found, WHOLE[:, :, list(order)])
-    assert np.shares_memory(found, WHOLE) == (order == (0, 1, 2))
+ORDERS, STARTS = ((0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 0, 0)), ((0, 4, 8), (4, 8), (0, 8), (4, 4), (8, 4))
+PIECES: list[Any] = [  # the pieces, the axis, whether it is a new one, whether the result needs no copy
+    *((tuple(WHOLE[:, :, i] for i in order), 2, True, order == (0, 1, 2)) for order in ORDERS),
+    *((tuple(WIDE[:, i : i + 4] for i in starts), 1, False, starts == (0, 4, 8)) for starts in STARTS),
+    (tuple(WHOLE.copy()[:, :, i] for i in range(3)), 2, True, False),
+    *((tuple(WIDE[:0, i : i + 4] for i in (0, 4, 8)), 1, is_new, False) for is_new in (True, False)),
+]
 
 
-@cases("starts", [(0, 4, 8), (4, 8), (0, 8), (4, 4), (8, 4)])
-def test_parts_joined_again(starts: tuple[int, ...]) -> None:
-    pieces = tuple(WIDE[:, i : i + 4] for i in starts)
-    found: Any = joining._rejoined(pieces, 1, False)
-    np.testing.assert_array_equal(found, np.concatenate(pieces, 1))
-    assert np.shares_memory(found, WIDE) == (starts == (0, 4, 8))  # some columns alone are not contiguous
-
-
-def test_pieces_of_different_arrays_are_copied() -> None:
-    pieces = tuple(WHOLE.copy()[:, :, i] for i in range(3))
-    np.testing.assert_array_equal(joining._rejoined(pieces, 2, True), WHOLE)
-
-
-@cases("new_axis, expected", [(True, (0, 3, 4)), (False, (0, 12))])
-def test_nothing_to_put_together(new_axis: bool, expected: tuple[int, ...]) -> None:
-    empty = np.zeros((0, 12))
-    pieces = tuple(empty[:, i : i + 4] for i in (0, 4, 8))
-    assert joining._rejoined(pieces, 1, new_axis).shape == expected
+@cases("pieces, axis, is_new, is_shared", PIECES)
+def test_pieces_put_together(pieces: tuple[Any, ...], axis: int, is_new: bool, is_shared: bool) -> None:
+    """Some columns alone are not contiguous, and so copied."""
+    joined: Any = joining._rejoined(pieces, axis, is_new)
+    np.testing.assert_array_equal(joined, (np.stack if is_new else np.concatenate)(pieces, axis))
+    assert any(np.shares_memory(joined, piece) for piece in pieces) == is_shared
 
 
 def test_a_gradient_is_not_the_memory_of_another() -> None:
