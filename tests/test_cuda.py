@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import cuda
-from tests.support.cases import each
+from tests.support.cases import each, raises
 from tests.support.parity import torch
 
 pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
@@ -41,8 +41,7 @@ NEED_A_GPU: list[Callable[[], Any]] = [
 
 def test_calls_that_need_a_gpu_say_what_to_install() -> None:
     for call in NEED_A_GPU:
-        with pytest.raises(RuntimeError, match=r"pip install cupy|nvidia-smi"):
-            call()
+        raises(RuntimeError, r"pip install cupy|nvidia-smi", call)
 
 
 def test_contexts_that_change_nothing() -> None:
@@ -54,8 +53,7 @@ def test_contexts_that_change_nothing() -> None:
 
 
 def test_a_device_that_is_not_a_gpu() -> None:
-    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
-        cuda.set_device("cpu")
+    raises(ValueError, "Expected a cuda device, but got: cpu", lambda: cuda.set_device("cpu"))
 
 
 def test_the_seed_of_masks() -> None:

@@ -23,7 +23,7 @@ import pytest
 
 import tasks
 from minigrad.commands import cli
-from tests.support.cases import each
+from tests.support.cases import each, raises
 from tests.support.documents import Block, blocks
 
 ROOT = Path(__file__).parent.parent
@@ -236,10 +236,8 @@ def test_a_wrong_command_is_noticed() -> None:
         "make nonesuch",
         "curl x | sh",
     ):
-        with pytest.raises(AssertionError):
-            uses_of(command)
-    with pytest.raises(AssertionError, match="nonesuch"):
-        check_options(("-m", "minigrad"), ["train", "--nonesuch"])
+        raises(AssertionError, None, lambda command=command: uses_of(command))
+    raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))
 
 
 # Links and the index -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 import minigrad
 from minigrad import Tensor, nn, optim
 from minigrad.autograd.tape import Node
+from tests.support.cases import raises
 
 Step = Callable[[], object]
 
@@ -168,8 +169,7 @@ def test_errors_leave_nothing_behind() -> None:
     x = minigrad.ones(3, requires_grad=True)
 
     def step() -> None:
-        with pytest.raises(RuntimeError):
-            minigrad.matmul(x.exp(), minigrad.ones(4))
+        raises(RuntimeError, None, lambda: minigrad.matmul(x.exp(), minigrad.ones(4)))
         with pytest.raises(RuntimeError):
             x.exp().backward()  # not a scalar
 

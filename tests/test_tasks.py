@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tasks
+from tests.support.cases import raises
 
 
 class Recorder:
@@ -114,8 +115,7 @@ def test_an_extra_is_installed_anew(called: Recorder, environment: Path) -> None
     tasks.install(environment, "test")
     tasks.PROJECT.write_text("[project]\nname = 'other'\n", encoding="utf-8")
     called.codes = [1]
-    with pytest.raises(SystemExit, match="--no-install"):
-        tasks.install(environment, "test")
+    raises(SystemExit, "--no-install", lambda: tasks.install(environment, "test"))
     tasks.install(environment, "test")
     (environment.parent.parent / tasks.STAMP).write_text("[", encoding="utf-8")
     tasks.install(environment, "test")
@@ -131,15 +131,13 @@ def test_without_venv_it_says_what_to_install(tmp_path: Path, monkeypatch: pytes
         return load(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_ensurepip)
-    with pytest.raises(SystemExit, match=r"apt install python3\.\d+-venv"):
-        tasks.make_environment(tmp_path / "environment")
+    raises(SystemExit, r"apt install python3\.\d+-venv", lambda: tasks.make_environment(tmp_path / "environment"))
 
 
 def test_half_an_environment_is_not_left(called: Recorder, tmp_path: Path) -> None:
     called.codes = [1]
     (tmp_path / "environment").mkdir()
-    with pytest.raises(SystemExit, match="virtual environment"):
-        tasks.make_environment(tmp_path / "environment")
+    raises(SystemExit, "virtual environment", lambda: tasks.make_environment(tmp_path / "environment"))
     assert not (tmp_path / "environment").exists()
 
 

@@ -19,7 +19,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
-from tests.support.cases import each
+from tests.support.cases import each, raises
 
 PACKAGE = str(Path(mg.__file__).parent)
 
@@ -229,8 +229,7 @@ NO_TENSORS: list[tuple[Callable[[], object], str]] = [
 
 def test_an_argument_that_is_no_tensor_is_named() -> None:
     for call, text in NO_TENSORS:
-        with pytest.raises(TypeError, match=re.escape(text)):
-            call()
+        raises(TypeError, re.escape(text), call)
 
 
 def test_other_errors_keep_their_text() -> None:
@@ -241,8 +240,7 @@ def test_other_errors_keep_their_text() -> None:
         (lambda: LINEAR.apply(lambda module: module.array), "no attribute 'array'"),
     ]
     for call, text in mistakes:
-        with pytest.raises((TypeError, AttributeError), match=text):
-            call()
+        raises((TypeError, AttributeError), text, call)
 
 
 def output(folder: Path, *command: str, filtering: str = "on") -> str:

@@ -405,8 +405,7 @@ def test_in_place_on_a_leaf() -> None:
         lambda: x.uniform_(),
         lambda: x.masked_fill_(x > 0, 0),
     ):
-        with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
-            change()
+        raises(RuntimeError, "leaf Variable that requires grad", change)
     assert x.tolist() == [1, 2]
     with minigrad.no_grad():
         x.add_(1)

@@ -12,7 +12,7 @@ import pytest
 
 from minigrad import distributions, nn
 from tests.support.both import agree
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, in_torch_words, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
@@ -184,8 +184,7 @@ def test_dependent_constraints() -> None:
         assert c.is_dependent(Own.support) and Own.support.event_dim == 1
         assert Own(validate_args=False).support == "of the object" and not c.is_dependent(c.real)
         assert c.dependent(event_dim=2).event_dim == 2
-        with pytest.raises(NotImplementedError):
-            c.dependent.is_discrete
+        raises(NotImplementedError, None, lambda c=c: c.dependent.is_discrete)
 
 
 @cases("library", both())

@@ -220,8 +220,7 @@ def test_hooks_that_are_always_called(library: Any, net: Any) -> list[Any]:
     )
     module(0)
     for value in (1, 2):
-        with pytest.raises(ValueError, match="on purpose"):
-            module(x=value)
+        raises(ValueError, "on purpose", lambda value=value: module(x=value))
     return events
 
 

@@ -125,8 +125,7 @@ def test_errors() -> None:
         (lambda: nn.init.calculate_gain("leaky_relu", True), "negative_slope True not a valid number"),
         (lambda: nn.init.calculate_gain("convolution"), "Unsupported nonlinearity"),
     ):
-        with pytest.raises(ValueError, match=error):
-            run()
+        raises(ValueError, error, run)
     names = ("linear", "conv2d", "conv_transpose3d", "tanh", "relu", "selu", "leaky_relu", "sigmoid")
     gains = [nn.init.calculate_gain(name) for name in names]
     assert gains == [torch.nn.init.calculate_gain(name) for name in names]

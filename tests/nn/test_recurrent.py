@@ -279,8 +279,7 @@ def test_refusals(program: str) -> None:
 def test_an_lstm_wants_a_pair() -> None:
     x = minigrad.zeros(T, B, I)
     for hx in (minigrad.zeros(1, B, H), (minigrad.zeros(1, B, H),)):
-        with pytest.raises(RuntimeError, match="two hidden states"):
-            nn.LSTM(I, H)(x, hx)
+        raises(RuntimeError, "two hidden states", lambda hx=hx: nn.LSTM(I, H)(x, hx))
     with pytest.raises(TypeError, match="GRU: hx must be a Tensor, not tuple"):
         nn.GRU(I, H)(x, (minigrad.zeros(1, B, H), minigrad.zeros(1, B, H)))
     h = minigrad.zeros(1, B, H)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad import nn, optim
@@ -90,8 +89,7 @@ def test_errors() -> None:
     raises(ValueError, "doesn't support per-parameter options", lambda: optim.LBFGS([{"params": [p]}, {"params": [q]}]))
     armijo = optim.LBFGS([p], line_search_fn="armijo")
     closure = closure_of(armijo, lambda: p.square().sum(), [])
-    with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
-        armijo.step(closure)
+    raises(RuntimeError, "only 'strong_wolfe' is supported", lambda: armijo.step(closure))
     raises(TypeError, "closure", lambda: optim.LBFGS([p]).step())  # type: ignore[call-arg]
 
 
