@@ -87,16 +87,8 @@ def test_second_derivatives(name: str, device: str) -> None:
     assert_alike(*both(lambda F, x, y: F.hessian(f, (x, y)), X, Y, device=device))
     assert_alike(*both(lambda F, x: F.hessian(lambda x: f(x, x[0]), x), X, device=device))
     for product in ("vhp", "hvp"):
-        assert_alike(
-            *both(
-                lambda F, x, y, v, w: getattr(F, product)(f, (x, y), (v, w)),  # noqa: B023
-                X,
-                Y,
-                X[::-1],
-                Y + 1,
-                device=device,
-            )
-        )
+        call = lambda F, x, y, v, w, name=product: getattr(F, name)(f, (x, y), (v, w))
+        assert_alike(*both(call, X, Y, X[::-1], Y + 1, device=device))
 
 
 def test_the_hessian_is_what_one_writes_by_hand() -> None:

@@ -32,10 +32,9 @@ def wrong() -> Op:
 
 
 def test_right_gradients(device: str) -> None:
-    x = minigrad.tensor([[0.5, -1.0], [2.0, 0.3]], dtype=minigrad.float64, device=device, requires_grad=True)
-    y = minigrad.tensor([1.5, 0.7], dtype=minigrad.float64, device=device, requires_grad=True)
-    assert gradcheck(lambda a, b: ((a * b).tanh() @ b, a.sum(0)), (x, y))
-    assert gradgradcheck(lambda a, b: ((a * b).tanh() @ b, a.sum(0)), (x, y))
+    x, y = (leaf(*shape).to(device).detach().requires_grad_() for shape in ((2, 2), (2,)))
+    function = lambda a, b: ((a * b).tanh() @ b, a.sum(0))
+    assert gradcheck(function, (x, y)) and gradgradcheck(function, (x, y))
     assert gradcheck(lambda a: a.exp(), x)
     assert gradcheck(lambda a, k, m: a[m] * k, (x, 3, minigrad.tensor([True, False], device=device)))
 
@@ -97,17 +96,13 @@ def test_what_cannot_be_checked() -> None:
     raises(ValueError, "no floating-point tensor", lambda: gradcheck(lambda a: a > 0, leaf(2)))
 
 
-def test_inputs_come_back_unchanged() -> None:
-    x = leaf(2, 3)
-    before, version = x.tolist(), x._changes[0]
-    gradcheck(lambda a: a.sin(), x)
-    assert (x.tolist(), x._changes[0], x.grad) == (before, version, None)
-
-
 def test_torch_arguments_are_taken() -> None:
     how = {"eps": 1e-5, "atol": 1e-4, "rtol": 1e-3, "nondet_tol": 1e-9, "fast_mode": True}
     how |= {"check_undefined_grad": False, "check_batched_grad": False}
-    assert gradcheck(lambda a: a * a, (leaf(2),), **how)
+    x = leaf(2, 3)
+    before, version = x.tolist(), x._changes[0]
+    assert gradcheck(lambda a: a * a, (x,), **how)
+    assert (x.tolist(), x._changes[0], x.grad) == (before, version, None)
     assert gradgradcheck(lambda a: a * a, [leaf(2)], [leaf(2)], check_rev_over_rev=True)
 
 

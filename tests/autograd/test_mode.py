@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,25 +70,6 @@ def test_decorators() -> None:
     raises(ZeroDivisionError, None, no_grad()(lambda: 1 / 0))
     assert is_grad_enabled()
     assert (named.__name__, named.__doc__, named(1, b=3)) == ("named", "Text.", 4)
-
-
-def test_a_decorated_generator_is_in_the_mode_only_while_it_runs() -> None:
-    @no_grad()
-    def numbers() -> Iterator[bool]:
-        yield is_grad_enabled()
-        yield is_grad_enabled()
-
-    for inside in numbers():
-        assert not inside and is_grad_enabled()
-
-
-def test_each_thread_has_its_own_mode() -> None:
-    actual: list[bool] = []
-    with no_grad():
-        thread = threading.Thread(target=lambda: actual.append(is_grad_enabled()))
-        thread.start()
-        thread.join()
-    assert actual == [True]
 
 
 def test_anomaly_mode() -> None:

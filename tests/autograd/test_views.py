@@ -31,11 +31,8 @@ def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
     key: list[Any] = []
     for n in shape:
         start = rng.randrange(n)
-        key.append(
-            rng.choice(
-                [slice(None), slice(start, None), slice(start, start + 2), slice(start, None, 2), start, start - n]
-            )
-        )
+        parts = [slice(None), slice(start, None), slice(start, start + 2), slice(start, None, 2), start, start - n]
+        key.append(rng.choice(parts))
     if key and rng.random() < 0.3:
         key[rng.randrange(len(key)) :] = [Ellipsis]
     if rng.random() < 0.2:
@@ -50,16 +47,8 @@ def _step(rng: random.Random, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
     mask = np.array(np.random.default_rng(rng.randrange(99)).random(shape) < 0.5)
     views = VIEWS + OF_MATRICES * (len(shape) > 1) + OF_ROWS * (shape[:1] > (1,))
     text = rng.choice(CHANGES) if 0.4 <= kind < 0.85 else f"new = {rng.choice(views if kind < 0.4 else NEW)}"
-    number = round(rng.uniform(0.5, 1.5), 2)
-    return {
-        "text": text,
-        "n": n,
-        "shape": shape,
-        "dims": dims,
-        "key": _slices(rng, shape),
-        "mask": mask,
-        "number": number,
-    }
+    names = {"text": text, "n": n, "shape": shape, "dims": dims, "mask": mask}
+    return {**names, "number": round(rng.uniform(0.5, 1.5), 2), "key": _slices(rng, shape)}
 
 
 def _done(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
-import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +10,6 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad.autograd import Function, backward, grad
-from minigrad.autograd.tape import Node
 from tests.support.both import agree, numbers
 from tests.support.cases import cases, raises
 from tests.support.parity import assert_close, ours, theirs, torch
@@ -42,14 +37,6 @@ def test_an_operand_used_twice_gets_both_gradients(program: Any, slope: list[flo
     x = leaf(1, 2, 3)
     program(x).backward()
     assert x.grad.tolist() == slope
-
-
-def test_diamonds() -> None:
-    def program(t: Any, x: Any) -> Any:
-        a = x * 3
-        return a.exp() * (a * a) + a
-
-    agree(program, np.array([0.5]))
 
 
 @cases("order", [(0, 1), (1, 0)])
@@ -300,14 +287,10 @@ def test_backward_twice() -> None:
     loss.backward(retain_graph=True)
     loss.backward()
     assert x.grad.tolist() == [6, 12]
-
-
-def test_what_keeps_nothing_can_be_walked_again() -> None:
-    x = leaf(1, 2)
-    loss = (x + 1).sum()
+    loss = (x + 1).sum()  # keeps nothing
     loss.backward()
     loss.backward()
-    assert x.grad.tolist() == [2, 2]
+    assert x.grad.tolist() == [8, 14]
 
 
 def test_backward_of_no_scalar_and_of_nothing() -> None:
@@ -319,12 +302,6 @@ def test_backward_of_no_scalar_and_of_nothing() -> None:
     raises(TypeError, "must be Tensors", lambda: (x * 2).backward([np.ones(2)]))
     raises(RuntimeError, "2 tensors and 1 gradients", lambda: backward([x * 1, x * 2], [minigrad.ones(2)]))
     assert x.grad is None
-
-
-def test_a_gradient_of_another_dtype_is_converted() -> None:
-    x = leaf(1, 2)
-    (x * 2).backward(minigrad.ones(2, dtype=minigrad.float64))
-    assert x.grad.dtype is minigrad.float32
 
 
 def test_a_saved_value_changed_in_place() -> None:
@@ -451,9 +428,6 @@ def test_chains_of_50_000_ops() -> None:
         changed += 1e-5
     changed.backward()
     assert x.grad.item() == 2
-    for _ in range(50_000):
-        y = y * 1.0
-    del y  # frees the nodes one after another, without recursion
 
 
 def test_a_second_order_chain() -> None:
@@ -466,92 +440,14 @@ def test_a_second_order_chain() -> None:
     assert_close(x.grad, [2 * 1.0001**4000], 1e-3)
 
 
-@pytest.fixture
-def no_collector() -> Iterator[None]:
-    """The cyclic collector off: what is not freed by reference counts alone stays."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def test_the_graph_is_freed_as_it_is_walked(no_collector: None) -> None:
-    x = minigrad.ones(50, requires_grad=True)
-    h = (x * 2).tanh()
-    kept = weakref.ref(h.array)
-    loss = (h * h).sum()
-    del h
-    assert kept() is not None
-    alive: list[bool] = []
-    (x * 1).register_hook(lambda g: None)
-    loss.backward()
-    assert kept() is None, alive
-    assert loss.grad_fn is not None
-
-
-def test_dropping_the_loss_frees_the_graph(no_collector: None) -> None:
-    x = minigrad.ones(50, requires_grad=True)
-    h = x.exp()
-    kept, node = weakref.ref(h.array), weakref.ref(h.grad_fn)
-    h[0] = 3.0
-    h.mul_(x)
-    part = h[1:]
-    part += x[0]
-    loss = h.softmax(0).sum()
-    del h, part, loss
-    assert kept() is None and node() is None
-
-
-def nodes() -> int:
-    return sum(type(o) is Node for o in gc.get_objects())
-
-
-def test_no_leak_over_100_forwards_without_backward(no_collector: None) -> None:
-    w = minigrad.randn(160, 160, requires_grad=True)
-
-    def forward() -> float:
-        h = w
-        for _ in range(3):
-            h = (h @ w).tanh()
-            h = h * 1
-            h[:, 0] = w[0]
-            h.mul_(w).add_(1).exp_()
-            h = minigrad.cat(h.split(80, dim=1), 1).softmax(-1)
-            h.retain_grad()
-        return h.sum().item()
-
-    forward()
-    before = nodes()
-    tracemalloc.start()
-    forward()
-    held = tracemalloc.get_traced_memory()[0]
-    for _ in range(100):
-        forward()
-    grown = tracemalloc.get_traced_memory()[0] - held
-    tracemalloc.stop()
-    assert nodes() == before
-    assert grown < 10 * 160 * 160 * 4  # far less than an array each (Python keeps some small tuples for later)
-
-
-def test_no_leak_over_100_backwards(no_collector: None) -> None:
-    w = minigrad.randn(16, 16, requires_grad=True)
-    before = nodes()
-    for _ in range(100):
-        (g,) = grad((w @ w).exp().mean(), w, create_graph=True)
-        (g * g).sum().backward()
-        w.grad = None
-    del g
-    assert nodes() == before
-
-
 def test_float32_gradients_stay_float32() -> None:
     x = minigrad.randn(3, 4, requires_grad=True)
     y = (x / np.sqrt(4) * np.float64(2) + 1.5).softmax(-1).log().mean() * 2
     assert y.dtype is minigrad.float32
     y.backward()
     assert x.grad.dtype is minigrad.float32
-    wide = x.double().sum()
-    wide.backward()
+    x.double().sum().backward()
+    x.backward(minigrad.ones(3, 4, dtype=minigrad.float64))
     assert x.grad.dtype is minigrad.float32
 
 
@@ -567,6 +463,7 @@ AT_KINKS: list[tuple[Any, Any]] = [
     (lambda t, x: x.norm(dim=0), np.zeros(3)),
     (lambda t, x: x.std(), np.zeros(3)),
     (lambda t, x: x.norm(1), np.zeros(3)),
+    (lambda t, x: x[0] ** x[1], np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]])),
 ]
 TIES: list[Any] = [
     lambda t, x: x.amax(1),
@@ -585,7 +482,3 @@ TIES: list[Any] = [
 @cases("program, values", [*AT_KINKS, *((tie, np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])) for tie in TIES)])
 def test_ties_powers_and_norms_at_zero_have_pytorchs_gradients(program: Any, values: Any) -> None:
     agree(program, values)
-
-
-def test_powers_of_tensors_at_zero() -> None:
-    agree(lambda t, base, power: base**power, np.zeros(3), np.array([0.0, 1.0, 2.0]))
